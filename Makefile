@@ -151,4 +151,4 @@ soak: install $(VENV_VLLM)/.installed
 check: lint type test test-slow doctest
 
 clean:
-	rm -rf $(VENV) .ci/venv dist build cfgguide/*/*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .ci/venv dist build `find cfgguide -name '*.so'` .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -31,14 +31,14 @@ ROOT = Path(__file__).resolve().parent
 
 #: The modules that are compiled. A new one is added here, with its `.pxd` beside it.
 KERNELS = [
-    "cfgguide/recognizer/reading",
-    "cfgguide/mask/views",
-    "cfgguide/mask/kernels",
-    "cfgguide/mask/rows",
-    "cfgguide/mask/trie_kernels",
-    "cfgguide/pushdown/views",
-    "cfgguide/pushdown/kernels",
-    "cfgguide/integrations/bitmask_kernels",
+    "cfgguide/engine/machine/reading",
+    "cfgguide/engine/masks/views",
+    "cfgguide/engine/masks/kernels",
+    "cfgguide/engine/masks/rows",
+    "cfgguide/engine/masks/trie_kernels",
+    "cfgguide/engine/byte_machine/byte_views",
+    "cfgguide/engine/byte_machine/byte_kernels",
+    "cfgguide/models/bitmask_kernels",
 ]
 
 #: C's arithmetic and no checks: what uncompiled kernels do without an error, they do compiled.

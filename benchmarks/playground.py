@@ -68,7 +68,7 @@ def main() -> int:
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as cache:
         os.environ["CFGGUIDE_CACHE"] = cache  # before cfgguide is imported
-        from cfgguide.playground.server import PlaygroundServer
+        from cfgguide.studio.playground.server import PlaygroundServer
 
         with PlaygroundServer(0, [given.tokenizer]) as server:
             thread = threading.Thread(target=server.serve_forever, daemon=True)

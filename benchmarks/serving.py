@@ -28,8 +28,8 @@ from vllm.v1.structured_output.backend_types import StructuredOutputOptions
 from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend
 
 import cfgguide
+from cfgguide.models.serving.vllm_parts import VllmGrammar
 from cfgguide.serving import Backend
-from cfgguide.serving.vllm_parts import VllmGrammar
 
 SQL = ["SELECT name, id FROM users WHERE id = 12 ORDER BY name LIMIT 3"]
 PYTHON = ["def area(w, h):\n    if w < 0:\n        return None\n    return w * h\n"]

@@ -20,8 +20,8 @@ import numpy as np
 import cfgguide
 from cfgguide.decoding import beam_search, sample_many, steer
 from cfgguide.errors import ParticleWarning
-from cfgguide.integrations.transformers_model import TransformersModel
 from cfgguide.models import load_model
+from cfgguide.models.transformers.causal_model import TransformersModel
 
 QUESTIONS = {
     "What is the capital of France? Answer: ": ["Paris", "London", "Rome", "Par", "Lyon"],

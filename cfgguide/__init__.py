@@ -19,7 +19,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from cfgguide.lazy import lazy_names
+from cfgguide.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from cfgguide import combinators as combinators
@@ -39,30 +39,30 @@ if TYPE_CHECKING:
     from cfgguide import sql as sql
     from cfgguide import testing as testing
     from cfgguide import values as values
-    from cfgguide.combinators.patterns import choice as choice
-    from cfgguide.combinators.patterns import regex as regex
-    from cfgguide.combinators.sequence import concat as concat
-    from cfgguide.combinators.sequence import free_text as free_text
-    from cfgguide.combinators.sequence import repeat as repeat
-    from cfgguide.decoding.sampling import sample as sample
+    from cfgguide.base.limits import Limits as Limits
+    from cfgguide.compiler import compile as compile
     from cfgguide.diagnostics.diagnosis import check as check
+    from cfgguide.engine.index.index import Index as Index
+    from cfgguide.engine.vocabulary.vocabulary import Vocabulary as Vocabulary
     from cfgguide.errors import CfgGuideError as CfgGuideError
     from cfgguide.errors import TokenRejectedError as TokenRejectedError
+    from cfgguide.grammar.combinators.patterns import choice as choice
+    from cfgguide.grammar.combinators.patterns import regex as regex
+    from cfgguide.grammar.combinators.sequence import concat as concat
+    from cfgguide.grammar.combinators.sequence import free_text as free_text
+    from cfgguide.grammar.combinators.sequence import repeat as repeat
     from cfgguide.grammar.grammar import Grammar as Grammar
     from cfgguide.guide.batch import fill_bitmasks as fill_bitmasks
     from cfgguide.guide.guide import Guide as Guide
-    from cfgguide.index.compiler import compile as compile
-    from cfgguide.index.index import Index as Index
-    from cfgguide.index.pool import IndexPool as IndexPool
-    from cfgguide.integrations.bitmask import apply_bitmask as apply_bitmask
-    from cfgguide.integrations.generation import generate as generate
-    from cfgguide.integrations.transformers_processor import LogitsProcessor as LogitsProcessor
-    from cfgguide.limits import Limits as Limits
-    from cfgguide.messages.message_grammar import structural_tag as structural_tag
-    from cfgguide.messages.thinking import thinking as thinking
-    from cfgguide.messages.tools import tools as tools
+    from cfgguide.index_pool import IndexPool as IndexPool
+    from cfgguide.models.bitmask import apply_bitmask as apply_bitmask
+    from cfgguide.models.decoding.sampling import sample as sample
+    from cfgguide.models.transformers.generation import generate as generate
+    from cfgguide.models.transformers.logits_processor import LogitsProcessor as LogitsProcessor
     from cfgguide.schema.json_schema import json_schema as json_schema
-    from cfgguide.vocabulary.vocabulary import Vocabulary as Vocabulary
+    from cfgguide.schema.messages.message_grammar import structural_tag as structural_tag
+    from cfgguide.schema.messages.thinking import thinking as thinking
+    from cfgguide.schema.messages.tools import tools as tools
 
 __version__ = "0.2.0"
 
@@ -70,27 +70,27 @@ _NAMES = {
     "CfgGuideError": "errors",
     "Grammar": "grammar.grammar",
     "Guide": "guide.guide",
-    "Index": "index.index",
-    "IndexPool": "index.pool",
-    "Limits": "limits",
-    "LogitsProcessor": "integrations.transformers_processor",
+    "Index": "engine.index.index",
+    "IndexPool": "index_pool",
+    "Limits": "base.limits",
+    "LogitsProcessor": "models.transformers.logits_processor",
     "TokenRejectedError": "errors",
-    "Vocabulary": "vocabulary.vocabulary",
-    "apply_bitmask": "integrations.bitmask",
+    "Vocabulary": "engine.vocabulary.vocabulary",
+    "apply_bitmask": "models.bitmask",
     "check": "diagnostics.diagnosis",
-    "choice": "combinators.patterns",
-    "compile": "index.compiler",
-    "concat": "combinators.sequence",
+    "choice": "grammar.combinators.patterns",
+    "compile": "compiler",
+    "concat": "grammar.combinators.sequence",
     "fill_bitmasks": "guide.batch",
-    "free_text": "combinators.sequence",
-    "generate": "integrations.generation",
+    "free_text": "grammar.combinators.sequence",
+    "generate": "models.transformers.generation",
     "json_schema": "schema.json_schema",
-    "regex": "combinators.patterns",
-    "repeat": "combinators.sequence",
-    "sample": "decoding.sampling",
-    "structural_tag": "messages.message_grammar",
-    "thinking": "messages.thinking",
-    "tools": "messages.tools",
+    "regex": "grammar.combinators.patterns",
+    "repeat": "grammar.combinators.sequence",
+    "sample": "models.decoding.sampling",
+    "structural_tag": "schema.messages.message_grammar",
+    "thinking": "schema.messages.thinking",
+    "tools": "schema.messages.tools",
 }
 _FOLDERS = (
     "combinators",
@@ -119,7 +119,7 @@ __getattr__, __dir__ = lazy_names(__name__, _NAMES, _FOLDERS)
 def _tell_notebook() -> None:
     """Tell a notebook that runs this how grammars are shown."""
     if "IPython" in sys.modules:
-        from cfgguide.draw.notebook import register
+        from cfgguide.studio.draw.notebook import register
 
         register()
 

@@ -15,7 +15,7 @@ a mapping: a JSON Schema                       what ``json.loads`` makes of it
 ``"json"``                                     what ``json.loads`` makes of it
 ``"sql"``, ``"python"`` and the like           Lark's tree
 a :class:`~cfgguide.grammar.grammar.Grammar`   Lark's tree; the text, if it was made of parts
-:func:`cfgguide.tools`, ``thinking``           a :class:`~cfgguide.messages.message.Message`
+:func:`cfgguide.tools`, ``thinking``           a :class:`~cfgguide.schema.messages.message.Message`
 =============================================  ===========================================
 """
 
@@ -116,8 +116,8 @@ def _of_schema(schema: Mapping[str, Any]) -> OutputType:
 
 
 def _of_parts(what: Any) -> OutputType:
-    from cfgguide.combinators.parts import Composed
-    from cfgguide.combinators.patterns import choice, regex
+    from cfgguide.grammar.combinators.parts import Composed
+    from cfgguide.grammar.combinators.patterns import choice, regex
 
     if isinstance(what, Grammar):
         otherwise = str if isinstance(what, Composed) else TreeParser(what)
@@ -172,7 +172,7 @@ class TreeParser:
     grammar: Grammar
 
     def __call__(self, text: str | bytes) -> Any:
-        """Return the tree of a sentence; of bytes, with symbols (:mod:`cfgguide.symbols`)."""
+        """Return the tree of a sentence; of bytes, with symbols (:mod:`cfgguide.base.symbols`)."""
         if isinstance(text, bytes):
             from cfgguide.grammar.lark_frontend import tree_of
 

@@ -32,14 +32,15 @@ def pages() -> dict[str, str]:
     index = [HEAD]
     texts: dict[str, str] = {}
     for folder in ["", *_assigned(_parsed(PACKAGE / "__init__.py"), "_FOLDERS")]:
-        package = _parsed(PACKAGE / folder / "__init__.py")
+        alone = PACKAGE / f"{folder}.py"
+        package = _parsed(alone if alone.is_file() else PACKAGE / folder / "__init__.py")
         prefix = f"cfgguide.{folder}" if folder else "cfgguide"
         file_name = f"{prefix}.md"
         about = _first(ast.get_docstring(package) or "")
         lines = [f"# {prefix}", "", about, ""]
         index += [f"## [{prefix}]({file_name})", "", about, "", "| name | |", "|---|---|"]
         for name, module in sorted(_assigned(package, "_NAMES").items(), key=_without_case):
-            file = PACKAGE / folder / (module.replace(".", "/") + ".py")
+            file = PACKAGE / (module.replace(".", "/") + ".py")
             title = f"{prefix}.{name}"
             link = f"[{name}]({file_name}#{anchor(title)})"
             if (file, name) in places:

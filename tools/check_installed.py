@@ -36,10 +36,10 @@ def check_import() -> None:
 
 def check_kernels(*, are_compiled: bool) -> None:
     """Require that the kernels are compiled for this Python, or none of them is."""
-    from cfgguide.integrations import bitmask_kernels
-    from cfgguide.mask import kernels, rows, trie_kernels
-    from cfgguide.pushdown import kernels as pushdown_kernels
-    from cfgguide.recognizer import reading
+    from cfgguide.engine.byte_machine import byte_kernels as pushdown_kernels
+    from cfgguide.engine.machine import reading
+    from cfgguide.engine.masks import kernels, rows, trie_kernels
+    from cfgguide.models import bitmask_kernels
 
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     for module in (bitmask_kernels, kernels, rows, trie_kernels, pushdown_kernels, reading):
@@ -51,7 +51,7 @@ def check_kernels(*, are_compiled: bool) -> None:
 def check_grammars() -> None:
     """Require that the bundled grammars come compiled, for this Python and this Lark."""
     import cfgguide
-    from cfgguide.recognizer.cached import CachedGrammar
+    from cfgguide.engine.machine.grammar_cache import CachedGrammar
 
     for name in cfgguide.Grammar.bundled_names():
         grammar = cfgguide.Grammar.bundled(name)
@@ -88,7 +88,7 @@ def check_masks() -> None:
 
 def check_command_line() -> None:
     """Require that the program tells sentences from other texts."""
-    program = [sys.executable, "-m", "cfgguide.cli.main"]
+    program = [sys.executable, "-m", "cfgguide.studio.cli.main"]
     scripts = Path(sysconfig.get_path("scripts"))
     assert any(scripts.glob("cfgguide*")), scripts
     with tempfile.TemporaryDirectory() as folder:

@@ -21,18 +21,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from cfgguide.ecma.patterns import pattern_language
+from cfgguide.automata import packaged_formats
+from cfgguide.automata.ecma_patterns import pattern_language
+from cfgguide.automata.string_formats import FORMATS, format_pattern
+from cfgguide.base.cache import FOLDER_VARIABLE, PACKAGED
+from cfgguide.base.limits import Limits
+from cfgguide.compiler import compile_recognizer
+from cfgguide.engine.machine import grammar_file
+from cfgguide.engine.machine.grammar_cache import CachedGrammar
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.index.compiler import compile_recognizer
-from cfgguide.limits import Limits
+from cfgguide.languages.sql.running import runs_on
 from cfgguide.models.presets import preset_of
 from cfgguide.output_types import output_type
-from cfgguide.recognizer import file as grammar_file
-from cfgguide.recognizer.cached import CachedGrammar
-from cfgguide.sql.running import runs_on
-from cfgguide.storage.cache import FOLDER_VARIABLE, PACKAGED
-from cfgguide.values import packaged_formats
-from cfgguide.values.formats import FORMATS, format_pattern
 
 
 def chosen() -> list[Grammar]:

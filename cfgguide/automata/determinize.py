@@ -26,7 +26,7 @@ from cfgguide.automata.look_behind import Behind, LookBehind, moves, truths
 from cfgguide.automata.minimize import minimised
 from cfgguide.automata.nfa import MATCH, Closure, Nfa, closure, parse_pattern
 from cfgguide.automata.partition import predecessors
-from cfgguide.limits import Budget
+from cfgguide.base.limits import Budget
 
 # Letters, digits and escaped punctuation, as `re.escape` writes a text; flags that change them.
 _PLAIN = re.compile(r"(?:[a-zA-Z0-9_]|\\[^a-zA-Z0-9\s\x80-\U0010ffff])+")

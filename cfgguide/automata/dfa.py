@@ -8,7 +8,8 @@ of a small machine of its own, and the start state depends on it.
 
 Look-ahead: an *assertion state* has no moves. It names the state from which the look-ahead's body
 must match, and the states to go on with if it holds and if it fails. If the text to come is not
-known, the lexer follows both ways, each with an obligation (:mod:`cfgguide.lexer.lookahead`). ::
+known, the lexer follows both ways, each with an obligation
+(:mod:`cfgguide.engine.lexer.lookahead`). ::
 
     IF = /if(?!x)/   start -i-> 2 -f-> 3 asserts that x matches:  holds -> dead  fails -> 4 final
 

@@ -23,8 +23,8 @@ import numpy as np
 from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES
 from cfgguide.automata.distances import CountedLengths, Distances
 from cfgguide.automata.partition import refined
+from cfgguide.base.limits import check_step
 from cfgguide.errors import SchemaError
-from cfgguide.limits import check_step
 
 DEAD = 0  # the state from which nothing is accepted; every automaton has it
 MAX_STATES = 20_000

@@ -13,8 +13,8 @@ from itertools import pairwise
 
 from cfgguide.automata.dfa import N_BYTES
 from cfgguide.automata.nfa import MATCH, Nfa, closure
-from cfgguide.limits import Budget
-from cfgguide.locks import new_lock
+from cfgguide.base.limits import Budget
+from cfgguide.base.locks import new_lock
 
 Behind = tuple[frozenset[int], ...]  # per look-behind, the states of its NFA
 Edge = tuple[int, int, int]  # first byte, last byte, next state

@@ -43,8 +43,8 @@ from cfgguide.automata.charset import (
 )
 from cfgguide.automata.exclusion import Excluded, Run, condition_after, parts, run_at_end
 from cfgguide.automata.syntax import Alternation, Anchor, Group, Look, Node, Nodes, Repeat
+from cfgguide.base.limits import Budget
 from cfgguide.errors import LimitError, PatternError
-from cfgguide.limits import Budget
 
 MATCH = 0  # the one matching state of every NFA
 

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, LOOKED_FOR, N_BYTES, Fsm
 from cfgguide.automata.preference import is_longest_first
+from cfgguide.base.limits import Budget
 from cfgguide.errors import PatternError
-from cfgguide.limits import Budget
 
 BLANKS = b" \t\n\r\f\v"  # the white space that is counted
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cfgguide.lazy import lazy_names
+from cfgguide.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from cfgguide.diagnostics.diagnosis import check as check
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from cfgguide.diagnostics.tokenizer import check_tokenizer as check_tokenizer
 
 _NAMES = {
-    "Explanation": "explanation",
-    "Report": "report",
-    "TokenizerReport": "tokenizer",
-    "check": "diagnosis",
-    "check_tokenizer": "tokenizer",
-    "inspect": "inspection",
+    "Explanation": "diagnostics.explanation",
+    "Report": "diagnostics.report",
+    "TokenizerReport": "diagnostics.tokenizer",
+    "check": "diagnostics.diagnosis",
+    "check_tokenizer": "diagnostics.tokenizer",
+    "inspect": "diagnostics.inspection",
 }
 
 __all__ = sorted(_NAMES)

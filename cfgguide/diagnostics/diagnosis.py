@@ -13,22 +13,23 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TypeVar
 
+from cfgguide.base.limits import Limits
+from cfgguide.compiler import compile, compile_recognizer
 from cfgguide.diagnostics.explanation import Lexeme
 from cfgguide.diagnostics.trace import Lexing, name_of
+from cfgguide.engine.index.index import Index
+from cfgguide.engine.lexer.scanner import NO_MATCH
+from cfgguide.engine.liveness.liveness import Liveness
+from cfgguide.engine.machine.recognizer import Configuration, Recognizer
+from cfgguide.engine.monitors.monitored_grammar import MonitoredGrammar
+from cfgguide.engine.vocabulary.notebook import BAD, GOOD, coloured
+from cfgguide.engine.vocabulary.spelling import Spelling
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import GrammarError
-from cfgguide.index.compiler import compile, compile_recognizer, monitored
-from cfgguide.index.index import Index
-from cfgguide.lexer.scanner import NO_MATCH
-from cfgguide.limits import Limits
-from cfgguide.liveness.liveness import Liveness
+from cfgguide.grammar.lr.indentation import FLAT
+from cfgguide.grammar.lr.stack import Stack
+from cfgguide.grammar.lr.table import START_STATE
 from cfgguide.output_types import output_type
-from cfgguide.parser.indentation import FLAT
-from cfgguide.parser.stack import Stack
-from cfgguide.parser.table import START_STATE
-from cfgguide.recognizer.recognizer import Configuration, Recognizer
-from cfgguide.vocabulary.notebook import BAD, GOOD, coloured
-from cfgguide.vocabulary.spelling import Spelling
-from cfgguide.vocabulary.vocabulary import Vocabulary
 
 _EXCERPT = 60  # characters of the line shown
 _STRIDE = 1024  # bytes between configurations that are remembered
@@ -107,7 +108,7 @@ def check(grammar: object, text: str | bytes, *, limits: Limits | None = None) -
     if not isinstance(text, str | bytes):
         raise GrammarError(f"a text is a str or bytes, not {type(text).__name__}")
     written = text.encode() if isinstance(text, str) else text
-    if monitored(output_type(grammar).grammar) is not None:
+    if isinstance(output_type(grammar).grammar, MonitoredGrammar):
         index = compile(grammar, Vocabulary.of_bytes(), limits=limits)
         return diagnose(index.recognizer, index, written)
     recognizer = compile_recognizer(grammar, limits=limits)

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from cfgguide.base.locks import new_lock
 from cfgguide.diagnostics.diagnosis import last_live
 from cfgguide.diagnostics.explanation import (
     Expected,
@@ -38,15 +39,14 @@ from cfgguide.diagnostics.trace import (
     shortest_texts,
     sources_of,
 )
-from cfgguide.index.index import Index
-from cfgguide.lexer.scanner import NO_MATCH
-from cfgguide.liveness import cached as cached_liveness
-from cfgguide.liveness.liveness import Liveness
-from cfgguide.locks import new_lock
-from cfgguide.parser.indentation_names import NEWLINE
-from cfgguide.parser.table import END
-from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
-from cfgguide.vocabulary.spelling import Spelling
+from cfgguide.engine.index.index import Index
+from cfgguide.engine.lexer.scanner import NO_MATCH
+from cfgguide.engine.liveness import always_live_cache as cached_liveness
+from cfgguide.engine.liveness.liveness import Liveness
+from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
+from cfgguide.engine.vocabulary.spelling import Spelling
+from cfgguide.grammar.lr.indentation_names import NEWLINE
+from cfgguide.grammar.lr.table import END
 
 AFTER_EOS = "the text has ended with EOS"
 _NOT_THERE = "nothing that may stand there begins with it"

@@ -1,29 +1,121 @@
-"""What explains the tokens of an index, whatever kind of index it is."""
+"""What explains the tokens of an index, and why a monitor refuses one.
+
+In: the index of a grammar with a monitor, a text and a token. Out: an
+:class:`~cfgguide.diagnostics.explanation.Explanation`, which says what the monitor itself says of
+the lexeme (:meth:`cfgguide.monitors.Monitor.why`). What the grammar refuses alone is explained as
+without a monitor.
+"""
 
 from __future__ import annotations
 
-import sys
-from typing import Any
+from dataclasses import replace
 
 from cfgguide.diagnostics.explain import Explainer, ExplainsTokens, MessageExplainer
-from cfgguide.index.index import Index
-from cfgguide.recognizer.recognizer import Configuration
+from cfgguide.diagnostics.explanation import Expected, Explanation, shown
+from cfgguide.engine.index.index import Index
+from cfgguide.engine.index.monitored_index import MonitoredIndex
+from cfgguide.engine.machine.places import Place
+from cfgguide.engine.machine.recognizer import Configuration
+from cfgguide.engine.machine.watching import watched
+
+
+class MonitorExplainer(ExplainsTokens):
+    """Explains pieces of one text that a monitor follows.
+
+    Parameters
+    ----------
+    index : MonitoredIndex
+        Of the grammar and the monitor.
+    before : bytes
+        The text so far.
+    configuration : Configuration
+        What that has come to.
+    """
+
+    def __init__(self, index: MonitoredIndex, before: bytes, configuration: Configuration) -> None:
+        super().__init__(index)
+        self._monitored = index
+        self._grammatical = Explainer(index.base, before)
+        self._configuration = configuration
+
+    def advance(self, piece: bytes) -> None:
+        """Go on after a token that may follow."""
+        after = self._monitored.recognizer.advance(self._configuration, piece)
+        assert after is not None, "a text can follow"
+        self._configuration = after
+        self._grammatical.advance(piece)
+
+    def explain(
+        self, piece: bytes, *, is_allowed: bool | None = None, token_id: int | None = None
+    ) -> Explanation:
+        """Return why a piece may follow, or why not; as :meth:`Explainer.explain`."""
+        before, n_read = self._configuration, 0
+        for byte in piece:
+            after = self._monitored.recognizer.advance(before, bytes([byte]))
+            if after is None or not self._monitored.is_live(after):
+                break
+            before, n_read = after, n_read + 1
+        plain = self._grammatical.explain(piece, token_id=token_id)
+        expected = self._named(before)
+        if n_read == len(piece):
+            return replace(plain, expected=expected)
+        if plain.offset is not None and plain.offset <= n_read:
+            return replace(plain, expected=expected)
+        reason = self._reason(before, piece[n_read:])
+        read = self._grammatical.explain(piece[:n_read]).interpretations if n_read else ()
+        return Explanation(token_id, piece, False, False, read, n_read, reason, expected)
+
+    def _reason(self, before: Configuration, rest: bytes) -> str:
+        """Return what a monitor says of the lexeme that some bytes begin or go on."""
+        recognizer = self._monitored.recognizer
+        scanner = recognizer.scanner
+        hypothesis = before.hypotheses[0]
+        state, stack = hypothesis.scanner_state, watched(hypothesis.stack)
+        place, text = stack.place, stack.text
+        byte_class = scanner.byte_classes[rest[0]]
+        if not recognizer.is_between(state) and not scanner.transitions[state, byte_class]:
+            terminal_id = int(scanner.match[state])
+            after = place.after(terminal_id, text) if 0 <= terminal_id < scanner.ignored else None
+            if after is None:
+                return self._of_lexeme(place, terminal_id, text)
+            place, text = after, b""
+        whole = text + rest
+        start = recognizer.start(place.stack, 0)
+        terminal_id, end = scanner.longest(start, whole, 0)
+        skipped = 0
+        while terminal_id == scanner.ignored and end < len(whole):
+            skipped = end
+            terminal_id, end = scanner.longest(start, whole, skipped)
+        if not 0 <= terminal_id < scanner.ignored:
+            terminal_id = max(scanner.terminal_ids_ahead(start)[:1], default=0)
+            end = len(whole)
+        return self._of_lexeme(place, terminal_id, whole[skipped:end])
+
+    def _of_lexeme(self, place: Place, terminal_id: int, text: bytes) -> str:
+        reason = place.why(terminal_id, text)
+        name = self._monitored.recognizer.parse_table.terminals[terminal_id]
+        return reason or f"the monitor allows no {name} {shown(text)} here"
+
+    def _is_sentence(self) -> bool:
+        return self._monitored.recognizer.is_sentence(self._configuration)
+
+    def _expected(self) -> tuple[Expected, ...]:
+        return self._named(self._configuration)
+
+    def _named(self, configuration: Configuration) -> tuple[Expected, ...]:
+        return tuple(Expected(name, None) for name in self._monitored.expected(configuration))
 
 
 def explainer_of(
     index: Index, before: bytes = b"", configuration: Configuration | None = None
 ) -> ExplainsTokens:
     """Return what explains pieces after a text; some need the configuration that it has come to."""
-    monitored = sys.modules.get("cfgguide.index.monitored_index")  # else there is no such index
-    is_monitored = monitored is not None and isinstance(index, monitored.MonitoredIndex)
+    is_monitored = isinstance(index, MonitoredIndex)
     if index.has_tables and not is_monitored:
         return Explainer(index, before)
     if configuration is None:
         configuration = index.recognizer.advance(index.recognizer.initial, before)
         assert configuration is not None, "a text can follow"
-    if not is_monitored:
-        return MessageExplainer(index, configuration)
-    from cfgguide.diagnostics.explain_monitor import MonitorExplainer
-
-    watched: Any = index
-    return MonitorExplainer(watched, before, configuration)
+    if isinstance(index, MonitoredIndex):
+        return MonitorExplainer(index, before, configuration)
+    return MessageExplainer(index, configuration)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
-from cfgguide.symbols import SYMBOLS
-from cfgguide.vocabulary.notebook import BAD, GOOD, coloured, text_of
+from cfgguide.base.symbols import SYMBOLS
+from cfgguide.engine.vocabulary.notebook import BAD, GOOD, coloured, text_of
 
 _MAX_SHOWN = 12  # of expected terminals
 _MAX_NAMES = 3  # of terminals that one lexeme may become
@@ -217,7 +217,7 @@ def shown(data: bytes) -> str:
 
 
 def is_symbol(data: bytes) -> bool:
-    """Return whether bytes are the symbol of a special terminal (:mod:`cfgguide.symbols`)."""
+    """Return whether bytes are the symbol of a special terminal (:mod:`cfgguide.base.symbols`)."""
     return len(data) == 1 and data in SYMBOLS
 
 

@@ -16,26 +16,26 @@ import numpy as np
 
 from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.witness import is_part_of, is_unbounded
-from cfgguide.diagnostics import overlaps
-from cfgguide.diagnostics.overlaps import TerminalTexts
-from cfgguide.diagnostics.report import NeverMatched, Report, Sizes, Unbounded, Unspellable
-from cfgguide.grammar.definitions import Definitions
-from cfgguide.grammar.grammar import AUTO, Grammar
-from cfgguide.grammar.lark_frontend import CompiledGrammar
-from cfgguide.grammar.rejections import silent_conflicts
-from cfgguide.grammar.restrictions import Restriction
-from cfgguide.index.compiler import (
+from cfgguide.base.limits import Budget, Limits
+from cfgguide.compiler import (
     build_byte_liveness,
     load_grammar,
     restrict_to_spelling,
     run_within_limits,
     unspellable_terminals,
 )
-from cfgguide.limits import Budget, Limits
-from cfgguide.liveness.liveness import Liveness
-from cfgguide.parser.table import END
-from cfgguide.recognizer.recognizer import Recognizer
-from cfgguide.vocabulary.vocabulary import Vocabulary
+from cfgguide.diagnostics import overlaps
+from cfgguide.diagnostics.overlaps import TerminalTexts
+from cfgguide.diagnostics.report import NeverMatched, Report, Sizes, Unbounded, Unspellable
+from cfgguide.engine.liveness.liveness import Liveness
+from cfgguide.engine.machine.recognizer import Recognizer
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
+from cfgguide.grammar.definitions import Definitions
+from cfgguide.grammar.grammar import AUTO, Grammar
+from cfgguide.grammar.lark_frontend import CompiledGrammar
+from cfgguide.grammar.lr.table import END
+from cfgguide.grammar.rejections import silent_conflicts
+from cfgguide.grammar.restrictions import Restriction
 
 
 def inspect(

@@ -27,9 +27,9 @@ from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.dfa import DEAD, Fsm
 from cfgguide.automata.syntax import CharacterSet, parse, walk
 from cfgguide.automata.witness import shared_text, shortest_text
+from cfgguide.engine.lexer.scanner import DYNAMIC, NO_MATCH, Scanner
 from cfgguide.errors import LimitError, PatternError
 from cfgguide.grammar.lark_frontend import CompiledGrammar, TerminalSet
-from cfgguide.lexer.scanner import DYNAMIC, NO_MATCH, Scanner
 
 DEFAULT_MAX_OVERLAPS = 20
 DEFAULT_MAX_COMPARED = 2_000  # pairs whose FSMs share a first byte

@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from cfgguide.engine.vocabulary import checks
+from cfgguide.engine.vocabulary.checks import Finding, Severity
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import CfgGuideError
-from cfgguide.vocabulary import checks
-from cfgguide.vocabulary.checks import Finding, Severity
-from cfgguide.vocabulary.vocabulary import Vocabulary
 
 #: Texts of many kinds, each with what is special about it.
 TEXTS: tuple[tuple[str, str], ...] = (

@@ -1,8 +1,8 @@
 r"""How a text is cut into lexemes, with every way to read it still open.
 
 In: a recogniser, and bytes one by one. Out: a :class:`Lexing`, which has the hypotheses of a
-:class:`~cfgguide.recognizer.recognizer.Configuration` and remembers the lexemes that led to each.
-It takes the same steps as :meth:`Recognizer.advance`; it is slower, and tells *why*. ::
+:class:`~cfgguide.engine.machine.recognizer.Configuration` and remembers the lexemes that led to
+each. It takes the same steps as :meth:`Recognizer.advance`; it is slower, and tells *why*. ::
 
     terminals DOT "." ELLIPSIS "..."    after "..": a lexeme ".." that may become ELLIPSIS,
                                         or DOT, and a lexeme "." that may become DOT
@@ -21,7 +21,7 @@ from typing import NamedTuple
 from cfgguide.automata.dfa import DEAD
 from cfgguide.automata.witness import PREFERRED
 from cfgguide.diagnostics.explanation import Lexeme
-from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
+from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
 
 DEFAULT_MAX_STATES = 10_000  # in a search for example texts
 _MANY = 300  # states, from which on it pays to look ahead
@@ -84,7 +84,7 @@ class Lexing:
     ways : dict of Hypothesis to Way
         The hypotheses, in the order of the recogniser's, and the way that led to each.
     context : int
-        As in :class:`~cfgguide.recognizer.recognizer.Configuration`.
+        As in :class:`~cfgguide.engine.machine.recognizer.Configuration`.
     n_bytes : int
         Length of the text.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cfgguide.lazy import lazy_names
+from cfgguide.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from cfgguide.grammar.grammar import Grammar as Grammar
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from cfgguide.grammar.indenters import Python312Indenter as Python312Indenter
 
 _NAMES = {
-    "CPythonIndenter": "indenters",
-    "Grammar": "grammar",
-    "Python312Indenter": "indenters",
+    "CPythonIndenter": "grammar.indenters",
+    "Grammar": "grammar.grammar",
+    "Python312Indenter": "grammar.indenters",
 }
 
 __all__ = sorted(_NAMES)

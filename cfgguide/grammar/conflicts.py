@@ -25,9 +25,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from cfgguide.grammar.interpretations import Interpretation, is_read, last_opened, show
+from cfgguide.grammar.lr.items import Item, next_symbol
+from cfgguide.grammar.lr.table import Production
 from cfgguide.grammar.lr_automaton import Automaton
-from cfgguide.parser.items import Item, next_symbol
-from cfgguide.parser.table import Production
 
 END_NAME = "$END"
 DEFAULT_MAX_NODES = 50_000  # of one search

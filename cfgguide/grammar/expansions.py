@@ -31,10 +31,10 @@ from lark.grammar import NonTerminal
 from lark.load_grammar import REPEAT_BREAK_THRESHOLD, load_grammar
 from lark.load_grammar import Grammar as LarkGrammar
 
+from cfgguide.base.limits import Budget
 from cfgguide.grammar import lark_parts
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.imports import ImportedFiles
-from cfgguide.limits import Budget
 
 #: Productions that Lark may make of one rule.
 MAX_PRODUCTIONS = 1000

@@ -10,17 +10,19 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cfgguide.errors import GrammarError, shown
 
 if TYPE_CHECKING:
-    from cfgguide.limits import Limits
-    from cfgguide.llguidance.read import LlguidanceGrammar
-    from cfgguide.monitors.monitor import Monitor
-    from cfgguide.monitors.monitored_grammar import MonitoredGrammar
+    from cfgguide.base.limits import Limits
+    from cfgguide.engine.index.index import Index
+    from cfgguide.engine.monitors.monitor import Monitor
+    from cfgguide.engine.monitors.monitored_grammar import MonitoredGrammar
+    from cfgguide.engine.vocabulary.vocabulary import Vocabulary
+    from cfgguide.grammar.llguidance.llguidance_grammar import LlguidanceGrammar
+    from cfgguide.grammar.notations.converted import Converted
 
 _PACKAGED = Path(__file__).parents[1] / "grammars"  # in an installed wheel
 _CHECKOUT = Path(__file__).parents[2] / "grammars"  # in a source checkout
@@ -108,12 +110,6 @@ _PARTS = ("postgresql_schema", "python_names", "sql_runs", "sql_runs_writing", "
 #: A folder, or a loader such as ``lark.load_grammar.FromPackageLoader``: Lark calls it with the
 #: path of the importing grammar and a relative path, and gets a path and a text.
 ImportPath = str | Callable[[Any, str], tuple[Any, str]]
-
-# What reads or makes grammars, and imports this module.
-_FRONTEND = "cfgguide.grammar.lark_frontend"
-_DIALECT = "cfgguide.llguidance.read"
-_NOTATIONS = "cfgguide.notations"
-_MONITORS = "cfgguide.monitors.monitored_grammar"
 
 #: What a file's name ends with if it is in another notation: the method that reads it.
 NOTATIONS = {".gbnf": "gbnf", ".ebnf": "ebnf"}
@@ -233,7 +229,9 @@ class Grammar:
             raise GrammarError(f"strict is True or False, not {self.strict!r}")
         object.__setattr__(self, "regex_flags", _checked_flags(self.regex_flags))
         if self.postlex is not None:
-            _indenters().indentation_names(self.postlex)  # raises if it is not an indenter
+            from cfgguide.grammar.indenters import indentation_names  # which loads Lark
+
+            indentation_names(self.postlex)  # raises if it is not an indenter
         n = self.max_ignored
         if n is not None and (type(n) is not int or not 0 <= n <= MAX_IGNORED):  # True is none
             raise GrammarError(f"max_ignored is a number from 0 to {MAX_IGNORED}, not {n!r}")
@@ -289,8 +287,9 @@ class Grammar:
         """
         if self.parser != AUTO:
             return self
-        chosen: Grammar = import_module(_FRONTEND).chosen(self)
-        return chosen
+        from cfgguide.grammar.lark_frontend import chosen
+
+        return chosen(self)
 
     def watched_by(self, monitor: Monitor) -> MonitoredGrammar:
         """Return this grammar with a monitor, which says what the grammar cannot.
@@ -305,13 +304,34 @@ class Grammar:
         GrammarError
             If it is no monitor.
         """
-        watched: type[MonitoredGrammar] = import_module(_MONITORS).MonitoredGrammar
+        from cfgguide.engine.monitors.monitored_grammar import MonitoredGrammar
+
         options = {each.name: getattr(self, each.name) for each in fields(Grammar)}
-        return watched(**options, monitor=monitor)
+        return MonitoredGrammar(**options, monitor=monitor)
 
     def for_tokens(self, special_tokens: Mapping[str, int]) -> Grammar:
         """Return the grammar for a vocabulary with some special tokens; mostly it is the same."""
         return self
+
+    def own_index(
+        self,
+        vocabulary: Vocabulary,
+        compile: Callable[..., Index],
+        max_bytes: int | None,
+        **options: Any,
+    ) -> Index | None:
+        """Return the index of a grammar that goes through no tables of Lark's; None of others.
+
+        Parameters
+        ----------
+        vocabulary : Vocabulary
+            With the symbols of the grammar.
+        compile : callable
+            :func:`cfgguide.compile`, for grammars that this one is made of.
+        max_bytes, **options
+            As for :func:`cfgguide.compile`.
+        """
+        return None
 
     def tidied(self) -> Grammar:
         """Return the grammar of what a model writes by default, where it is asked for this one.
@@ -366,7 +386,11 @@ class Grammar:
                 f"{', '.join(cls.bundled_names())}. Use Grammar.open(path) for a file of your own"
             )
         path = bundled_folder() / f"{name}.lark"
-        postlex = getattr(_indenters(), _INDENTERS[name]) if name in _INDENTERS else None
+        postlex = None
+        if name in _INDENTERS:
+            from cfgguide.grammar import indenters
+
+            postlex = getattr(indenters, _INDENTERS[name])
         grammar = cls.open(path, start=start, postlex=postlex, parser="lalr")
         if tidy:
             grammar = replace(grammar, **_TIDY[name])
@@ -421,11 +445,12 @@ class Grammar:
         start: CALL "a"~2 "a"*
         %declare CALL
         """
-        module = import_module(_DIALECT)
-        read: LlguidanceGrammar = module.read_grammar(
-            text, grammars=grammars, tidy=tidy, limits=limits
+        from cfgguide.grammar.llguidance.llguidance_grammar import read_grammar
+        from cfgguide.schema.embedded_rules import rules_of_schema
+
+        return read_grammar(
+            text, grammars=grammars, tidy=tidy, limits=limits, rules_of_schema=rules_of_schema
         )
-        return read
 
     @classmethod
     def gbnf(cls, text: str, *, root: str = "root", limits: Limits | None = None) -> Grammar:
@@ -452,7 +477,9 @@ class Grammar:
         >>> Grammar.gbnf('root ::= root "+" root | [0-9]+').lark_options["parser"]
         'earley'
         """
-        return cls._converted(import_module(_NOTATIONS).gbnf(text, root=root, limits=limits))
+        from cfgguide.grammar.notations.converted import gbnf
+
+        return cls._converted(gbnf(text, root=root, limits=limits))
 
     @classmethod
     def ebnf(cls, text: str, *, root: str = "root", limits: Limits | None = None) -> Grammar:
@@ -462,7 +489,9 @@ class Grammar:
         start: ROOT
         ROOT: /a*b/
         """
-        return cls._converted(import_module(_NOTATIONS).ebnf(text, root=root, limits=limits))
+        from cfgguide.grammar.notations.converted import ebnf
+
+        return cls._converted(ebnf(text, root=root, limits=limits))
 
     @classmethod
     def w3c(cls, text: str, *, root: str | None = None, limits: Limits | None = None) -> Grammar:
@@ -474,10 +503,12 @@ class Grammar:
         start: LETTER
         LETTER: /[b-df-hj-np-tv-z]/
         """
-        return cls._converted(import_module(_NOTATIONS).w3c(text, root=root, limits=limits))
+        from cfgguide.grammar.notations.converted import w3c
+
+        return cls._converted(w3c(text, root=root, limits=limits))
 
     @classmethod
-    def _converted(cls, found: Any) -> Grammar:
+    def _converted(cls, found: Converted) -> Grammar:
         return Grammar(
             found.text, found.start, parser="earley", lexer=found.lexer, special=found.special
         )
@@ -633,11 +664,6 @@ def _checked_flags(flags: object) -> int:
             f"and re.VERBOSE, not {flags & ~_REGEX_FLAGS}"
         )
     return int(flags)
-
-
-def _indenters() -> Any:
-    """Return the module that reads indenters; it loads Lark, which nothing else needs here."""
-    return import_module("cfgguide.grammar.indenters")
 
 
 def bundled_folder() -> Path:

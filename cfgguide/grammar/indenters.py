@@ -7,7 +7,7 @@ column.
 Lark's own ``Indenter`` has one number for a column, drops line breaks in all brackets and wants a
 line break at the end. CPython's tokenizer counts tabs in two ways and refuses lines that differ in
 only one of them, limits the levels, and ends the last line itself.
-:mod:`cfgguide.recognizer.indentation` does the same on configurations.
+:mod:`cfgguide.engine.machine.indentation_reader` does the same on configurations.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lark import Token
 from lark.indenter import DedentError, Indenter
 
 from cfgguide.errors import GrammarError
-from cfgguide.parser.indentation_names import (
+from cfgguide.grammar.lr.indentation_names import (
     CLOSES,
     COUNTED,
     CPYTHON_TAB,

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from cfgguide.parser.items import Item, next_symbol
-from cfgguide.parser.table import Production
+from cfgguide.grammar.lr.items import Item, next_symbol
+from cfgguide.grammar.lr.table import Production
 
 
 class Interpretation(NamedTuple):

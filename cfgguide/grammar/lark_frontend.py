@@ -4,9 +4,9 @@ In: a :class:`~cfgguide.grammar.grammar.Grammar`. Out: a :class:`CompiledGrammar
 tables as arrays, the pattern of each terminal, and for each parse state the *terminal set* that
 Lark's lexer would try there, in the order in which it would try them. The contextual lexer has many
 such sets, the basic lexer one. For Lark's Earley parser there is no table of Lark's: it is made
-here of Lark's rules (:mod:`cfgguide.lr.general`). Its dynamic lexers try each terminal by itself;
-the set of a state then is in no order. Together with :mod:`cfgguide.grammar.lr_automaton` and
-:mod:`cfgguide.grammar.rejections`, which explain why Lark refuses a grammar, and
+here of Lark's rules (:mod:`cfgguide.grammar.lr.general`). Its dynamic lexers try each terminal by
+itself; the set of a state then is in no order. Together with :mod:`cfgguide.grammar.lr_automaton`
+and :mod:`cfgguide.grammar.rejections`, which explain why Lark refuses a grammar, and
 :mod:`cfgguide.grammar.fragments`, which writes one out again, this is all that knows Lark.
 
 Lark decides whatever it can; the order of a terminal set is read from its lexer objects. Ours are
@@ -30,6 +30,8 @@ from lark.utils import get_regexp_width
 from cfgguide.automata.determinize import fsm_of_bytes, fsm_of_pattern
 from cfgguide.automata.dfa import Fsm
 from cfgguide.automata.syntax import names_of_groups
+from cfgguide.base.limits import Budget
+from cfgguide.base.symbols import symbols_of
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError
 from cfgguide.grammar import expansions, lark_parts
 from cfgguide.grammar.definitions import Definitions
@@ -37,14 +39,12 @@ from cfgguide.grammar.grammar import AUTO, Grammar
 from cfgguide.grammar.imports import ImportedFile, ImportedFiles
 from cfgguide.grammar.indenters import indentation_names
 from cfgguide.grammar.lark_parts import Actions
+from cfgguide.grammar.lr.general import general_table
+from cfgguide.grammar.lr.indentation import IndentationRules
+from cfgguide.grammar.lr.indentation_names import INLINE, JOIN, IndentationNames
+from cfgguide.grammar.lr.table import ERROR, NO_STATE, ParseTable
 from cfgguide.grammar.rejections import explain, is_of_conflicts
 from cfgguide.grammar.restrictions import Restriction, restrictions_of
-from cfgguide.limits import Budget
-from cfgguide.lr.general import general_table
-from cfgguide.parser.indentation import IndentationRules
-from cfgguide.parser.indentation_names import INLINE, JOIN, IndentationNames
-from cfgguide.parser.table import ERROR, NO_STATE, ParseTable
-from cfgguide.symbols import symbols_of
 
 END_NAME = "$END"
 

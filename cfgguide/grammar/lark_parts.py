@@ -2,7 +2,7 @@
 
 Lark takes the classes of its lexers and its parser from its option ``_plugins``. Our lexers leave
 out a comparison of terminals that may take any time. Our parser makes Lark's tables from an
-analysis over integers (:mod:`cfgguide.lr.lalr`), since Lark's own takes most of the time of
+analysis over integers (:mod:`cfgguide.grammar.lr.lalr`), since Lark's own takes most of the time of
 compiling a large grammar, and keeps what Lark only logs. Lark itself stays as it was.
 """
 
@@ -30,10 +30,10 @@ from lark.parsers.lalr_analysis import IntParseTable, Reduce, Shift
 from lark.parsers.lalr_parser import LALR_Parser, _Parser
 
 from cfgguide.automata.syntax import names_of_groups
-from cfgguide.locks import new_lock
-from cfgguide.lr.lalr import Automaton, build, members
-from cfgguide.parser.table import Production
-from cfgguide.symbols import parts
+from cfgguide.base.locks import new_lock
+from cfgguide.base.symbols import parts
+from cfgguide.grammar.lr.lalr import Automaton, build, members
+from cfgguide.grammar.lr.table import Production
 
 _LOCK = new_lock()
 

@@ -16,9 +16,9 @@ from typing import Any
 import lark
 
 from cfgguide.grammar import lark_parts
-from cfgguide.lr import lalr
-from cfgguide.parser.items import Item, productions_of
-from cfgguide.parser.table import Production
+from cfgguide.grammar.lr import lalr
+from cfgguide.grammar.lr.items import Item, productions_of
+from cfgguide.grammar.lr.table import Production
 
 
 @dataclass(frozen=True)

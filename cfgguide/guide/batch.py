@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from cfgguide.engine.masks.arrays import Int32Array
+from cfgguide.engine.masks.rows import copy_rows
 from cfgguide.errors import BitmaskError, CfgGuideError
 from cfgguide.guide.guide import Guide, as_token_id
-from cfgguide.mask.arrays import Int32Array
-from cfgguide.mask.rows import copy_rows
 
 _NOTHING = np.empty(0, dtype=np.int32)  # the rest of a row is zeros
 _EVERYTHING = -1  # a word with all of its bits set

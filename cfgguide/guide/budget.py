@@ -4,9 +4,9 @@ In: an index, a configuration, and how many tokens may still be written, EOS inc
 tokens of the mask after which a sentence is finished within what remains then.
 
 The *distance* of a configuration is how many tokens finish a sentence from there, EOS included. A
-short ending (:mod:`cfgguide.liveness.endings`), spelled in as few tokens as possible, gives an
-upper bound. One walk over the vocabulary gives all configurations that tokens lead to, and the mask
-within a budget has the tokens whose configuration is near enough. ::
+short ending (:mod:`cfgguide.engine.liveness.endings`), spelled in as few tokens as possible, gives
+an upper bound. One walk over the vocabulary gives all configurations that tokens lead to, and the
+mask within a budget has the tokens whose configuration is near enough. ::
 
     `{"a": [1`  ending `]}`, one token and EOS: distance 2
     `[`  within 3   not `{"`, after which `":0}]` and EOS are needed, but `]`, `1`, `[]` ...
@@ -38,19 +38,19 @@ from numbers import Integral
 
 import numpy as np
 
+from cfgguide.base.locks import new_rlock
+from cfgguide.engine.index.index import Index
+from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.liveness.endings import Endings
+from cfgguide.engine.liveness.liveness import MANY_STATES
+from cfgguide.engine.liveness.proof import ProvedEndings
+from cfgguide.engine.machine.recognizer import Configuration
+from cfgguide.engine.masks.arrays import DEAD_END, NONE
+from cfgguide.engine.masks.subset import Int32Array, bitmask_of, is_in_bitmask
+from cfgguide.engine.masks.walk import Walk
+from cfgguide.engine.vocabulary.trie import PackedTrie
 from cfgguide.errors import BudgetError, GenerationError, LimitError
 from cfgguide.guide.fewest_tokens import FewestTokens
-from cfgguide.index.index import Index
-from cfgguide.index.step_cache import StepNode
-from cfgguide.liveness.endings import Endings
-from cfgguide.liveness.liveness import MANY_STATES
-from cfgguide.liveness.proof import ProvedEndings
-from cfgguide.locks import new_rlock
-from cfgguide.mask.arrays import DEAD_END, NONE
-from cfgguide.mask.subset import Int32Array, bitmask_of, is_in_bitmask
-from cfgguide.mask.walk import Walk
-from cfgguide.recognizer.recognizer import Configuration
-from cfgguide.vocabulary.trie import PackedTrie
 
 NEVER = 1 << 30  # a distance: no ending is known
 EFFORT = 30_000  # configurations searched for one mask, times parse states

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from cfgguide.vocabulary.vocabulary import Vocabulary
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 
 BLOCK = 512  # bytes that are spelled at once
 _MAX_BYTES = 20_000_000  # of what is remembered, about
@@ -24,7 +24,7 @@ class FewestTokens:
 
     Examples
     --------
-    >>> from cfgguide.vocabulary.vocabulary import Vocabulary
+    >>> from cfgguide.engine.vocabulary.vocabulary import Vocabulary
     >>> fewest = FewestTokens(Vocabulary([b"a", b"ab", b"bcd", b"c", b"d", None], eos_token_ids=5))
     >>> fewest.of(b"abcd"), fewest.of(b"abc"), fewest.of(b"b")
     ((0, 2), (1, 3), None)

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from cfgguide.index.index import Index
-from cfgguide.index.step_cache import StepNode
-from cfgguide.mask.subset import Subset
+from cfgguide.engine.index.index import Index
+from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.masks.subset import Subset
 
 MAX_BYTES = 1_000  # of forced text, found at once
 _TAIL = 8  # tokens before the forced text that the tokenizer also sees

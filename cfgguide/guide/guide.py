@@ -1,9 +1,9 @@
 """The guide: the state of one sequence.
 
-In: an :class:`~cfgguide.index.index.Index`, and the tokens of a sequence one by one. Out: the mask
-for the next token. It is the only object of the pipeline that changes. It holds only its tokens and
-the step nodes that they led to, so copying and rolling back are cheap. They stand in one list that
-one instruction makes longer or shorter: an interruption comes before that, or after it.
+In: an :class:`~cfgguide.engine.index.index.Index`, and the tokens of a sequence one by one. Out:
+the mask for the next token. It is the only object of the pipeline that changes. It holds only its
+tokens and the step nodes that they led to, so copying and rolling back are cheap. They stand in one
+list that one instruction makes longer or shorter: an interruption comes before that, or after it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import numpy.typing as npt
 from cfgguide.diagnostics.explain import AFTER_EOS
 from cfgguide.diagnostics.explainers import explainer_of
 from cfgguide.diagnostics.explanation import Explanation
+from cfgguide.engine.index.index import NOT_CHECKED, Index
+from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.machine.recognizer import Configuration
+from cfgguide.engine.vocabulary.notebook import PLAIN, coloured, token_table, tokens_in_turn
 from cfgguide.errors import BitmaskError, BudgetError, RollbackError, TokenRejectedError
 from cfgguide.guide.budget import TokenBudget, allowed_within
 from cfgguide.guide.forced import JumpForward, encoder_of
-from cfgguide.index.index import NOT_CHECKED, Index
-from cfgguide.index.shared import shared_index
-from cfgguide.index.step_cache import StepNode
-from cfgguide.recognizer.recognizer import Configuration
-from cfgguide.vocabulary.notebook import PLAIN, coloured, token_table, tokens_in_turn
+from cfgguide.shared_indexes import shared_index
 
 _SHOWN_BYTES = 40  # of the text so far, in messages
 _BOOLS = ("bool", "torch.bool")

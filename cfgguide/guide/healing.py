@@ -24,11 +24,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cfgguide.engine.index.index import Index
+from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.masks.subset import Int32Array
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import VocabularyWarning
-from cfgguide.index.index import Index
-from cfgguide.index.step_cache import StepNode
-from cfgguide.mask.subset import Int32Array
-from cfgguide.vocabulary.vocabulary import Vocabulary
 
 MAX_TOKENS = 4  # that are taken back
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cfgguide.lazy import lazy_names
+from cfgguide.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from cfgguide.models.load import load_model as load_model
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from cfgguide.models.load import prepare_smollm2 as prepare_smollm2
 
 _NAMES = {
-    "load_model": "load",
-    "load_tokenizer": "load",
-    "prepare_smollm2": "load",
+    "load_model": "models.load",
+    "load_tokenizer": "models.load",
+    "prepare_smollm2": "models.load",
 }
 
 __all__ = sorted(_NAMES)

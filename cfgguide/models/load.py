@@ -6,7 +6,7 @@ SmolLM2-135M-Instruct works with nothing but the package index. It is converted 
     <cache>/models/smollm2-135m-instruct-0.1.2/       the model and its manifest
     <cache>/models/.converting-*/                     a conversion under way, then gone
 
-``<cache>`` is `cache_dir` if given, else the folder of :mod:`cfgguide.storage.cache`; where the
+``<cache>`` is `cache_dir` if given, else the folder of :mod:`cfgguide.base.cache`; where the
 cache is off, the default one, since a model should not be converted again for every process. A
 conversion is renamed when it is complete, so a folder under its final name is always complete: an
 interruption leaves nothing, and of two processes that convert at once the later discards its copy.
@@ -32,9 +32,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cfgguide.base import cache
 from cfgguide.errors import ModelError
 from cfgguide.models import smollm2
-from cfgguide.storage import cache
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
-from cfgguide.ecma.patterns import pattern_language
-from cfgguide.errors import SchemaError
-from cfgguide.limits import Steps
-from cfgguide.parser.stack import Stack
-from cfgguide.pushdown.automaton import DEAD, END, POP, PUSH, Pushdown
-from cfgguide.pushdown.lexemes import (
+from cfgguide.automata.ecma_patterns import pattern_language
+from cfgguide.automata.numbers import NUMBER
+from cfgguide.base.limits import Steps
+from cfgguide.engine.byte_machine.automaton import DEAD, END, POP, PUSH, Pushdown
+from cfgguide.engine.byte_machine.property_names import Names, PatternNames, Words
+from cfgguide.engine.byte_machine.scalars import (
     Bounded,
     Constants,
     Ends,
@@ -31,9 +31,11 @@ from cfgguide.pushdown.lexemes import (
     numbers_in,
     strings_in,
 )
-from cfgguide.pushdown.memory import Memory, RememberingConfiguration
-from cfgguide.pushdown.names import Names, PatternNames, Words
-from cfgguide.recognizer.recognizer import Configuration
+from cfgguide.engine.byte_machine.seen_parts import Memory, RememberingConfiguration
+from cfgguide.engine.machine.recognizer import Configuration
+from cfgguide.errors import SchemaError
+from cfgguide.grammar.lr.stack import Stack
+from cfgguide.schema.equality import may_become, value_of
 from cfgguide.schema.members import (
     DEAD_END,
     Items,
@@ -43,14 +45,12 @@ from cfgguide.schema.members import (
     TrackedItems,
     TrackedMembers,
 )
+from cfgguide.schema.solver.counts import plain_array_bounds
+from cfgguide.schema.solver.nodes import KINDS, Bounds, Condition, Node, wanted_to_fail
+from cfgguide.schema.solver.search import Search
+from cfgguide.schema.solver.tracked_values import Classes
+from cfgguide.schema.solver.values import CONSTANTS, AllValues, Scalars, Values
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
-from cfgguide.value_classes.counts import plain_array_bounds
-from cfgguide.value_classes.nodes import KINDS, Bounds, Condition, Node, wanted_to_fail
-from cfgguide.value_classes.search import Search
-from cfgguide.value_classes.tracked import Classes
-from cfgguide.value_classes.values import CONSTANTS, AllValues, Scalars, Values
-from cfgguide.values.equality import may_become, value_of
-from cfgguide.values.numbers import NUMBER
 
 _SPACES = b" \t\n\r"
 TOO_FEW = "items that have to come have so few values that it is not known whether they suffice"
@@ -69,7 +69,7 @@ class Layout:
     comma, colon : bytes
         The exact texts of separators.
     is_tidy : bool
-        Whether numbers have tidy spellings only (:func:`cfgguide.values.numbers.tidy`).
+        Whether numbers have tidy spellings only (:func:`cfgguide.automata.numbers.tidy`).
     """
 
     space: int | None = None

@@ -1,8 +1,9 @@
 """Whether a text that remembers what has come can be finished, and by which texts.
 
 In: a :class:`~cfgguide.schema.automaton.SchemaAutomaton`, a state, a stack, and what the text
-remembers (:mod:`cfgguide.pushdown.memory`). Out: texts that finish the part that is being read, one
-after another, each of another value, until somebody has found one that has not come. ::
+remembers (:mod:`cfgguide.engine.byte_machine.seen_parts`). Out: texts that finish the part that is
+being read, one after another, each of another value, until somebody has found one that has not
+come. ::
 
     [{"a": true}, {"a": f       the items are {"a": true} and {"a": false}: `alse}`
     [{"a": true}, {"a": t       nothing: the `t` is refused
@@ -20,24 +21,24 @@ from itertools import chain, count, islice
 from math import inf
 from typing import Any, NamedTuple, TypeVar
 
+from cfgguide.base.limits import Steps
+from cfgguide.engine.byte_machine.automaton import DEAD
+from cfgguide.engine.byte_machine.byte_recognizer import popped
+from cfgguide.engine.byte_machine.scalars import Ends, Lexemes, Numbers, Pop
+from cfgguide.engine.byte_machine.seen_parts import BETWEEN, Memory, Open, RememberingConfiguration
+from cfgguide.engine.byte_machine.short_ends import Written
+from cfgguide.engine.machine.recognizer import Configuration
 from cfgguide.errors import SchemaError
-from cfgguide.limits import Steps
-from cfgguide.parser.stack import Stack
-from cfgguide.pushdown.automaton import DEAD
-from cfgguide.pushdown.lexemes import Ends, Lexemes, Numbers, Pop
-from cfgguide.pushdown.memory import BETWEEN, Memory, Open, RememberingConfiguration
-from cfgguide.pushdown.recognizer import popped
-from cfgguide.pushdown.shortest import Written
-from cfgguide.recognizer.recognizer import Configuration
+from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import TOO_DEEP, Layout, SchemaAutomaton
+from cfgguide.schema.equality import number_of, value_of
 from cfgguide.schema.members import DEAD_END, Items, Members, PlainItems, PlainMembers
 from cfgguide.schema.shortest_values import ShortestValues
+from cfgguide.schema.solver.counts import canonical_numbers, words_from
+from cfgguide.schema.solver.nodes import Node
+from cfgguide.schema.solver.tracked_values import Classes
+from cfgguide.schema.solver.values import Values
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
-from cfgguide.value_classes.counts import canonical_numbers, words_from
-from cfgguide.value_classes.nodes import Node
-from cfgguide.value_classes.tracked import Classes
-from cfgguide.value_classes.values import Values
-from cfgguide.values.equality import number_of, value_of
 
 _N_CHARACTERS = 90  # at least, that are one byte
 _SPACES = b" \t\n\r"

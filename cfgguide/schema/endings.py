@@ -18,11 +18,11 @@ import json
 from itertools import islice
 from typing import Any
 
-from cfgguide.parser.stack import Stack
-from cfgguide.pushdown.automaton import DEAD
-from cfgguide.pushdown.memory import BETWEEN, RememberingConfiguration, memory_of
-from cfgguide.pushdown.shortest import Written
-from cfgguide.recognizer.recognizer import Configuration
+from cfgguide.engine.byte_machine.automaton import DEAD
+from cfgguide.engine.byte_machine.seen_parts import BETWEEN, RememberingConfiguration, memory_of
+from cfgguide.engine.byte_machine.short_ends import Written
+from cfgguide.engine.machine.recognizer import Configuration
+from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.completions import Completions
 from cfgguide.schema.members import DEAD_END, Members

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any, Literal
 
+from cfgguide.base.collector import collector_off
+from cfgguide.base.limits import Limits, Steps
 from cfgguide.errors import SchemaError, SchemaWarning, shown
-from cfgguide.limits import Limits, Steps
+from cfgguide.schema.loose_uniqueness import give_up_uncounted
 from cfgguide.schema.pydantic_models import closed as closed_schema
 from cfgguide.schema.reader import Reader
 from cfgguide.schema.schema_grammar import Options, SchemaGrammar
-from cfgguide.schema.uncounted import give_up_uncounted
-from cfgguide.storage.collector import collector_off
 
 _FOR_EVER = 1e9  # seconds
 
@@ -55,7 +55,7 @@ def json_schema(
         writes. Then there is no other white space.
     tidy : bool
         Whether only what :func:`cfgguide.generate` writes by default is in the grammar: numbers end
-        (:func:`cfgguide.values.numbers.tidy`), ``\s`` in patterns is the white space of JSON, and
+        (:func:`cfgguide.automata.numbers.tidy`), ``\s`` in patterns is the white space of JSON, and
         separators are those of ``json.dumps``, unless `separators` or `max_whitespace` says more.
     closed : bool
         Whether objects have the members that they declare and no others, where the schema declares

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from cfgguide.errors import SchemaError
-from cfgguide.value_classes.listed_values import check_text, decimal_of
+from cfgguide.schema.solver.listed_values import check_text, decimal_of
 
 MAX_COUNT = 1_000_000  # characters or items that have to come
 

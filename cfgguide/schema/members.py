@@ -1,13 +1,13 @@
 """What may come inside an object, or an array, that has begun.
 
-In: :class:`~cfgguide.value_classes.values.Values`, and the classes that are wanted. Out: for each
+In: :class:`~cfgguide.schema.solver.values.Values`, and the classes that are wanted. Out: for each
 state of an object which names may come next, whether it may end, and the state after a property;
 likewise for arrays. No state is without an end: what leads nowhere is not allowed in the first
 place.
 
 Plain objects keep which of the listed names have been seen, as bits, and plain arrays how many
-items. All others keep what :mod:`cfgguide.value_classes.objects` and
-:mod:`cfgguide.value_classes.arrays` do.
+items. All others keep what :mod:`cfgguide.schema.solver.objects` and
+:mod:`cfgguide.schema.solver.arrays` do.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from functools import cached_property, partial
 from typing import Any, Protocol
 
 from cfgguide.automata.language import Language, grouped
-from cfgguide.pushdown.lexemes import Lexemes, any_strings, plain_strings
-from cfgguide.pushdown.names import Names, PatternNames, has_other_text
-from cfgguide.value_classes.counts import has_enough_items, plain_array_bounds
-from cfgguide.value_classes.nodes import Node
-from cfgguide.value_classes.objects import in_order
-from cfgguide.value_classes.paths import Cost, Paths
-from cfgguide.value_classes.search import Search
-from cfgguide.value_classes.tracked import Classes, Tracked
-from cfgguide.value_classes.values import Values
+from cfgguide.engine.byte_machine.property_names import Names, PatternNames, has_other_text
+from cfgguide.engine.byte_machine.scalars import Lexemes, any_strings, plain_strings
+from cfgguide.schema.solver.counts import has_enough_items, plain_array_bounds
+from cfgguide.schema.solver.nodes import Node
+from cfgguide.schema.solver.objects import in_order
+from cfgguide.schema.solver.paths import Cost, Paths
+from cfgguide.schema.solver.search import Search
+from cfgguide.schema.solver.tracked_values import Classes, Tracked
+from cfgguide.schema.solver.values import Values
 
 DEAD_END = -1  # no tag: it may not end here
 

@@ -1,6 +1,6 @@
 """Reads a JSON Schema into nodes, one for each schema in it, and follows all references.
 
-In: a schema as ``json.load`` returns it. Out: the :class:`~cfgguide.value_classes.nodes.Node` of
+In: a schema as ``json.load`` returns it. Out: the :class:`~cfgguide.schema.solver.nodes.Node` of
 its root. ``$schema`` tells drafts 4, 6, 7, 2019-09 and 2020-12 apart, and keywords that the draft
 does not know are ignored; without it, 2020-12 is assumed, and keywords of all drafts are read.
 """
@@ -16,16 +16,18 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from cfgguide.automata import numbers
+from cfgguide.automata.ecma_growing import GrowingPattern
+from cfgguide.automata.ecma_notation import with_common_spaces
+from cfgguide.automata.ecma_patterns import is_surely_found, later_language, pattern_text
+from cfgguide.automata.json_spelling import spelled
 from cfgguide.automata.language import Language, is_small_together
-from cfgguide.ecma.growing import GrowingPattern
-from cfgguide.ecma.notation import with_common_spaces
-from cfgguide.ecma.patterns import is_surely_found, later_language, pattern_text
+from cfgguide.automata.string_formats import FORMATS, OTHER_FORMATS, format_pattern, later_format
 from cfgguide.errors import SchemaError, SchemaWarning, shown
 from cfgguide.schema.keywords import Keywords, unknown_keywords
 from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, WRITTEN_WHOLE, Location, References
-from cfgguide.schema.spelling import spelled
-from cfgguide.value_classes.listed_values import scalar_values, shape
-from cfgguide.value_classes.nodes import (
+from cfgguide.schema.solver.listed_values import scalar_values, shape
+from cfgguide.schema.solver.nodes import (
     Condition,
     Node,
     Together,
@@ -34,9 +36,7 @@ from cfgguide.value_classes.nodes import (
     reachable,
     wanted_to_fail,
 )
-from cfgguide.value_classes.scalars import of_lengths
-from cfgguide.values import numbers
-from cfgguide.values.formats import FORMATS, OTHER_FORMATS, format_pattern, later_format
+from cfgguide.schema.solver.scalars import of_lengths
 
 Schema = Mapping[str, Any] | bool
 

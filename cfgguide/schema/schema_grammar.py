@@ -9,26 +9,35 @@ judged by Lark, or to make it a part of another grammar.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from cfgguide.base.collector import collector_off
+from cfgguide.base.limits import Limits, Steps
+from cfgguide.base.locks import new_lock
 from cfgguide.errors import SchemaError, shown
 from cfgguide.grammar.grammar import LEXERS, Grammar
-from cfgguide.limits import Limits, Steps
-from cfgguide.locks import new_lock
 from cfgguide.schema.automaton import Layout, SchemaAutomaton
 from cfgguide.schema.completions import new_automaton
+from cfgguide.schema.solver.classes import ValueClasses
+from cfgguide.schema.solver.nodes import Node, reachable
+from cfgguide.schema.solver.search import Search
 from cfgguide.schema.writer import Whitespace, Writer
-from cfgguide.value_classes.classes import ValueClasses
-from cfgguide.value_classes.nodes import Node, reachable
-from cfgguide.value_classes.search import Search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cfgguide.engine.index.index import Index
+    from cfgguide.engine.vocabulary.vocabulary import Vocabulary
+    from cfgguide.schema.schema_index import SchemaIndex
 
 #: White space characters that are counted.
 MAX_SPACE = 1_000_000
 #: How ``json.dumps`` writes.
 SEPARATORS = (", ", ": ")
 _SPACE = " \t\n\r"  # of JSON
-_READER = "cfgguide.schema.json_schema"  # which makes grammars, and imports this module
+#: What every JSON string may need: ASCII without control characters, and what goes on characters.
+#: Characters that begin with other bytes can be escaped.
+JSON_BYTES = frozenset(range(0x20, 0xC0))
 
 
 @dataclass(frozen=True)
@@ -176,13 +185,37 @@ class SchemaGrammar(Grammar):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`: what it was read from."""
-        return import_module(_READER).read_again, (self.schema, asdict(self.options))
+        from cfgguide.schema.json_schema import read_again
+
+        return read_again, (self.schema, asdict(self.options))
 
     @property
     def root(self) -> Node:
         """The node of the whole schema."""
         root: Node = self._root
         return root
+
+    def own_index(
+        self,
+        vocabulary: Vocabulary,
+        compile: Callable[..., Index],
+        max_bytes: int | None,
+        **options: Any,
+    ) -> Index | None:
+        """Return the index of the schema's automaton.
+
+        None if the vocabulary lacks bytes that strings need: then all that it cannot spell has to
+        be found out first.
+        """
+        if not vocabulary.spelling.spells_any_of(JSON_BYTES):
+            return None
+        with collector_off():
+            return self._index_class()(self, vocabulary, compile, max_bytes=max_bytes)
+
+    def _index_class(self) -> type[SchemaIndex]:
+        from cfgguide.schema.schema_index import SchemaIndex
+
+        return SchemaIndex
 
     def automaton(self) -> SchemaAutomaton:
         """Return an automaton that nobody else has: it changes as it reads."""

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from cfgguide.pushdown.lexemes import Lexemes
-from cfgguide.pushdown.shortest import ShortestLexemes, Written
+from cfgguide.engine.byte_machine.scalars import Lexemes
+from cfgguide.engine.byte_machine.short_ends import ShortestLexemes, Written
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.members import DEAD_END, Items, Members
+from cfgguide.schema.solver.tracked_values import Classes
+from cfgguide.schema.solver.values import Values
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
-from cfgguide.value_classes.tracked import Classes
-from cfgguide.value_classes.values import Values
 
 _MAX_NAMES = 8  # that are compared where a name has begun
 _MAX_CLASSES = 8  # of a value that are compared

@@ -1,6 +1,6 @@
 """Arrays whose items are to be different, where the items are scalars.
 
-In: :class:`~cfgguide.value_classes.values.Values` with ``uniqueItems``. Out: :class:`UniqueItems`:
+In: :class:`~cfgguide.schema.solver.values.Values` with ``uniqueItems``. Out: :class:`UniqueItems`:
 a state of such an array has the values that have come, and the next item is none of these. Numbers
 are written there in one way only, without an exponent and without needless digits, and strings have
 plain spellings: so values are told apart by what is written.
@@ -12,14 +12,21 @@ import json
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import DEAD, Language, difference, intersection
-from cfgguide.ecma.patterns import pattern_language
-from cfgguide.pushdown.lexemes import Bounded, Constants, Lexemes, Numbers, Strings, plain_strings
-from cfgguide.pushdown.names import Names, PatternNames, Words
+from cfgguide.engine.byte_machine.property_names import Names, PatternNames, Words
+from cfgguide.engine.byte_machine.scalars import (
+    Bounded,
+    Constants,
+    Lexemes,
+    Numbers,
+    Strings,
+    plain_strings,
+)
 from cfgguide.schema.members import DEAD_END
-from cfgguide.value_classes.counts import canonical_numbers
-from cfgguide.value_classes.search import Search
-from cfgguide.value_classes.values import CONSTANTS, Scalars, Values
+from cfgguide.schema.solver.counts import canonical_numbers
+from cfgguide.schema.solver.search import Search
+from cfgguide.schema.solver.values import CONSTANTS, Scalars, Values
 
 FRESH, REPEATED = 0, 1  # tags of an item
 _MANY = 10_000  # values: no array has so many

@@ -16,15 +16,15 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from cfgguide.automata.json_spelling import STRING, number_pattern, plain, string_pattern
+from cfgguide.automata.numbers import NO_DIGIT, NUMBER
 from cfgguide.errors import SchemaError
 from cfgguide.schema.automaton import Layout
-from cfgguide.schema.spelling import STRING, number_pattern, plain, string_pattern
-from cfgguide.value_classes.classes import Automaton, Context, Nodes, ValueClasses, useful
-from cfgguide.value_classes.machine import Problem, Symbol, ValueClass
-from cfgguide.value_classes.nodes import Condition
-from cfgguide.value_classes.objects import NameClass
-from cfgguide.value_classes.scalars import of_lengths
-from cfgguide.values.numbers import NO_DIGIT, NUMBER
+from cfgguide.schema.solver.classes import Automaton, Context, Nodes, ValueClasses, useful
+from cfgguide.schema.solver.member_automata import Problem, Symbol, ValueClass
+from cfgguide.schema.solver.nodes import Condition
+from cfgguide.schema.solver.objects import NameClass
+from cfgguide.schema.solver.scalars import of_lengths
 
 _SPACE = r"[ \t\n\r]"
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import cfgguide
 from cfgguide import draw
-from cfgguide.draw.graph import Arrow, Graph, State
-from cfgguide.draw.picture import picture_of
-from cfgguide.liveness.liveness import Liveness
-from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
+from cfgguide.engine.liveness.liveness import Liveness
+from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
+from cfgguide.studio.draw.graph import Arrow, Graph, State
+from cfgguide.studio.draw.picture import picture_of
 
 FOLDER = Path(__file__).parent
 TEXT = b"(("  # the mask after it is drawn

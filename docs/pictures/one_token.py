@@ -19,7 +19,7 @@ from textwrap import wrap
 import numpy as np
 
 import cfgguide
-from cfgguide.liveness.liveness import Liveness
+from cfgguide.engine.liveness.liveness import Liveness
 
 FOLDER = Path(__file__).parent
 TEXT, TOKEN = b"((", b"a)"

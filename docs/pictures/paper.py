@@ -20,8 +20,8 @@ from pathlib import Path
 
 import cfgguide
 from cfgguide import draw
-from cfgguide.draw.graph import Arrow, Graph, State
-from cfgguide.draw.picture import picture_of
+from cfgguide.studio.draw.graph import Arrow, Graph, State
+from cfgguide.studio.draw.picture import picture_of
 
 FOLDER = Path(__file__).parent
 PATTERN = r"([0-9]*)?\.?[0-9]*"

@@ -17,7 +17,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 
-from cfgguide.playground.server import PlaygroundServer
+from cfgguide.studio.playground.server import PlaygroundServer
 
 FOLDER = Path(__file__).parent
 #: Name, width, height, whether it is dark, a grammar, a text, and the tab to show.

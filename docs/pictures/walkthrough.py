@@ -14,9 +14,9 @@ from pathlib import Path
 import cfgguide
 from cfgguide.diagnostics.diagnosis import lexemes
 from cfgguide.diagnostics.explanation import Lexeme
-from cfgguide.draw.parsers import symbols_of_states
-from cfgguide.lexer.scanner import NO_MATCH
-from cfgguide.recognizer.recognizer import Configuration, Recognizer
+from cfgguide.engine.lexer.scanner import NO_MATCH
+from cfgguide.engine.machine.recognizer import Configuration, Recognizer
+from cfgguide.studio.draw.parsers import symbols_of_states
 
 # Willard & Louf 2023, section 4, and some further tokens.
 TOKENS = ["d", "ef", " f", "oo(", "):", " ", "pass"]

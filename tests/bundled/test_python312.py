@@ -23,7 +23,7 @@ from support.sampled_programs import Endings, text_of, walked
 from support.small_tokenizers import standard_library_vocabulary
 
 import cfgguide
-from cfgguide.index.index import Index
+from cfgguide.engine.index.index import Index
 
 pytestmark = pytest.mark.slow  # Lark takes ten seconds to load the grammar
 

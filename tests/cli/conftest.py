@@ -10,7 +10,7 @@ import pytest
 from support.command_line import Run
 from support.tiny_models import N_SMALL, random_model, small_tokenizer
 
-from cfgguide.cli.main import main
+from cfgguide.studio.cli.main import main
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from support.command_line import COMMAND, environment
 
-from cfgguide.cli.completing import SHELLS
-from cfgguide.cli.main import _parser
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.studio.cli.completing import SHELLS
+from cfgguide.studio.cli.main import _parser
 
 #: What is typed, and what the last word may become; files and folders are those below.
 COMPLETED = {
@@ -172,4 +172,4 @@ def test_completion_imports_nothing_heavy():
     command = [sys.executable, "-X", "importtime", *COMMAND[1:], "completion", "bash"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment())
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert not imported & {"numpy", "lark", "torch", "transformers", "cfgguide.index.index"}
+    assert not imported & {"numpy", "lark", "torch", "transformers", "cfgguide.engine.index.index"}

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import cfgguide
-from cfgguide.cli import doctor, health
-from cfgguide.cli.health import Status
+from cfgguide.studio.cli import doctor, health
+from cfgguide.studio.cli.health import Status
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -57,13 +57,13 @@ def test_the_kernels_are_those_that_the_build_compiles(checks):
 
 def test_a_kernel_that_is_python_is_a_warning(checks, monkeypatch):
     monkeypatch.setattr(importlib.machinery, "EXTENSION_SUFFIXES", [".other"])
-    found = checks()["kernel mask.kernels"]
-    assert (found["status"], found["seen"]) == ("warning", "not compiled (makes masks)")
+    found = checks()["kernel engine.masks.kernels"]
+    assert (found["status"], found["seen"]) == ("warning", "not compiled (makes masks of grammars)")
     assert "install a C compiler" in found["advice"]
 
 
 def test_grammars_are_looked_for_where_they_are_used(checks, monkeypatch, tmp_path):
-    monkeypatch.setattr("cfgguide.storage.cache.PACKAGED", tmp_path)
+    monkeypatch.setattr("cfgguide.base.cache.PACKAGED", tmp_path)
     found = checks()
     for name in cfgguide.Grammar.bundled_names():
         assert found[f"grammar {name}"]["status"] == "warning"
@@ -103,7 +103,7 @@ def test_an_engine_that_fails_is_an_error(checks, monkeypatch):
     def fail(*arguments: object, **options: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("cfgguide.index.compiler.compile", fail)
+    monkeypatch.setattr("cfgguide.compiler.compile", fail)
     assert checks()["engine"]["seen"] == "RuntimeError: broken"
 
 

@@ -12,8 +12,8 @@ from support.command_line import NUMBERS, SENTENCES, process
 from support.tiny_models import small_tokenizer
 
 import cfgguide
-from cfgguide.cli.main import COMMANDS, _parser
 from cfgguide.grammar.grammar import bundled_folder
+from cfgguide.studio.cli.main import COMMANDS, _parser
 
 #: A command, and the keys of its document, as docs/command-line.md lists them.
 DOCUMENTS = {

@@ -24,7 +24,7 @@ from support.command_line import NUMBERS, SENTENCES, process
 from support.tiny_models import N_SMALL, random_model, small_tokenizer
 
 import cfgguide
-from cfgguide.storage.cache import user_cache
+from cfgguide.base.cache import user_cache
 
 # --- grammars and check --------------------------------------------------------------------------
 
@@ -648,7 +648,7 @@ def n_allowed(tokenizer, prefix: bytes) -> int:
 
     All bytes are tokens here, so every start of a rest can be completed.
     """
-    from cfgguide.vocabulary.vocabulary import Vocabulary
+    from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 
     tokens = Vocabulary.from_tokenizer(tokenizer).tokens
     rests = [text[len(prefix) :] for text in SENTENCES if text.startswith(prefix)]
@@ -713,7 +713,7 @@ TRACED_JSON = [
 
 @pytest.mark.parametrize(("text", "expected"), TRACED_JSON)
 def test_trace_names_the_terminals_of_every_token(run, tokenizer_folder, text, expected):
-    from cfgguide.vocabulary.vocabulary import Vocabulary
+    from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 
     tokenizer = small_tokenizer()
     tokens = Vocabulary.from_tokenizer(tokenizer).tokens
@@ -929,11 +929,11 @@ def test_a_wrong_number_of_tokens_is_told_before_the_model_is_loaded(run, monkey
 
 
 def test_help_imports_nothing_that_it_does_not_need():
-    command = [sys.executable, "-X", "importtime", "-m", "cfgguide.cli.main", "--help"]
+    command = [sys.executable, "-X", "importtime", "-m", "cfgguide.studio.cli.main", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "cfgguide.cli.arguments" in imported
-    assert not imported & {"numpy", "lark", "torch", "transformers", "cfgguide.index.index"}
+    assert "cfgguide.studio.cli.arguments" in imported
+    assert not imported & {"numpy", "lark", "torch", "transformers", "cfgguide.engine.index.index"}
 
 
 @pytest.mark.parametrize("is_terminal", [False, True])
@@ -946,7 +946,7 @@ def test_help_imports_nothing_that_it_does_not_need():
     ],
 )
 def test_compiling_is_shown_on_a_terminal(run, random_writer, monkeypatch, command, is_terminal):
-    monkeypatch.setattr("cfgguide.index.compiler._SHOWN_AFTER", 0.0)
+    monkeypatch.setattr("cfgguide.compiler._SHOWN_AFTER", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
     found = run(*command)
     assert found.status == 0
@@ -957,7 +957,7 @@ def test_an_interruption_ends_with_130(run, random_writer, monkeypatch):
     def interrupt(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cfgguide.integrations.generation.generate", interrupt)
+    monkeypatch.setattr("cfgguide.models.transformers.generation.generate", interrupt)
     found = run("generate", "json", "--prompt", "x")
     assert (found.status, found.out, found.err) == (130, "", "\ncfgguide: interrupted\n")
 
@@ -986,13 +986,9 @@ def asked(monkeypatch) -> list[SimpleNamespace]:
 
     monkeypatch.setattr("cfgguide.models.load.prepare_smollm2", lambda progress: Path("smollm2"))
     monkeypatch.setattr("cfgguide.models.load.load_model", lambda path: loaded)
-    monkeypatch.setattr(
-        "cfgguide.index.compiler.compile_recognizer", lambda grammar, **options: None
-    )
-    monkeypatch.setattr(
-        "cfgguide.index.compiler.compile", lambda grammar, vocabulary, **options: grammar
-    )
-    monkeypatch.setattr("cfgguide.integrations.generation.generate", generate)
+    monkeypatch.setattr("cfgguide.compiler.compile_recognizer", lambda grammar, **options: None)
+    monkeypatch.setattr("cfgguide.compiler.compile", lambda grammar, vocabulary, **options: grammar)
+    monkeypatch.setattr("cfgguide.models.transformers.generation.generate", generate)
     return calls
 
 
@@ -1060,9 +1056,9 @@ def test_the_comment_by_which_a_function_is_known_to_have_ended_is_not_shown(
         eos = what.vocabulary.eos_token_ids[0]
         return cfgguide.integrations.Generation("".join(pieces), (1,) if is_cut else (1, eos), True)
 
-    monkeypatch.setattr("cfgguide.integrations.generation.generate", generate)
+    monkeypatch.setattr("cfgguide.models.transformers.generation.generate", generate)
     monkeypatch.setattr(
-        "cfgguide.index.compiler.compile",
+        "cfgguide.compiler.compile",
         lambda grammar, vocabulary, **options: SimpleNamespace(vocabulary=vocabulary),
     )
     found = run("generate", "python", "--prompt", "x")

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from support.command_line import COMMAND, NUMBERS, environment, process
 
-from cfgguide.cli.output import harmless, has_colours
 from cfgguide.errors import VocabularyWarning
+from cfgguide.studio.cli.output import harmless, has_colours
 
 pty = pytest.importorskip("pty", reason="needs terminals of Unix")
 GREEN, RED = "\x1b[32m", "\x1b[31m"
@@ -124,7 +124,7 @@ def test_texts_in_pipes_are_exact_and_on_terminals_harmless(run, random_writer, 
 
 @pytest.mark.parametrize("words", [["--quiet", *CHECK], [*CHECK, "-q"]])
 def test_quiet_shows_no_progress_and_no_warnings(run, monkeypatch, words):
-    monkeypatch.setattr("cfgguide.index.compiler._SHOWN_AFTER", 0.0)
+    monkeypatch.setattr("cfgguide.compiler._SHOWN_AFTER", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     known = run(*[word for word in words if word not in ("--quiet", "-q")])
     assert "compiling: " in known.err
@@ -136,12 +136,12 @@ def test_warnings_are_lines_for_people(run, monkeypatch, is_quiet, said):
     def warn() -> None:
         warnings.warn("few", VocabularyWarning, stacklevel=1)
 
-    monkeypatch.setattr("cfgguide.storage.cache.user_cache", warn)
+    monkeypatch.setattr("cfgguide.base.cache.user_cache", warn)
     assert run("cache", *["-q"] * is_quiet).err == said
 
 
 def test_loading_is_shown_on_a_terminal_if_it_takes_long(run, random_writer, monkeypatch):
-    from cfgguide.cli import output
+    from cfgguide.studio.cli import output
 
     Path("my.lark").write_text(NUMBERS)
     monkeypatch.setattr(output, "_SHOWN_AFTER", 0.0)
@@ -222,7 +222,7 @@ def test_a_prompt_may_come_from_standard_input(run, random_writer, monkeypatch):
         prompts.append(prompt)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cfgguide.integrations.generation.generate", generate)
+    monkeypatch.setattr("cfgguide.models.transformers.generation.generate", generate)
     Path("my.lark").write_text(NUMBERS)
     Path("prompt").write_text("two\nlines\n")
     with open("prompt", encoding="utf-8") as file:
@@ -235,7 +235,7 @@ def test_an_interruption_in_json_is_a_document(run, monkeypatch):
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cfgguide.storage.cache.user_cache", interrupt)
+    monkeypatch.setattr("cfgguide.base.cache.user_cache", interrupt)
     found = run("cache", "--json")
     said = '{"error": {"code": "interrupted", "message": "interrupted"}}\n'
     assert (found.status, found.out, found.err) == (130, "", said)

@@ -23,8 +23,8 @@ from support.sql_grammars import SAMPLES, parser
 import cfgguide
 from cfgguide import concat, free_text, regex, repeat
 from cfgguide.combinators import json_string, optional
-from cfgguide.combinators.escaping import escaped_pattern
 from cfgguide.errors import GrammarError
+from cfgguide.grammar.combinators.escaping import escaped_pattern
 from cfgguide.sql import with_schema
 
 JSON = cfgguide.Grammar.bundled("json")

@@ -115,7 +115,7 @@ def engine_says(index, text):
 
 def lark_says(grammar, text):
     """What Lark's parser says, if its lexer reads each text between two tokens alone."""
-    symbols = cfgguide.symbols.symbols_of(dict(grammar.special))
+    symbols = cfgguide.base.symbols.symbols_of(dict(grammar.special))
     byte_of = {token: symbols[name] for name, tokens in grammar.special for token in tokens}
     try:
         data = b"".join(

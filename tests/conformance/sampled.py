@@ -33,8 +33,8 @@ import numpy as np
 from tqdm import tqdm
 
 import cfgguide
-from cfgguide.index.index import Index
-from cfgguide.index.step_cache import StepNode
+from cfgguide.engine.index.index import Index
+from cfgguide.engine.index.step_cache import StepNode
 from cfgguide.models import load_model
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

@@ -26,7 +26,7 @@ import lark
 from tqdm import tqdm
 
 import cfgguide
-from cfgguide.pushdown.recognizer import PushdownRecognizer
+from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
 from cfgguide.schema.json_schema import json_schema
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import pytest
 from tokenizers import Tokenizer
 
-from cfgguide.vocabulary.vocabulary import Vocabulary
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 
 FOLDER = os.environ.get("CFGGUIDE_CONFORMANCE_DATA")
 if not FOLDER:

@@ -25,9 +25,9 @@ from support.table_models import (
 from support.yes_no import EOS, INDEX, SPELLINGS, YES_NO, Batched, packed
 
 import cfgguide
-from cfgguide.decoding.prefix_tree import PrefixNode
-from cfgguide.decoding.smc import _Population
 from cfgguide.errors import GenerationError, ModelError, ParticleWarning, TokenRejectedError
+from cfgguide.models.decoding.prefix_tree import PrefixNode
+from cfgguide.models.decoding.smc import _Population
 
 
 def runs(case, model, n_runs, **settings):

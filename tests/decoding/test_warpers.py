@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfgguide.decoding.warpers import Warper, drawn
 from cfgguide.errors import GenerationError
+from cfgguide.models.decoding.warpers import Warper, drawn
 
 #: The mass of the allowed tokens is 0.8, and the second and third are equally probable.
 ALLOWED = np.log([0.4, 0.16, 0.16, 0.08])

@@ -23,14 +23,14 @@ from support.refused_texts import (
     texts_of,
 )
 
+from cfgguide.base.limits import Limits
 from cfgguide.diagnostics.diagnosis import Diagnosis, check, diagnose, lexemes
 from cfgguide.diagnostics.explanation import Lexeme
 from cfgguide.diagnostics.trace import IGNORED
+from cfgguide.engine.liveness.liveness import Liveness
+from cfgguide.engine.vocabulary.spelling import Spelling
 from cfgguide.errors import GrammarError, LimitError, PatternError
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.limits import Limits
-from cfgguide.liveness.liveness import Liveness
-from cfgguide.vocabulary.spelling import Spelling
 
 JSON = Grammar.bundled("json")
 

@@ -177,7 +177,7 @@ def test_many_overlaps_are_counted_and_their_search_is_bounded():
         f"{name}: /a{{1,{number + 1}}}b?/" for number, name in enumerate(names)
     )
     compiled = lark_frontend.load(Grammar(text))
-    texts = TerminalTexts(compiled, cfgguide.lexer.scanner.build(compiled))
+    texts = TerminalTexts(compiled, cfgguide.engine.lexer.scanner.build(compiled))
     found = find(compiled, texts, max_overlaps=5)
     assert (len(found.shown), found.n_more, found.is_complete) == (5, 8 * 7 // 2 - 5, True)
     found = find(compiled, texts, max_compared=3)

@@ -18,7 +18,7 @@ from transformers import PreTrainedTokenizerFast
 
 import cfgguide
 from cfgguide.diagnostics.tokenizer import TEXTS, TokenizerReport, check_tokenizer
-from cfgguide.vocabulary.checks import Finding, Severity
+from cfgguide.engine.vocabulary.checks import Finding, Severity
 
 
 def byte_level(*pieces: str, lacking: str = "", special: tuple[str, ...] = ("</s>",)) -> Tokenizer:

@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from cfgguide.dialect.rust_patterns import RustPatternError, as_python
+from cfgguide.automata.rust_patterns import RustPatternError, as_python
 
 LATIN, GREEK, KELVIN, LONG_S = "é", "\u03c3", "\u212a", "\u017f"
 FINAL_SIGMA, CAPITAL_SIGMA = "\u03c2", "\u03a3"

@@ -7,7 +7,7 @@ import re
 import hypothesis.strategies as st
 from hypothesis import given
 
-from cfgguide.draw.byte_labels import label_of
+from cfgguide.studio.draw.byte_labels import label_of
 
 ESCAPES = {"t": 9, "n": 10, "r": 13, "\\": ord("\\"), "]": ord("]"), "^": ord("^"), "-": ord("-")}
 GROUPS = {

@@ -11,10 +11,10 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from cfgguide.draw.graph import Arrow, Graph, State
-from cfgguide.draw.layers import layered
-from cfgguide.draw.picture import picture_of
-from cfgguide.draw.svg import svg_of
+from cfgguide.studio.draw.graph import Arrow, Graph, State
+from cfgguide.studio.draw.layers import layered
+from cfgguide.studio.draw.picture import picture_of
+from cfgguide.studio.draw.svg import svg_of
 
 lines = st.lists(st.text("ab[]-␣你", max_size=14), max_size=3).map(tuple)
 

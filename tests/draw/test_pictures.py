@@ -13,10 +13,10 @@ import pytest
 
 import cfgguide
 from cfgguide import Grammar, Vocabulary, draw
-from cfgguide.draw.notebook import grammar_html
-from cfgguide.draw.page import save_trace_page, trace_page
-from cfgguide.draw.traced import traced
 from cfgguide.errors import DrawingError, TextError
+from cfgguide.studio.draw.notebook import grammar_html
+from cfgguide.studio.draw.trace_page import save_trace_page, trace_page
+from cfgguide.studio.draw.traced import traced
 
 SVG = "{http://www.w3.org/2000/svg}"
 #: Of the bundled grammar's parser; `cfgguide check json` says so.

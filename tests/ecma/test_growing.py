@@ -7,6 +7,9 @@ import random
 
 import pytest
 
+from cfgguide.automata.ecma_growing import GrowingPattern, growing
+from cfgguide.automata.ecma_notation import read
+from cfgguide.automata.ecma_patterns import later_language, pattern_language
 from cfgguide.automata.language import (
     DEAD,
     NO_TEXTS,
@@ -17,11 +20,8 @@ from cfgguide.automata.language import (
     intersection,
     words_of,
 )
-from cfgguide.ecma.growing import GrowingPattern, growing
-from cfgguide.ecma.notation import read
-from cfgguide.ecma.patterns import later_language, pattern_language
+from cfgguide.engine.byte_machine.side_by_side import SideBySide, all_of
 from cfgguide.errors import SchemaError
-from cfgguide.pushdown.side_by_side import SideBySide, all_of
 
 _ALPHABET = "abcé\n\U00010000"
 #: Neither more than a few states nor fewer than 2 ** 18, and too large a tree to be small.

@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from cfgguide.ecma.patterns import pattern_language
+from cfgguide.automata.ecma_patterns import pattern_language
+from cfgguide.automata.string_formats import format_language
 from cfgguide.errors import SchemaError
-from cfgguide.values.formats import format_language
 
 _ALPHABET = "ab1- "
 

@@ -22,7 +22,7 @@ from mlx_lm.sample_utils import make_sampler
 
 import cfgguide
 from cfgguide.models.load import prepare_smollm2
-from cfgguide.serving.mlx import MlxProcessor
+from cfgguide.models.serving.mlx import MlxProcessor
 
 
 @pytest.fixture(scope="module")

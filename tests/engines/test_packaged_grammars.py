@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("vllm", reason="`make serve-test` has it, and with it another Lark")
 
 from cfgguide import Grammar
-from cfgguide.index.compiler import compile_recognizer
-from cfgguide.limits import Limits
-from cfgguide.recognizer.cached import SAME_LARK, CachedGrammar
+from cfgguide.base.limits import Limits
+from cfgguide.compiler import compile_recognizer
+from cfgguide.engine.machine.grammar_cache import SAME_LARK, CachedGrammar
 
 
 @pytest.mark.parametrize("name", Grammar.bundled_names())

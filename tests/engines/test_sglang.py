@@ -18,7 +18,7 @@ from sglang.srt.constrained import base_grammar_backend as base
 from transformers import AutoTokenizer
 
 from cfgguide.models.load import prepare_smollm2
-from cfgguide.serving import sglang, sglang_parts
+from cfgguide.models.serving import sglang, sglang_parts
 
 TAG = (
     '{"type": "structural_tag", "format": {"type": "tag", "begin": "<a>", "end": "</a>", '

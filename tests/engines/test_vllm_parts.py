@@ -24,8 +24,8 @@ from vllm.tool_parsers import structural_tag_registry
 
 import cfgguide
 from cfgguide.models.load import prepare_smollm2
+from cfgguide.models.serving.vllm_parts import VllmGrammar, _Backends
 from cfgguide.serving import Backend
-from cfgguide.serving.vllm_parts import VllmGrammar, _Backends
 
 VOCABULARY = cfgguide.Vocabulary.of_bytes()
 EOS = VOCABULARY.eos_token_ids[0]

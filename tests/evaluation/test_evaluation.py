@@ -12,7 +12,7 @@ from support.tiny_models import EOS, N_SMALL, fresh_random_model, random_model, 
 
 import cfgguide
 from cfgguide.errors import GenerationError, ModelError, TextError
-from cfgguide.evaluation.disagreement import Evaluation, TextEvaluation
+from cfgguide.studio.evaluation.disagreement import Evaluation, TextEvaluation
 
 N_COLUMNS = N_SMALL + 5
 TEXTS = [

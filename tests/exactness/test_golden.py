@@ -18,8 +18,8 @@ from support.small_tokenizers import standard_library_tokenizer, standard_librar
 
 import cfgguide
 from cfgguide.diagnostics.diagnosis import Diagnosis, diagnose
-from cfgguide.liveness.liveness import Liveness
-from cfgguide.vocabulary.spelling import Spelling
+from cfgguide.engine.liveness.liveness import Liveness
+from cfgguide.engine.vocabulary.spelling import Spelling
 
 ROOT = Path(__file__).parents[1] / "golden"
 INSTALLED = Path(lark.__file__).parent / "grammars"

@@ -20,13 +20,13 @@ from support.random_walks import Judges, sample
 from support.small_tokenizers import standard_library_vocabulary
 
 import cfgguide
-from cfgguide.index.compiler import compile_recognizer
-from cfgguide.liveness.always_live import AlwaysLive
-from cfgguide.mask.token_classes import TokenClasses
-from cfgguide.mask.walk import Walker
-from cfgguide.recognizer.recognizer import Recognizer
-from cfgguide.vocabulary.spelling import Spelling
-from cfgguide.vocabulary.trie import VocabularyTrie
+from cfgguide.compiler import compile_recognizer
+from cfgguide.engine.liveness.always_live import AlwaysLive
+from cfgguide.engine.machine.recognizer import Recognizer
+from cfgguide.engine.masks.token_classes import TokenClasses
+from cfgguide.engine.masks.walk import Walker
+from cfgguide.engine.vocabulary.spelling import Spelling
+from cfgguide.engine.vocabulary.trie import VocabularyTrie
 
 STATEMENTS = r"""
 start: (_statement _NL)*

@@ -26,6 +26,8 @@ from support.oracle import spelled_texts
 
 import cfgguide
 from cfgguide.diagnostics.diagnosis import diagnose
+from cfgguide.engine.liveness.liveness import Liveness
+from cfgguide.engine.vocabulary.spelling import Spelling
 from cfgguide.errors import (
     BudgetError,
     CfgGuideError,
@@ -34,8 +36,6 @@ from cfgguide.errors import (
     PatternError,
     VocabularyError,
 )
-from cfgguide.liveness.liveness import Liveness
-from cfgguide.vocabulary.spelling import Spelling
 from fuzz import judge
 from fuzz.case import Case
 from fuzz.judge import Judge, LarkRefusal

@@ -30,9 +30,9 @@ from support.schemas import (
 
 import cfgguide
 from cfgguide import json_schema
+from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
+from cfgguide.engine.index.step_cache import StepNode
 from cfgguide.errors import BudgetError, CfgGuideError, SchemaError
-from cfgguide.index.step_cache import StepNode
-from cfgguide.pushdown.recognizer import PushdownRecognizer
 from fuzz.case import CRASHES
 from fuzz.compare import (
     Completeness,

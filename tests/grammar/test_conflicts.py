@@ -15,10 +15,10 @@ from pathlib import Path
 import lark
 import pytest
 
+from cfgguide.compiler import compile_recognizer
 from cfgguide.errors import GrammarError
 from cfgguide.grammar import conflicts, lr_automaton
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.index.compiler import compile_recognizer
 
 ONE_RULE = (
     "Way out: LALR(1) sees only the next terminal, and a grammar for it must not be ambiguous. "
@@ -189,7 +189,7 @@ def test_what_lark_decides_by_itself_is_no_conflict(text):
 def test_the_message_is_the_same_in_every_process():
     text = 'start: (a|b) "," (c|d) | (e "," f)\na: "x"\nb: "x"\nc: "y"\nd: "y"\ne: "x"\nf: "z"\n'
     code = (
-        "from cfgguide.index.compiler import compile_recognizer\n"
+        "from cfgguide.compiler import compile_recognizer\n"
         "from cfgguide.grammar.grammar import Grammar\n"
         f"try:\n    compile_recognizer(Grammar({text!r}))\nexcept Exception as error:\n"
         "    print(ascii(str(error)))"

@@ -11,12 +11,12 @@ import lark
 import pytest
 from support.ci import or_in_ci
 
+from cfgguide.base.limits import Budget, Limits
+from cfgguide.compiler import compile_recognizer
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError
 from cfgguide.grammar import expansions
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.lark_frontend import load
-from cfgguide.index.compiler import compile_recognizer
-from cfgguide.limits import Budget, Limits
 
 LETTERS = "abc"
 TEXTS = ["".join(letters) for n in range(5) for letters in product(LETTERS, repeat=n)]

@@ -12,9 +12,9 @@ from lark.exceptions import LarkError, UnexpectedInput
 from support.oracle import spelled_texts
 
 import cfgguide
+from cfgguide.compiler import compile_recognizer
 from cfgguide.errors import GrammarError, LimitError
 from cfgguide.grammar import lark_frontend
-from cfgguide.index.compiler import compile_recognizer
 
 VOCABULARY = cfgguide.Vocabulary.of_bytes()
 

@@ -19,8 +19,8 @@ from lark.load_grammar import FromPackageLoader
 from support.every_text import n_sentences
 
 import cfgguide
+from cfgguide.compiler import compile_recognizer
 from cfgguide.errors import GrammarError
-from cfgguide.index.compiler import compile_recognizer
 
 Grammar = cfgguide.Grammar
 
@@ -354,7 +354,7 @@ def test_larks_message_comes_with_a_way_out(name):
 def test_the_collision_that_is_told_is_the_same_in_every_process():
     text = "start: A | B | C | D E\nA: /a+/\nB: /aa?/\nC: /[ab]/\nD: /d+/\nE: /d/"
     code = (
-        "from cfgguide.index.compiler import compile_recognizer\nfrom cfgguide import Grammar\n"
+        "from cfgguide.compiler import compile_recognizer\nfrom cfgguide import Grammar\n"
         f"try:\n    compile_recognizer(Grammar({text!r}, strict=True))\n"
         "except Exception as error:\n    print(error)"
     )

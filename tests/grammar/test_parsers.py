@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, seed, settings
 from lark.indenter import PythonIndenter
 from support import every_text
 
+from cfgguide.compiler import compile_recognizer
 from cfgguide.errors import GrammarError, PatternError
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.index.compiler import compile_recognizer
 
 DYNAMIC, COMPLETE, BASIC = "dynamic", "dynamic_complete", "basic"
 LEXERS = (DYNAMIC, COMPLETE, BASIC)

@@ -18,9 +18,9 @@ import pytest
 import cfgguide
 from cfgguide import Grammar, Vocabulary
 from cfgguide.automata.determinize import fsm_of_pattern
+from cfgguide.compiler import compile_recognizer
 from cfgguide.errors import GrammarError, PatternError
 from cfgguide.grammar.restrictions import keyword_of
-from cfgguide.index.compiler import compile_recognizer
 
 BLANKS = " \t\n\r\f\v"
 

@@ -18,9 +18,9 @@ import pytest
 from support.small_tokenizers import standard_library_vocabulary
 
 import cfgguide
+from cfgguide.engine.index.step_cache import StepNode
 from cfgguide.errors import BudgetError
 from cfgguide.guide.budget import TokenBudget, allowed_within
-from cfgguide.index.step_cache import StepNode
 
 
 class Case(NamedTuple):

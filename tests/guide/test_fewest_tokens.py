@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import random
 
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.guide.fewest_tokens import BLOCK, FewestTokens
-from cfgguide.vocabulary.vocabulary import Vocabulary
 
 TOKENS = [b"a", b"ab", b"aba", b"bb", b"c", b"cab", b"bcab", None]
 

@@ -16,7 +16,7 @@ import pytest
 import cfgguide
 from cfgguide.errors import CfgGuideError
 from cfgguide.index import compile_recognizer
-from cfgguide.playground.grammars import place_of
+from cfgguide.studio.playground.grammars import place_of
 from hostile.cases import KINDS, Case, all_cases
 from hostile.run import CRASHED, OUTCOMES, RAW, REFUSED, TOO_LARGE, TOO_SLOW, WORKS, Outcome, run
 

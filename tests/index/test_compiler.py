@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from cfgguide import Grammar, Vocabulary, compile
+from cfgguide import Grammar, Vocabulary, compile, compiler
+from cfgguide.base.collector import collector_off
+from cfgguide.base.limits import Limits
 from cfgguide.diagnostics import inspect
+from cfgguide.engine.lexer import scanner
 from cfgguide.errors import CfgGuideError, LimitError
-from cfgguide.index import compiler
-from cfgguide.lexer import scanner
-from cfgguide.limits import Limits
-from cfgguide.storage.collector import collector_off
 
 BYTES = Vocabulary.of_bytes()
 ABC = Grammar('start: "a" /b+/ "c"')

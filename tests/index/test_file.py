@@ -25,10 +25,10 @@ from support.whole_indexes import walked, whole_index
 
 import cfgguide
 from cfgguide import Grammar, Guide, Index, Vocabulary
+from cfgguide.base import archive
+from cfgguide.base.cache import Cache, user_cache
+from cfgguide.engine.index import index_cache as cached_masks
 from cfgguide.errors import IndexFormatError
-from cfgguide.index import cached as cached_masks
-from cfgguide.storage import archive
-from cfgguide.storage.cache import Cache, user_cache
 
 KINDS = pytest.mark.parametrize(
     ("grammar", "tokens"), GRAMMARS.values(), ids=[name.replace(" ", "-") for name in GRAMMARS]

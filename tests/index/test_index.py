@@ -21,7 +21,7 @@ from support.whole_indexes import walked, whole_index
 
 import cfgguide
 from cfgguide import Grammar, Guide, Index
-from cfgguide.mask.subset import Subset, Subsets, UnpackedMasks
+from cfgguide.engine.masks.subset import Subset, Subsets, UnpackedMasks
 
 N_WORDS = 40
 
@@ -33,7 +33,9 @@ def bitmask(words: dict[int, int]) -> np.ndarray:
     return made
 
 
-def remade(index: Index, configuration: cfgguide.recognizer.recognizer.Configuration) -> np.ndarray:
+def remade(
+    index: Index, configuration: cfgguide.engine.machine.recognizer.Configuration
+) -> np.ndarray:
     """The mask as an index that knows nothing makes it."""
     fresh = Index(index.recognizer, index.vocabulary, index._liveness)
     return fresh.subset(configuration).bitmask

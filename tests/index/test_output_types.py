@@ -15,8 +15,8 @@ import typing_extensions
 
 import cfgguide
 from cfgguide.errors import CfgGuideError
-from cfgguide.index.shared import shared_index
 from cfgguide.output_types import output_type
+from cfgguide.shared_indexes import shared_index
 
 
 class Fruit(pydantic.BaseModel):

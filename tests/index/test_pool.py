@@ -12,8 +12,8 @@ from support.whole_indexes import walked, whole_index
 
 import cfgguide
 from cfgguide import Grammar, Guide, IndexPool, Vocabulary
+from cfgguide.base.footprint import footprint
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError
-from cfgguide.storage.footprint import footprint
 
 VOCABULARY = Vocabulary.of_bytes()
 TOKENS = VOCABULARY.tokens[:256]
@@ -122,7 +122,7 @@ def test_one_index_is_kept_however_large():
 
 
 def test_an_index_that_grows_in_use_is_measured_again(monkeypatch):
-    monkeypatch.setattr("cfgguide.index.pool._PAUSE", 0)
+    monkeypatch.setattr("cfgguide.index_pool._PAUSE", 0)
     pool = IndexPool(VOCABULARY)
     index = pool.index(grammar(1))
     index.token_classes.work()  # what the search holds is let go at its end

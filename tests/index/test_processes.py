@@ -16,7 +16,7 @@ from support.whole_indexes import walked, whole_index
 
 import cfgguide
 from cfgguide import Grammar, Index, IndexPool, Limits, Vocabulary
-from cfgguide.locks import new_lock, new_rlock, tell_child
+from cfgguide.base.locks import new_lock, new_rlock, tell_child
 
 VOCABULARY = Vocabulary.of_bytes([b"aa", b"null", b'{"'])
 LINES = """
@@ -171,7 +171,7 @@ def test_a_child_makes_masks_while_a_thread_of_its_parent_was_making_them(name):
 @forking
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_child_compiles_what_its_parent_was_compiling(monkeypatch):
-    from cfgguide.index import pool as module
+    from cfgguide import index_pool as module
 
     pool = IndexPool(VOCABULARY)
     is_compiling, may_end, compile = threading.Event(), threading.Event(), module.compile

@@ -10,11 +10,11 @@ from support.schema_cases import CASES, small_vocabulary
 
 import cfgguide
 from cfgguide import json_schema
+from cfgguide.base import archive
 from cfgguide.errors import GrammarError, IndexFormatError
 from cfgguide.index import IndexPool
-from cfgguide.index.schema_index import SchemaIndex
 from cfgguide.precompute import precompute_masks
-from cfgguide.storage import archive
+from cfgguide.schema.schema_index import SchemaIndex
 
 SCHEMA: Any = {
     "type": "object",

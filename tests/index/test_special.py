@@ -13,8 +13,8 @@ from lark.lexer import LexerThread, Token
 
 import cfgguide
 from cfgguide.errors import GrammarError, VocabularyError
+from cfgguide.models.serving.matcher import Matcher
 from cfgguide.output_types import TreeParser
-from cfgguide.serving.matcher import Matcher
 
 CALLS = r"""
 start: TEXT? (CALL NAME END TEXT?)* DONE?

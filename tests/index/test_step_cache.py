@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import pytest
 
-from cfgguide.index.step_cache import StepCache, StepNode
+from cfgguide.engine.index.step_cache import StepCache, StepNode
 
 N_PLACES = 500  # few enough that walks often come back
 MAX_NODES, MAX_STEPS = 200, 300

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import cfgguide
 from cfgguide.errors import BitmaskError
-from cfgguide.integrations import bitmask
+from cfgguide.models import bitmask
 
 NUMPY_FORMATS = [np.float16, np.float32, np.float64]
 TORCH_FORMATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
@@ -331,7 +331,7 @@ def test_the_kernels_run_uncompiled_with_the_same_results():
     script = """
 import support.uncompiled
 import numpy as np, torch, test_bitmask as tests
-from cfgguide.integrations import bitmask
+from cfgguide.models import bitmask
 for dtype in tests.NUMPY_FORMATS:
     tests.test_arrays_of_numpy(dtype, 3, 100, 4)
     tests.test_arrays_of_numpy(dtype, 3, 100, 2)

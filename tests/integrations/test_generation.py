@@ -37,9 +37,9 @@ from cfgguide.errors import (
     ModelError,
     TokenRejectedError,
 )
-from cfgguide.index.shared import shared_index
-from cfgguide.integrations.generation import Generation
+from cfgguide.models.transformers.generation import Generation
 from cfgguide.serving import Matcher
+from cfgguide.shared_indexes import shared_index
 
 N_COLUMNS = N_SMALL + 5
 JSON = cfgguide.Grammar.bundled("json", max_ignored=0)

@@ -15,7 +15,7 @@ from support.tiny_models import short_vocabulary_of
 
 import cfgguide
 from cfgguide.errors import GenerationError, LimitError, ModelError
-from cfgguide.integrations.llama_cpp import LlamaCppProcessor, vocabulary_of
+from cfgguide.models.llama_cpp import LlamaCppProcessor, vocabulary_of
 
 #: EOS is 0, a is 1, b is 2, c is 3.
 VOCABULARY = short_vocabulary_of(["a", "b", "c"])

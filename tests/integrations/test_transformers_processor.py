@@ -434,7 +434,7 @@ def test_a_call_of_generate_that_nothing_fits_is_refused_at_its_first_step():
 @pytest.mark.slow
 def test_a_text_that_has_to_be_cut_is_told_of(monkeypatch):
     """As if a token lengthened what finishes a sentence by more than was thought."""
-    monkeypatch.setattr("cfgguide.integrations.transformers_rows.RESERVE", 0)
+    monkeypatch.setattr("cfgguide.models.transformers.batch_rows.RESERVE", 0)
     options = {"max_new_tokens": 9, "do_sample": True, "top_k": 0}
     with pytest.warns(BudgetWarning, match="a text will be cut before its end: "):
         _ = [generated("json", BATCH, seed=seed, **options) for seed in range(20)]

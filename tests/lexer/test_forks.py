@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS
+from cfgguide.engine.lexer import scanner
+from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Lookahead
+from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.errors import PatternError
 from cfgguide.grammar import lark_frontend
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.lexer import scanner
-from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Lookahead
-from cfgguide.lexer.scanner import NO_MATCH
 
 ALPHABET = "abc1 "
 #: The patterns of terminals; those that begin with "%" are ignored.

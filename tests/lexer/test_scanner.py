@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from lark.exceptions import UnexpectedInput
 
 from cfgguide.automata.dfa import DEAD
+from cfgguide.base.limits import Budget, Limits
+from cfgguide.engine.lexer import scanner
+from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.errors import LimitError
 from cfgguide.grammar import lark_frontend
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.lexer import scanner
-from cfgguide.lexer.scanner import NO_MATCH
-from cfgguide.limits import Budget, Limits
-from cfgguide.parser.stack import Stack
-from cfgguide.parser.table import START_STATE
+from cfgguide.grammar.lr.stack import Stack
+from cfgguide.grammar.lr.table import START_STATE
 
 Lexemes = list[tuple[str, str]]
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from cfgguide.automata.dfa import DEAD
+from cfgguide.compiler import compile_recognizer
+from cfgguide.engine.lexer import scanner
+from cfgguide.engine.lexer.lookahead import Lookahead
+from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
+from cfgguide.engine.lexer.shortest_lexemes import FAR, LexemeTexts
 from cfgguide.grammar import lark_frontend
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.index.compiler import compile_recognizer
-from cfgguide.lexer import scanner
-from cfgguide.lexer.lookahead import Lookahead
-from cfgguide.lexer.scanner import NO_MATCH, Scanner
-from cfgguide.lexer.shortest_lexemes import FAR, LexemeTexts
 
 GRAMMARS = {
     "json": Grammar.bundled("json").text,

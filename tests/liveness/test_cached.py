@@ -7,12 +7,12 @@ import pytest
 
 import cfgguide
 from cfgguide import Grammar, Guide
-from cfgguide.index.compiler import compile_recognizer
-from cfgguide.liveness import cached as cached_liveness
-from cfgguide.liveness.always_live import AlwaysLive
-from cfgguide.liveness.cached import KIND
-from cfgguide.storage.cache import Cache, user_cache
-from cfgguide.vocabulary.spelling import Spelling
+from cfgguide.base.cache import Cache, user_cache
+from cfgguide.compiler import compile_recognizer
+from cfgguide.engine.liveness import always_live_cache as cached_liveness
+from cfgguide.engine.liveness.always_live import AlwaysLive
+from cfgguide.engine.liveness.always_live_cache import KIND
+from cfgguide.engine.vocabulary.spelling import Spelling
 
 GRAMMAR = Grammar(
     'start: "if" NAME "[" start* "]" | NAME "=" /"[^"]*"/ \nNAME: /[a-z]+/ \n%ignore " "'

@@ -13,12 +13,12 @@ from support.languages import lark_parses
 from support.small_tokenizers import standard_library_vocabulary
 
 import cfgguide
+from cfgguide.engine.liveness.endings import Endings
+from cfgguide.engine.machine.recognizer import Recognizer
+from cfgguide.grammar.lr.shifts import RememberedShifts
+from cfgguide.grammar.lr.stack import Stack
+from cfgguide.grammar.lr.table import END, START_STATE
 from cfgguide.guide.fewest_tokens import FewestTokens
-from cfgguide.liveness.endings import Endings
-from cfgguide.parser.shifts import RememberedShifts
-from cfgguide.parser.stack import Stack
-from cfgguide.parser.table import END, START_STATE
-from cfgguide.recognizer.recognizer import Recognizer
 
 JSON_TEXTS = [b'{"a": [1, {"b": "x\\', b"[[[[tr", b"[1.5e", b'{"k', b"-", b"[[], [{}", b'"\\u00']
 PYTHON_TEXTS = [

@@ -10,13 +10,13 @@ import pytest
 from support.indenters import TreeIndenter
 from support.plain_search import searching
 
+from cfgguide.compiler import compile_recognizer
+from cfgguide.engine.liveness.liveness import Liveness
+from cfgguide.engine.machine.recognizer import Configuration, Recognizer
+from cfgguide.engine.vocabulary.spelling import Spelling
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.indenters import PythonIndenter
-from cfgguide.index.compiler import compile_recognizer
-from cfgguide.liveness.liveness import Liveness
-from cfgguide.recognizer.recognizer import Configuration, Recognizer
-from cfgguide.vocabulary.spelling import Spelling
-from cfgguide.vocabulary.vocabulary import Vocabulary
 
 PROGRAM = b"""\
 class A:

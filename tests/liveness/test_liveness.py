@@ -14,15 +14,15 @@ from support.indenters import TreeIndenter
 from support.oracle import Oracle, spelled_texts
 from support.plain_search import searching
 
+from cfgguide.base.limits import Budget, Limits
+from cfgguide.compiler import compile_recognizer
+from cfgguide.engine.liveness.always_live import AlwaysLive
+from cfgguide.engine.liveness.liveness import Answer, Liveness
+from cfgguide.engine.machine.recognizer import Configuration, Recognizer
+from cfgguide.engine.vocabulary.spelling import BOUNDARY, Spelling
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import LimitError
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.index.compiler import compile_recognizer
-from cfgguide.limits import Budget, Limits
-from cfgguide.liveness.always_live import AlwaysLive
-from cfgguide.liveness.liveness import Answer, Liveness
-from cfgguide.recognizer.recognizer import Configuration, Recognizer
-from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
-from cfgguide.vocabulary.vocabulary import Vocabulary
 
 LETTERS = Vocabulary.of_bytes().tokens[:256]
 

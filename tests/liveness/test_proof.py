@@ -8,7 +8,7 @@ import lark
 import pytest
 
 import cfgguide
-from cfgguide.liveness.proof import ProvedEndings
+from cfgguide.engine.liveness.proof import ProvedEndings
 
 _BYTES = cfgguide.Vocabulary.of_bytes([])
 GRAMMARS = {

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from support.production_languages import languages, random_productions
 
+from cfgguide.base.limits import Budget, Limits
 from cfgguide.errors import LimitError
-from cfgguide.limits import Budget, Limits
-from cfgguide.lr.general import general_table
-from cfgguide.parser.stack import Stack
-from cfgguide.parser.table import ERROR, START_STATE, ParseTable, Production
+from cfgguide.grammar.lr.general import general_table
+from cfgguide.grammar.lr.stack import Stack
+from cfgguide.grammar.lr.table import ERROR, START_STATE, ParseTable, Production
 
 BLOCKS, PER_BLOCK = 8, 100
 LONGEST, PREFIXES = 5, 3

@@ -18,7 +18,7 @@ from lark.parsers.lalr_parser import LALR_Parser
 
 from cfgguide.grammar import lark_parts
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.lr import lalr
+from cfgguide.grammar.lr import lalr
 
 REPOSITORY = Path(__file__).parents[2]
 LARK = Path(lark.__file__).parent / "grammars"

@@ -12,8 +12,8 @@ import time
 import pytest
 from support.production_languages import Languages, languages, random_productions
 
-from cfgguide.lr.proper import proper
-from cfgguide.parser.table import Production
+from cfgguide.grammar.lr.proper import proper
+from cfgguide.grammar.lr.table import Production
 
 BLOCKS, PER_BLOCK = 8, 250
 LONGEST = 4
@@ -129,7 +129,7 @@ def test_large_grammars_take_little_time(productions):
 def test_the_result_is_the_same_under_any_hash_seed():
     program = (
         "from support.production_languages import random_productions\n"
-        "from cfgguide.lr.proper import proper\n"
+        "from cfgguide.grammar.lr.proper import proper\n"
         "print([proper(random_productions(seed), 's') for seed in range(300)])\n"
         "split = [(left, right) for left in 'pq' for right in [(), ('Y',)]]\n"
         "split += [('s', (left,) * n + ('X',)) for left in 'pq' for n in (4, 5, 6)]\n"

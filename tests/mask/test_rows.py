@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from cfgguide.mask.rows import copy_rows
+from cfgguide.engine.masks.rows import copy_rows
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 2, 7])

@@ -13,12 +13,12 @@ from support.indenters import TreeIndenter
 from support.walked_grammars import GRAMMARS
 
 import cfgguide
+from cfgguide.compiler import compile, compile_recognizer
+from cfgguide.engine.machine.recognizer import Configuration, Recognizer
+from cfgguide.engine.masks.effects import NOTHING, Effects
+from cfgguide.engine.masks.token_classes import ClassTrie, TokenClasses
+from cfgguide.engine.vocabulary.trie import FIRST_CHILD, FIRST_TOKEN, VocabularyTrie
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.index.compiler import compile, compile_recognizer
-from cfgguide.mask.effects import NOTHING, Effects
-from cfgguide.mask.token_classes import ClassTrie, TokenClasses
-from cfgguide.recognizer.recognizer import Configuration, Recognizer
-from cfgguide.vocabulary.trie import FIRST_CHILD, FIRST_TOKEN, VocabularyTrie
 
 TREE = r"""
     start: tree

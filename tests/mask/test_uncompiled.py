@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from cfgguide.engine.masks.uncompiled import warn_if_uncompiled
 from cfgguide.errors import UncompiledWarning
-from cfgguide.mask.uncompiled import warn_if_uncompiled
 
 TESTS = Path(__file__).parents[1]
 
 FIRST_MASK = """
 import support.uncompiled, sys
-import cfgguide, cfgguide.cli.main
+import cfgguide, cfgguide.studio.cli.main
 index = cfgguide.compile(cfgguide.Grammar('start: "a"'), cfgguide.Vocabulary.of_bytes())
 sys.stderr.write("compiled\\n")
 for _ in range(2):

@@ -15,19 +15,19 @@ from pathlib import Path
 import pytest
 from support.walked_grammars import GRAMMARS, words
 
+from cfgguide.compiler import compile_recognizer
+from cfgguide.engine.liveness.always_live import AlwaysLive
+from cfgguide.engine.liveness.liveness import Liveness
+from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
+from cfgguide.engine.masks import kernels
+from cfgguide.engine.masks.arrays import LIVE, OPEN
+from cfgguide.engine.masks.token_classes import TokenClasses
+from cfgguide.engine.masks.walk import Walk, Walker
+from cfgguide.engine.vocabulary.spelling import Spelling
+from cfgguide.engine.vocabulary.trie import VocabularyTrie
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.index.compiler import compile_recognizer
-from cfgguide.liveness.always_live import AlwaysLive
-from cfgguide.liveness.liveness import Liveness
-from cfgguide.mask import kernels
-from cfgguide.mask.arrays import LIVE, OPEN
-from cfgguide.mask.token_classes import TokenClasses
-from cfgguide.mask.walk import Walk, Walker
-from cfgguide.parser.stack import Stack
-from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
-from cfgguide.vocabulary.spelling import Spelling
-from cfgguide.vocabulary.trie import VocabularyTrie
-from cfgguide.vocabulary.vocabulary import Vocabulary
+from cfgguide.grammar.lr.stack import Stack
 
 
 @functools.cache

@@ -17,8 +17,8 @@ from support.judges import parses
 
 import cfgguide
 from cfgguide.errors import CfgGuideError, GrammarError, SchemaError
-from cfgguide.messages.formats import FORMATS, Call, Wanted
-from cfgguide.messages.message import Message, ToolCall
+from cfgguide.schema.messages.formats import FORMATS, Call, Wanted
+from cfgguide.schema.messages.message import Message, ToolCall
 
 SELECT = cfgguide.Grammar(
     'start: "SELECT" (NAME | STAR)\nNAME: /[a-z]+|"[^"]*"/\nSTAR: "*"\n%ignore " "'

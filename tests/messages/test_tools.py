@@ -13,8 +13,8 @@ import pytest
 
 import cfgguide
 from cfgguide.errors import SchemaError
-from cfgguide.messages.formats import ALIASES, FORMATS
-from cfgguide.messages.message import Message, ToolCall
+from cfgguide.schema.messages.formats import ALIASES, FORMATS
+from cfgguide.schema.messages.message import Message, ToolCall
 
 CONVERSATIONS = json.loads(
     (Path(__file__).parent / "conversations.json").read_text(encoding="utf-8")

@@ -15,10 +15,10 @@ import pytest
 from support.spans import FIRST_TOKEN, Recogniser, lark_parser
 
 from cfgguide import notations
-from cfgguide.dialect.source import Source
-from cfgguide.notations.ebnf_reader import read_ebnf
-from cfgguide.notations.gbnf_reader import read_gbnf
-from cfgguide.notations.w3c_reader import read_w3c
+from cfgguide.grammar.llguidance.source import Source
+from cfgguide.grammar.notations.ebnf_reader import read_ebnf
+from cfgguide.grammar.notations.gbnf_reader import read_gbnf
+from cfgguide.grammar.notations.w3c_reader import read_w3c
 
 END, AFTER = chr(FIRST_TOKEN + 7), chr(FIRST_TOKEN + 8)
 NOTATIONS = {

@@ -11,9 +11,8 @@ from random import Random
 
 import pytest
 
-from cfgguide.notations.automaton import automaton_of
-from cfgguide.notations.longest import from_automaton, longest_first
-from cfgguide.notations.patterns import (
+from cfgguide.grammar.notations.automaton import automaton_of
+from cfgguide.grammar.notations.character_patterns import (
     Pattern,
     either,
     in_row,
@@ -21,6 +20,7 @@ from cfgguide.notations.patterns import (
     one_of_characters,
     times,
 )
+from cfgguide.grammar.notations.longest import from_automaton, longest_first
 
 WORDS = ["".join(word) for n in range(7) for word in itertools.product("ab", repeat=n)]
 

@@ -10,9 +10,9 @@ from support.walked_grammars import GRAMMARS
 
 from cfgguide.grammar import lark_frontend
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.parser.equivalence import Equivalence
-from cfgguide.parser.stack import Stack
-from cfgguide.parser.table import END, ERROR, ParseTable
+from cfgguide.grammar.lr.equivalence import Equivalence
+from cfgguide.grammar.lr.stack import Stack
+from cfgguide.grammar.lr.table import END, ERROR, ParseTable
 
 SUMS = """
 start: sum

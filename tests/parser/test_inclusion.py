@@ -11,13 +11,13 @@ from random import Random
 
 import pytest
 
+from cfgguide.base.limits import Budget
+from cfgguide.compiler import compile_recognizer
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.index.compiler import compile_recognizer
-from cfgguide.limits import Budget
-from cfgguide.lr.general import general_table
-from cfgguide.parser.inclusion import Inclusion
-from cfgguide.parser.stack import Stack
-from cfgguide.parser.table import END, ParseTable, Production
+from cfgguide.grammar.lr.general import general_table
+from cfgguide.grammar.lr.inclusion import Inclusion
+from cfgguide.grammar.lr.stack import Stack
+from cfgguide.grammar.lr.table import END, ParseTable, Production
 
 MAX_LENGTH = 5  # of the strings that follow
 Stacks = tuple[Stack, ...]

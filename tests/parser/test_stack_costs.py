@@ -13,9 +13,9 @@ import pytest
 
 from cfgguide.grammar import lark_frontend
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.parser.stack import Stack
-from cfgguide.parser.stack_costs import StackCosts
-from cfgguide.parser.table import END, START_STATE, ParseTable
+from cfgguide.grammar.lr.stack import Stack
+from cfgguide.grammar.lr.stack_costs import StackCosts
+from cfgguide.grammar.lr.table import END, START_STATE, ParseTable
 
 GRAMMARS = {
     "brackets": 'start: "(" start? ")" | "[" start ("," start)* "]"',

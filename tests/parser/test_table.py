@@ -18,8 +18,8 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from cfgguide.grammar import lark_frontend
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.parser.stack import Stack
-from cfgguide.parser.table import END, ERROR, NO_STATE, START_STATE, ParseTable
+from cfgguide.grammar.lr.stack import Stack
+from cfgguide.grammar.lr.table import END, ERROR, NO_STATE, START_STATE, ParseTable
 
 GRAMMARS = {
     "json": Grammar.bundled("json").text,
@@ -142,7 +142,7 @@ import hashlib, sys
 from dataclasses import fields
 import numpy as np
 from cfgguide.grammar import lark_frontend
-from cfgguide.lexer import scanner
+from cfgguide.engine.lexer import scanner
 from cfgguide.grammar.grammar import Grammar
 
 digest = hashlib.sha256()

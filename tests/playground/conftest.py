@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cfgguide.playground.server import PlaygroundServer
+from cfgguide.studio.playground.server import PlaygroundServer
 
 
 class Client:

@@ -28,9 +28,9 @@ from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
-from cfgguide.playground.server import PlaygroundServer  # noqa: E402
-from cfgguide.playground.tokenizers import Choice, Loaded  # noqa: E402
-from cfgguide.vocabulary.vocabulary import Vocabulary  # noqa: E402
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary  # noqa: E402
+from cfgguide.studio.playground.server import PlaygroundServer  # noqa: E402
+from cfgguide.studio.playground.tokenizers import Choice, Loaded  # noqa: E402
 
 FLAGS = (
     "--headless=new",

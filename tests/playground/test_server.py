@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 import cfgguide
-from cfgguide.cli.main import main
 from cfgguide.errors import CfgGuideError
-from cfgguide.playground import guarding
-from cfgguide.playground.server import PlaygroundServer, page_files
+from cfgguide.studio.cli.main import main
+from cfgguide.studio.playground import guarding
+from cfgguide.studio.playground.server import PlaygroundServer, page_files
 
 SUMS = 'start: NUMBER ("+" NUMBER)*\nNUMBER: /[0-9]+/\n'
 #: Takes half a minute to compile: 40 FSMs with 2^13 states each.
@@ -29,7 +29,7 @@ ENDLESS = "".join(
         *(f"A{i}: /{i:02}(a|b)*a(a|b){{12}}/\n" for i in range(40)),
     ]
 )
-PAGE = Path(cfgguide.__file__).parent / "playground" / "page"
+PAGE = Path(cfgguide.__file__).parent / "studio" / "playground" / "page"
 
 
 # --- Whom it answers -----------------------------------------------------------------------------
@@ -410,7 +410,7 @@ def test_texts_never_become_html():
 
 @pytest.mark.slow
 def test_the_command_prints_its_address_and_ends_cleanly_with_an_interrupt():
-    command = [sys.executable, "-m", "cfgguide.cli.main", "playground", "--port", "0"]
+    command = [sys.executable, "-m", "cfgguide.studio.cli.main", "playground", "--port", "0"]
     with subprocess.Popen(
         [*command, "--no-browser"],
         stdout=subprocess.PIPE,

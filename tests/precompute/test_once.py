@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import cfgguide
+from cfgguide.engine.precompute.once import BUILDING
 from cfgguide.errors import IndexFormatError
 from cfgguide.precompute import built_once
-from cfgguide.precompute.once import BUILDING
 
 VOCABULARY = cfgguide.Vocabulary.of_bytes()
 #: Asks for the index; notes that it builds, and takes a second for it.

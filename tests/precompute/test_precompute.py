@@ -19,15 +19,15 @@ from support.small_tokenizers import standard_library_tokenizer, standard_librar
 from support.tiny_models import N_SMALL, random_model, small_tokenizer
 
 import cfgguide
-import cfgguide.cli.generating
-import cfgguide.cli.main
+import cfgguide.studio.cli.generating
+import cfgguide.studio.cli.main
+from cfgguide.engine.index.configuration_trie import Path as EntryPath
+from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS
+from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
+from cfgguide.engine.precompute.ahead import Precomputed, precompute_masks
 from cfgguide.errors import IndexFormatError, LimitError
-from cfgguide.index.configuration_trie import Path as EntryPath
-from cfgguide.lexer.lookahead import NO_OBLIGATIONS
-from cfgguide.parser.stack import Stack
-from cfgguide.parser.table import START_STATE
-from cfgguide.precompute.masks import Precomputed, precompute_masks
-from cfgguide.recognizer.recognizer import Configuration, Hypothesis
+from cfgguide.grammar.lr.stack import Stack
+from cfgguide.grammar.lr.table import START_STATE
 
 ROOT = Path(cfgguide.__file__).parent.parent
 LARK_GRAMMAR = Path(lark.__file__).parent / "grammars" / "lark.lark"
@@ -444,7 +444,7 @@ def command(grammar: str, *options: str) -> list[str]:
 
 
 def run(capsys, *arguments: str) -> tuple[int, str, str]:
-    status = cfgguide.cli.main.main(list(arguments))
+    status = cfgguide.studio.cli.main.main(list(arguments))
     return status, *capsys.readouterr()
 
 
@@ -504,7 +504,7 @@ def test_generate_uses_the_file(folder, capsys, monkeypatch):
     monkeypatch.setattr("cfgguide.models.load.load_model", lambda path: loaded)
     prompt = ["generate", "my.lark", "--prompt", "x", "--seed", "1", "--temperature", "1"]
     lazily = run(capsys, *prompt)
-    eos = cfgguide.cli.generating.model_vocabulary(loaded[1], loaded[0]).eos_token_ids
+    eos = cfgguide.studio.cli.generating.model_vocabulary(loaded[1], loaded[0]).eos_token_ids
     names = loaded[1].convert_ids_to_tokens(list(eos))
     assert run(capsys, *command("my.lark", *(f"--eos={name}" for name in names)))[0] == 0
     assert run(capsys, *prompt, "--index", "index") == lazily
@@ -517,7 +517,7 @@ def test_generate_uses_the_file(folder, capsys, monkeypatch):
 def started(*arguments: str) -> subprocess.Popen:
     """Start a command that saves very often, in a session of its own."""
     program = (
-        "import sys; from cfgguide.cli import indexing, main; indexing.SAVE_SECONDS = 0.1; "
+        "import sys; from cfgguide.studio.cli import indexing, main; indexing.SAVE_SECONDS = 0.1; "
         "sys.exit(main.main(sys.argv[1:]))"
     )
     return subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The package keeps to its plan: ARCHITECTURE.md's order of folders, and a few house rules.
+"""The package keeps to its plan: ARCHITECTURE.md's order of rooms, and a few house rules.
 
 Imports inside functions count too; those for type checkers only (`if TYPE_CHECKING:`) do not.
 """
@@ -28,16 +28,36 @@ FILES = {
     for path in sorted(PACKAGE.rglob("*.py"))
     if path != PACKAGE / "__init__.py"
 }
-FOLDERS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
+ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
+FOLDERS = [name for name, path in FILES.items() if path.stem == "__init__"]
 MODULES = [name for name in FILES if name not in FOLDERS]
-MAX_MODULES = 15  # in a folder
+#: Modules that only name what is public, for `import cfgguide.sql` and the like.
+NAMESPACES = {
+    path.stem for path in PACKAGE.glob("*.py") if "lazy_names(" in path.read_text(encoding="utf-8")
+} - {"__init__"}
+#: Constructors of a class that lies lower than what they make: the class is imported everywhere,
+#: what a method of it makes only when that is called.
+CONSTRUCTORS = {
+    ("engine.index.index", "compiler"): "Index.load compiles the schema that a file holds",
+    ("grammar.grammar", "engine.monitors.monitored_grammar"): "Grammar.watched_by",
+    ("grammar.grammar", "schema.embedded_rules"): "Grammar.llguidance: %json in a grammar",
+}
+#: Modules that look at what is imported already, or import by a name that is not written there.
+LOOKING = {
+    "base.lazy": "public names, imported when they are first used; a test compares them",
+    "base.locks": "a child of fork renews the locks of all modules",
+    "models.dense_mask": "a value can be torch's only if torch is imported",
+    "models.transformers.generate_calls": "where transformers keeps its processors, if it has any",
+    "studio.cli.arguments": "--postlex MODULE:CLASS names a module of the user's",
+    "studio.draw.notebook": "whether a notebook runs this",
+}
 
 
-def listed_folders() -> list[str]:
-    """The folders, and modules beside them, in the order in which ARCHITECTURE.md lists them."""
+def listed_rooms() -> list[str]:
+    """The rooms, and modules beside them, in the order in which ARCHITECTURE.md lists them."""
     text = ARCHITECTURE.read_text(encoding="utf-8")
-    section = text.split("\n## The map\n")[1].split("\n## ")[0]
-    return re.findall(r"^### `(\w+)(?:\.py|/)`", section, re.MULTILINE)
+    section = text.split("\n## The rooms\n")[1].split("\n## ")[0]
+    return re.findall(r"^\* `(\w+)(?:\.py|/)`", section, re.MULTILINE)
 
 
 def text_of(module: str) -> str:
@@ -96,46 +116,80 @@ def external(module: str) -> set[str]:
 
 
 def reachable(module: str) -> set[str]:
-    """The module and all of ours that it imports, directly or not."""
+    """The module and all of ours that it imports, directly or not, but for constructors."""
     found, pending = {module}, [module]
     while pending:
-        for name in internal(pending.pop()) - found:
-            found.add(name)
-            pending.append(name)
+        here = pending.pop()
+        for name in internal(here) - found:
+            if (here, name) not in CONSTRUCTORS:
+                found.add(name)
+                pending.append(name)
     return found
 
 
-def folder_of(module: str) -> str:
+def room_of(module: str) -> str:
     return module.split(".")[0]
+
+
+def imported_first(module: str) -> set[str]:
+    """Our modules that a module imports when it is imported itself."""
+    functions = [
+        node
+        for node in run_nodes(tree_of(module))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    late = {id(node) for function in functions for node in run_nodes(function)}
+    found = set()
+    for node in run_nodes(tree_of(module)):
+        if isinstance(node, ast.ImportFrom) and id(node) not in late:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= {name.removeprefix("cfgguide.") for name in names}
+            found.add(str(node.module).removeprefix("cfgguide."))
+    return found & FILES.keys()
 
 
 # --- Order ---------------------------------------------------------------------------------------
 
 
-def test_every_folder_is_listed_once():
-    alone = [name for name in MODULES if "." not in name]
-    assert sorted(listed_folders()) == sorted([*FOLDERS, *alone])
+def test_every_room_is_listed_once():
+    alone = {name for name in MODULES if "." not in name} - NAMESPACES
+    assert sorted(listed_rooms()) == sorted([*ROOMS, *alone])
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_module_imports_only_from_its_own_folder_and_those_listed_above(module):
-    listed = listed_folders()
-    above = set(listed[: listed.index(folder_of(module)) + 1])
-    assert {folder_of(name) for name in internal(module)} <= above
+@pytest.mark.parametrize("module", [name for name in MODULES if name not in NAMESPACES])
+def test_a_module_imports_only_from_its_own_room_and_those_listed_before(module):
+    listed = listed_rooms()
+    before = {*listed[: listed.index(room_of(module)) + 1]}
+    others = {name for name in internal(module) if room_of(name) not in before}
+    assert {name for name in others if (module, name) not in CONSTRUCTORS} == set()
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_imports_run_one_way_inside_a_folder(folder):
-    inside = [name for name in MODULES if folder_of(name) == folder]
-    order = graphlib.TopologicalSorter(
-        {name: {other for other in internal(name) if other in inside} for name in inside}
-    )
+def test_constructors_are_the_only_exceptions():
+    assert all(name in internal(module) for module, name in CONSTRUCTORS)
+
+
+def test_modules_load_one_after_the_other():
+    order = graphlib.TopologicalSorter({name: imported_first(name) - {name} for name in FILES})
     order.prepare()  # raises CycleError
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_a_folder_can_be_held_in_mind(folder):
-    assert len([name for name in MODULES if folder_of(name) == folder]) <= MAX_MODULES
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_are_written_where_they_are_made(module):
+    calls = [node for node in run_nodes(tree_of(module)) if isinstance(node, ast.Call)]
+    by_name = [
+        call
+        for call in calls
+        if ast.unparse(call.func).endswith(("import_module", "__import__"))
+        and not isinstance(call.args[0], ast.Constant)
+    ]
+    is_looking = bool(by_name) or "sys.modules" in text_of(module)
+    assert is_looking == (module in LOOKING)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_two_modules_of_a_room_have_one_name(room):
+    stems = [name.rpartition(".")[2] for name in MODULES if room_of(name) == room]
+    assert len(stems) == len(set(stems))
 
 
 #: Which modules may know a library, and no others.
@@ -149,52 +203,68 @@ KNOWN_BY = {
         "grammar.lark_parts",
         "grammar.rejections",
         "grammar.fragments",
-        "monitors.c_tables",  # the monitor runs a parser of its own
+        "languages.c_tables",  # the monitor runs a parser of its own
     },
     "interegular": {"diagnostics.overlaps", "grammar.rejections"},
     "cython": {
-        *("mask.kernels", "mask.rows", "mask.trie_kernels"),
-        *("pushdown.kernels", "integrations.bitmask_kernels"),
+        *("engine.masks.kernels", "engine.masks.rows", "engine.masks.trie_kernels"),
+        *("engine.byte_machine.byte_kernels", "models.bitmask_kernels"),
     },
-    "pygtrie": {"index.configuration_trie"},
+    "pygtrie": {"engine.index.configuration_trie"},
     "torch": {
         *(
-            "integrations.bitmask",
-            "integrations.dense_mask",
-            "evaluation.mass",
-            "integrations.transformers_processor",
+            "models.bitmask",
+            "models.dense_mask",
+            "studio.evaluation.mass",
+            "models.transformers.logits_processor",
         ),
         *(
-            "integrations.generation",
-            "evaluation.evaluation",
-            "integrations.transformers_model",
-            "integrations.transformers_batching",
+            "models.transformers.generation",
+            "studio.evaluation.evaluation",
+            "models.transformers.causal_model",
+            "models.transformers.continuous_batching",
             "models.load",
             "models.smollm2",
-            "serving.vllm_parts",
-            "serving.sglang_parts",
+            "models.serving.vllm_parts",
+            "models.serving.sglang_parts",
         ),
     },
-    "llama_cpp": {"integrations.llama_cpp"},
-    "vllm": {"serving.vllm", "serving.vllm_custom_tools", "serving.vllm_parts"},
-    "mlx": {"serving.mlx"},
-    "sglang": {"serving.sglang", "serving.sglang_parts"},
+    "llama_cpp": {"models.llama_cpp"},
+    "vllm": {
+        "models.serving.vllm",
+        "models.serving.vllm_custom_tools",
+        "models.serving.vllm_parts",
+    },
+    "mlx": {"models.serving.mlx"},
+    "sglang": {"models.serving.sglang", "models.serving.sglang_parts"},
     "transformers": {
         *(
-            "integrations.transformers_processor",
-            "integrations.generation",
-            "integrations.transformers_model",
+            "models.transformers.logits_processor",
+            "models.transformers.generation",
+            "models.transformers.causal_model",
             "models.load",
         ),
-        "integrations.transformers_batching",
+        "models.transformers.continuous_batching",
         "models.smollm2",
     },
-    "tokenizers": {"vocabulary.tokenizer_bytes", "models.smollm2"},
+    "tokenizers": {"engine.vocabulary.tokenizer_bytes", "models.smollm2"},
     "gguf": {"models.smollm2"},
     "argparse": {
-        *("cli.main", "cli.arguments", "cli.parsing", "cli.checking", "cli.converting"),
-        *("cli.generating", "cli.indexing", "cli.tracing", "cli.listing", "cli.completing"),
-        *("cli.doctor", "cli.playing"),
+        *(
+            "studio.cli.main",
+            "studio.cli.arguments",
+            "studio.cli.parsing",
+            "studio.cli.checking",
+            "studio.cli.converting",
+        ),
+        *(
+            "studio.cli.generating",
+            "studio.cli.indexing",
+            "studio.cli.tracing",
+            "studio.cli.listing",
+            "studio.cli.completing",
+        ),
+        *("studio.cli.doctor", "studio.cli.playing"),
     },
     # Private modules of Python: how `re` reads a pattern, and how it ignores case.
     "re._parser": {"automata.syntax"},
@@ -215,16 +285,24 @@ def test_a_library_is_known_to_few_modules(library):
     assert knowing <= KNOWN_BY[library]
 
 
-VOCABULARY_SIDE = {"vocabulary.tokenizer_bytes", "vocabulary.vocabulary", "vocabulary.trie"}
+VOCABULARY_SIDE = {
+    "engine.vocabulary.tokenizer_bytes",
+    "engine.vocabulary.vocabulary",
+    "engine.vocabulary.trie",
+}
 #: Which byte strings can be spelled is the only word that the grammar side hears of a vocabulary;
 #: finding what is alike is arithmetic.
-SHARED = {"errors", "symbols", "vocabulary.spelling", "automata.partition"}
+SHARED = {"errors", "base.symbols", "engine.vocabulary.spelling", "automata.partition"}
 
 
 def test_the_grammar_side_knows_no_vocabulary_and_the_vocabulary_side_no_grammar():
-    grammar_side = reachable("liveness.liveness") | reachable("grammar.lark_frontend")
+    grammar_side = reachable("engine.liveness.liveness") | reachable("grammar.lark_frontend")
     vocabulary_side = {name for module in VOCABULARY_SIDE for name in reachable(module)}
-    assert {"grammar.lark_frontend", "lexer.scanner", "recognizer.recognizer"} <= grammar_side
+    assert {
+        "grammar.lark_frontend",
+        "engine.lexer.scanner",
+        "engine.machine.recognizer",
+    } <= grammar_side
     assert grammar_side & VOCABULARY_SIDE == set()
     assert vocabulary_side & grammar_side <= SHARED
 
@@ -252,7 +330,7 @@ HEAVY = {"torch", "transformers", "lark", "tokenizers", "numpy"}
         ("import cfgguide; cfgguide.Vocabulary([b'a'], eos_token_ids=0)", HEAVY),
         ("import cfgguide.sql", HEAVY),
         ("from cfgguide.errors import CfgGuideError", HEAVY),
-        ("import cfgguide.cli.main", {"torch", "transformers"}),
+        ("import cfgguide.studio.cli.main", {"torch", "transformers"}),
         ("import cfgguide; cfgguide.LogitsProcessor, cfgguide.generate", {"torch", "transformers"}),
         ("import cfgguide; cfgguide.apply_bitmask", {"torch", "transformers"}),
         (
@@ -282,7 +360,7 @@ def test_imports_load_no_more_than_they_need(statement, light_of):
     assert loaded_by(statement) & light_of == set()
 
 
-PUBLIC = ["cfgguide", *(f"cfgguide.{name}" for name in FOLDERS if "lazy_names" in text_of(name))]
+PUBLIC = ["cfgguide", *(f"cfgguide.{name}" for name in FILES if "= lazy_names(" in text_of(name))]
 
 
 @pytest.mark.parametrize("package", PUBLIC)
@@ -320,9 +398,10 @@ def test_type_checkers_see_the_public_names(package):
 @pytest.mark.parametrize("package", PUBLIC)
 def test_no_public_name_is_that_of_a_module_beside_it(package):
     """Importing the module would put it in the place of what the name stands for."""
-    folder = package.removeprefix("cfgguide").lstrip(".")
-    stems = {path.stem for path in (PACKAGE / folder).glob("*.py")}
-    assert set(importlib.import_module(package).__all__) & stems == set()
+    folder = PACKAGE / package.removeprefix("cfgguide").lstrip(".")
+    beside = {path.stem for path in folder.glob("*.py")} - NAMESPACES
+    beside |= {path.parent.name for path in folder.glob("*/__init__.py")} - {*ROOMS}
+    assert set(importlib.import_module(package).__all__) & beside == set()
 
 
 # --- House rules ---------------------------------------------------------------------------------
@@ -351,10 +430,10 @@ def public_definitions(module: ModuleType) -> list[tuple[str, object]]:
 
 #: Modules that can be imported only where an engine is.
 ENGINES = {
-    "serving.vllm_custom_tools": "vllm",
-    "serving.vllm_metrics": "vllm",
-    "serving.vllm_parts": "vllm",
-    "serving.sglang_parts": "sglang",
+    "models.serving.vllm_custom_tools": "vllm",
+    "models.serving.vllm_metrics": "vllm",
+    "models.serving.vllm_parts": "vllm",
+    "models.serving.sglang_parts": "sglang",
 }
 
 
@@ -371,7 +450,7 @@ def test_modules_and_all_that_is_public_in_them_have_docstrings(name):
 def test_only_the_command_line_prints(module):
     calls = [node for node in ast.walk(tree_of(module)) if isinstance(node, ast.Call)]
     printing = {ast.unparse(call.func) for call in calls} & {"print", "sys.stdout.write"}
-    assert folder_of(module) == "cli" or not printing
+    assert module.startswith("studio.cli.") or not printing
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -16,7 +16,7 @@ import pytest
 
 import cfgguide
 from cfgguide import errors
-from cfgguide.cli import main
+from cfgguide.studio.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -52,7 +52,7 @@ def test_only_compiling_is_timed(monkeypatch):
     vocabulary = cfgguide.Vocabulary.of_bytes()
     grammar = Grammar('start: "a" start "b" | "(" start ")" | NAME\nNAME: /[c-z]+/')
     guide = cfgguide.Guide(cfgguide.compile(grammar, vocabulary, limits=Limits(max_seconds=60)))
-    monkeypatch.setattr("cfgguide.limits.time.monotonic", lambda: 1e12)
+    monkeypatch.setattr("cfgguide.base.limits.time.monotonic", lambda: 1e12)
     for byte in b"a(a(xyz)b)b":
         guide.advance(byte)  # asks what nobody has asked before
     assert guide.is_accepting
@@ -68,7 +68,9 @@ def test_a_mask_has_limits_of_its_own(monkeypatch):
     index = cfgguide.compile(cfgguide.regex(FAR_AHEAD), vocabulary, use_cache=False)
     other = cfgguide.compile(cfgguide.regex("yz|xa?"), vocabulary, use_cache=False)
     with monkeypatch.context() as patch:
-        patch.setattr("cfgguide.limits.time.thread_time", count().__next__)  # a second a question
+        patch.setattr(
+            "cfgguide.base.limits.time.thread_time", count().__next__
+        )  # a second a question
         with pytest.raises(LimitError, match=r"a step takes more than 300 seconds \(max_seconds\)"):
             cfgguide.Guide(index).allowed_token_ids()
         assert list(cfgguide.Guide(other).allowed_token_ids()) == [ord("x"), ord("y")]

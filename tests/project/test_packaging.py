@@ -22,7 +22,7 @@ import pytest
 
 import cfgguide
 from cfgguide import Grammar
-from cfgguide.storage.cache import PACKAGED
+from cfgguide.base.cache import PACKAGED
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = runpy.run_path(str(ROOT / "build_kernels.py"))
@@ -80,7 +80,7 @@ def test_the_wheel_holds_the_package_and_the_grammars(wheel):
     expected |= {f"cfgguide/grammars/{path.name}": path.read_bytes() for path in GRAMMARS}
     metaschemas = ROOT / "cfgguide" / "schema" / "metaschemas.json"
     expected["cfgguide/schema/metaschemas.json"] = metaschemas.read_bytes()
-    page = (ROOT / "cfgguide" / "playground" / "page").iterdir()
+    page = (ROOT / "cfgguide" / "studio" / "playground" / "page").iterdir()
     expected |= {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in page}
     expected["cfgguide/py.typed"] = b""
     for name in BUILD["KERNELS"]:
@@ -107,7 +107,7 @@ def test_the_wheel_says_what_it_needs(wheel):
     assert said["Requires-Python"] == ">=3.11"
     assert said["License-Expression"] == "Apache-2.0"
     assert said["Description-Content-Type"] == "text/markdown"
-    assert "cfgguide = cfgguide.cli.main:main" in commands
+    assert "cfgguide = cfgguide.studio.cli.main:main" in commands
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
@@ -172,7 +172,7 @@ import os, sys
 installed = {str(tmp_path / "installed")!r}
 others = [path for path in sys.path if not os.path.isfile(path + "/cfgguide/__init__.py")]
 sys.path[:] = [installed, *others]
-import cfgguide, cfgguide.cli.main
+import cfgguide, cfgguide.studio.cli.main
 assert cfgguide.__file__.startswith(installed), cfgguide.__file__
 assert not any(os.path.isdir(os.path.join(path, "grammars")) for path in sys.path)
 grammar = cfgguide.Grammar.bundled("json", max_ignored=1)
@@ -183,7 +183,7 @@ for byte in b'[1, "x"]':
     guide.advance(byte)
 assert guide.allowed_token_ids().tolist() == [*sorted(b" \\t\\n\\r"), 256]
 print(*cfgguide.Grammar.bundled_names())
-sys.exit(cfgguide.cli.main.main(["check", "json", "text.json"]))
+sys.exit(cfgguide.studio.cli.main.main(["check", "json", "text.json"]))
 """
     said = run(sys.executable, "-c", script, cwd=tmp_path).splitlines()
     parts = ("postgresql_schema", "python_names", "sql_runs", "sql_runs_writing", "sql_schema")

@@ -9,7 +9,7 @@ import pytest
 from lark.indenter import PythonIndenter
 
 import cfgguide
-from cfgguide.vocabulary.notebook import token_table
+from cfgguide.engine.vocabulary.notebook import token_table
 
 HTML = [b"<b>", b"&amp;", b"<script>alert(1)</script>", b"\xff<"]
 

@@ -9,10 +9,10 @@ import time
 import pytest
 from torture.interrupts import traced
 
+from cfgguide.base.async_abort import resident_bytes, run_watched
+from cfgguide.base.collector import collector_off
+from cfgguide.base.limits import Budget, Limits
 from cfgguide.errors import LimitError
-from cfgguide.limits import Budget, Limits
-from cfgguide.storage.collector import collector_off
-from cfgguide.watch import resident_bytes, run_watched
 
 
 def spin(seconds):

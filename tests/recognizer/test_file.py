@@ -14,19 +14,19 @@ import pytest
 from lark.load_grammar import FromPackageLoader
 
 import cfgguide
-import cfgguide.liveness.always_live
-import cfgguide.mask.walk
-import cfgguide.recognizer.recognizer
-import cfgguide.storage.archive
-import cfgguide.storage.cache
+import cfgguide.base.archive
+import cfgguide.base.cache
+import cfgguide.engine.liveness.always_live
+import cfgguide.engine.machine.recognizer
+import cfgguide.engine.masks.walk
 from cfgguide import Grammar, Guide, Limits
+from cfgguide.base.cache import Cache
+from cfgguide.engine.lexer import scanner
+from cfgguide.engine.machine import grammar_file
+from cfgguide.engine.masks.token_classes import TokenClasses
 from cfgguide.errors import GrammarError, IndexFormatError, LimitError
 from cfgguide.grammar import lark_frontend
 from cfgguide.index import compile_recognizer
-from cfgguide.lexer import scanner
-from cfgguide.mask.token_classes import TokenClasses
-from cfgguide.recognizer import file as grammar_file
-from cfgguide.storage.cache import Cache
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 GRAMMARS = {
@@ -48,7 +48,7 @@ QUOTED: /"(?:[^"\\]|\\.)*?"(?=[ ,]|$)/
 def cache(tmp_path, monkeypatch) -> Cache:
     """The user's cache, empty."""
     monkeypatch.setenv("CFGGUIDE_CACHE", str(tmp_path / "cache"))
-    found = cfgguide.storage.cache.user_cache()
+    found = cfgguide.base.cache.user_cache()
     assert found is not None
     return found
 
@@ -88,8 +88,8 @@ def test_tables_come_back_as_they_were(name, tmp_path):
     except GrammarError:
         pytest.skip("a grammar that needs options of its own")
     arrays, value = grammar_file.packed(*made)
-    cfgguide.storage.archive.write(tmp_path / "file", arrays, value, kind="grammar", digest="d")
-    again = grammar_file.unpacked(*cfgguide.storage.archive.read(tmp_path / "file", kind="grammar"))
+    cfgguide.base.archive.write(tmp_path / "file", arrays, value, kind="grammar", digest="d")
+    again = grammar_file.unpacked(*cfgguide.base.archive.read(tmp_path / "file", kind="grammar"))
     assert is_equal(made[0], again[0])
     assert is_equal(made[1], again[1])
     assert all(
@@ -240,10 +240,12 @@ def test_what_is_not_refused_can_be_run(made):
             table, automaton, _ = grammar_file.unpacked(arrays, value)
         except IndexFormatError:
             continue
-        recognizer = cfgguide.recognizer.recognizer.Recognizer(table, automaton)
-        always_live = cfgguide.liveness.always_live.AlwaysLive.of(recognizer, vocabulary.spelling)
+        recognizer = cfgguide.engine.machine.recognizer.Recognizer(table, automaton)
+        always_live = cfgguide.engine.liveness.always_live.AlwaysLive.of(
+            recognizer, vocabulary.spelling
+        )
         token_classes = TokenClasses(recognizer, vocabulary.trie)
-        walker = cfgguide.mask.walk.Walker(recognizer, token_classes, always_live)
+        walker = cfgguide.engine.masks.walk.Walker(recognizer, token_classes, always_live)
         for data in (b"", b"a", b"if", b'"a', b"1 a"):
             configuration = recognizer.advance(recognizer.initial, data)
             if configuration is not None:
@@ -480,12 +482,12 @@ import numpy as np
 import cfgguide
 from cfgguide import Grammar
 from cfgguide.grammar import lark_frontend
-from cfgguide.lexer import scanner
-from cfgguide.mask import walk
-from cfgguide.mask.token_classes import TokenClasses
-from cfgguide.recognizer import file as grammar_file
-from cfgguide.recognizer.recognizer import Recognizer
-from cfgguide.liveness.always_live import AlwaysLive
+from cfgguide.engine.lexer import scanner
+from cfgguide.engine.masks import walk
+from cfgguide.engine.masks.token_classes import TokenClasses
+from cfgguide.engine.machine import grammar_file
+from cfgguide.engine.machine.recognizer import Recognizer
+from cfgguide.engine.liveness.always_live import AlwaysLive
 from cfgguide.errors import CfgGuideError
 
 

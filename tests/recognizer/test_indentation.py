@@ -185,7 +185,7 @@ class Engine:
         after = self.recognizer.advance(self.recognizer.initial, text.encode())
         return after is not None and self.recognizer.is_sentence(after)
 
-    def after(self, text: bytes) -> cfgguide.recognizer.recognizer.Configuration | None:
+    def after(self, text: bytes) -> cfgguide.engine.machine.recognizer.Configuration | None:
         return self.recognizer.advance(self.recognizer.initial, text)
 
     def defined_mask(self, configuration: Any) -> set[int]:
@@ -298,8 +298,8 @@ def test_a_grammar_with_an_indenter_is_kept(tmp_path: Any, monkeypatch: Any) -> 
     monkeypatch.setenv("CFGGUIDE_CACHE", str(tmp_path))
     case = CASES["a tree"]
     grammar = cfgguide.Grammar(case.grammar, postlex=TreeIndenter)
-    made = cfgguide.index.compiler.compile_recognizer(grammar)
-    kept = cfgguide.index.compiler.compile_recognizer(grammar)
+    made = cfgguide.compiler.compile_recognizer(grammar)
+    kept = cfgguide.compiler.compile_recognizer(grammar)
     assert kept.digest == made.digest
     assert kept.indentation_rules is not None
     assert np.array_equal(kept.indentation_rules.places, made.indentation_rules.places)
@@ -307,15 +307,13 @@ def test_a_grammar_with_an_indenter_is_kept(tmp_path: Any, monkeypatch: Any) -> 
     class Wider(TreeIndenter):
         tab_len = 5
 
-    other = cfgguide.index.compiler.compile_recognizer(
-        cfgguide.Grammar(case.grammar, postlex=Wider)
-    )
+    other = cfgguide.compiler.compile_recognizer(cfgguide.Grammar(case.grammar, postlex=Wider))
     assert other.digest != made.digest
 
 
 def refused(grammar: str, postlex: object) -> str:
     with pytest.raises(GrammarError) as raised:
-        cfgguide.index.compiler.compile_recognizer(cfgguide.Grammar(grammar, postlex=postlex))
+        cfgguide.compiler.compile_recognizer(cfgguide.Grammar(grammar, postlex=postlex))
     return str(raised.value)
 
 

@@ -7,11 +7,11 @@ import random
 import pytest
 
 import cfgguide
-from cfgguide.recognizer.gaps import Gaps
-from cfgguide.recognizer.lexeme_sets import Lexemes
-from cfgguide.recognizer.lexer_places import LEAVING, UNREAD, Lexer, LexerPlace
-from cfgguide.recognizer.recognizer import Configuration
-from cfgguide.watched_masks.rests import Rests
+from cfgguide.engine.machine.gaps import Gaps
+from cfgguide.engine.machine.lexeme_sets import Lexemes
+from cfgguide.engine.machine.lexer_places import LEAVING, UNREAD, Lexer, LexerPlace
+from cfgguide.engine.machine.recognizer import Configuration
+from cfgguide.engine.masks.lexeme_rests import Rests
 
 GRAMMARS = {
     "names and keywords": cfgguide.Grammar(

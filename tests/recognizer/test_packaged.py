@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cfgguide import compiler
+from cfgguide.base import cache as caches
+from cfgguide.base.limits import Limits
+from cfgguide.compiler import compile_recognizer
 from cfgguide.errors import LimitError
 from cfgguide.grammar import grammar as grammars
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.index import compiler
-from cfgguide.index.compiler import compile_recognizer
-from cfgguide.limits import Limits
-from cfgguide.storage import cache as caches
 
 TOOL = Path(__file__).parents[2] / "tools" / "compile_grammars.py"
 NAMES = ("json", "sql_select")  # the second imports another bundled grammar
@@ -112,7 +112,7 @@ def test_what_is_not_the_same_is_compiled(package, name):
 
 
 def test_another_version_of_what_compiles_is_not_believed(package, monkeypatch):
-    from cfgguide.recognizer import cached
+    from cfgguide.engine.machine import grammar_cache as cached
 
     other = ("other code", *cached.environment()[1:])
     monkeypatch.setattr(cached, "environment", lambda: other)
@@ -121,7 +121,7 @@ def test_another_version_of_what_compiles_is_not_believed(package, monkeypatch):
 
 
 def test_versions_of_lark_that_make_the_same_tables_share_them(package, monkeypatch):
-    from cfgguide.recognizer import cached
+    from cfgguide.engine.machine import grammar_cache as cached
 
     for version in cached.SAME_LARK:
         monkeypatch.setattr(cached, "version_of_lark", lambda version=version: version)

@@ -10,8 +10,8 @@ from support.walked_grammars import GRAMMARS, words
 
 import cfgguide
 from cfgguide import Grammar, Index, Vocabulary
-from cfgguide.liveness.liveness import Liveness
-from cfgguide.recognizer.recognizer import Recognizer
+from cfgguide.engine.liveness.liveness import Liveness
+from cfgguide.engine.machine.recognizer import Recognizer
 
 PYTHON = (
     b"def f(a, *b):\n  if a[1] < -b:\n    return {1: [x for x in b]}\n  else:\n    pass\nx = 1\n"

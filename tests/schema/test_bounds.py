@@ -15,8 +15,8 @@ from support.schemas import is_valid
 
 import cfgguide
 from cfgguide import Limits, json_schema
+from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
 from cfgguide.errors import SchemaError, SchemaWarning
-from cfgguide.pushdown.recognizer import PushdownRecognizer
 from cfgguide.schema.schema_grammar import SchemaGrammar
 
 MANY_NUMBERS = {"properties": {"a": {"enum": [number / 8 for number in range(30_000)]}}}

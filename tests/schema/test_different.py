@@ -17,9 +17,9 @@ from support.schemas import is_valid
 
 import cfgguide
 from cfgguide import json_schema
+from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
 from cfgguide.errors import SchemaError
-from cfgguide.index import schema_index
-from cfgguide.pushdown.recognizer import PushdownRecognizer
+from cfgguide.schema import schema_index
 
 UNIQUE: dict[str, Any] = {"type": "array", "uniqueItems": True}
 TRUTH = {"type": "boolean"}

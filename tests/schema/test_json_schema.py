@@ -31,9 +31,9 @@ from support.schemas import (
 
 import cfgguide
 from cfgguide import json_schema
+from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
 from cfgguide.errors import SchemaError, SchemaWarning
-from cfgguide.pushdown.recognizer import PushdownRecognizer
-from cfgguide.value_classes.nodes import Node
+from cfgguide.schema.solver.nodes import Node
 
 
 def compare(seed: int) -> None:

@@ -11,7 +11,7 @@ from support.schema_walks import SMALL, check_ending, walk
 from support.schemas import is_read, is_valid, random_schema
 
 import cfgguide
-from cfgguide.ecma.growing import GrowingPattern
+from cfgguide.automata.ecma_growing import GrowingPattern
 from cfgguide.errors import SchemaError
 
 #: An automaton of 2 ** 18 states.

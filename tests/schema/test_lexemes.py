@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from cfgguide.automata import ecma_notation as notation
+from cfgguide.automata.ecma_growing import growing
+from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import Language, grouped
-from cfgguide.ecma import notation
-from cfgguide.ecma.growing import growing
-from cfgguide.ecma.patterns import pattern_language
-from cfgguide.pushdown.lexemes import (
+from cfgguide.automata.numbers import NUMBER, decimals
+from cfgguide.engine.byte_machine.property_names import Names, PatternNames
+from cfgguide.engine.byte_machine.scalars import (
     Bounded,
     Constants,
     Ends,
@@ -26,10 +28,8 @@ from cfgguide.pushdown.lexemes import (
     any_strings,
     plain_strings,
 )
-from cfgguide.pushdown.names import Names, PatternNames
-from cfgguide.pushdown.side_by_side import SideBySide
-from cfgguide.pushdown.spellings import any_spelling, plain_spelling
-from cfgguide.values.numbers import NUMBER, decimals
+from cfgguide.engine.byte_machine.side_by_side import SideBySide
+from cfgguide.engine.byte_machine.spellings import any_spelling, plain_spelling
 
 #: With all kinds of spellings: escaped if need be, in one plane or in another, near the bounds.
 CHARACTERS = 'ab"\\/\n\x00\x1f\x7f\x80éÿ\u07ff\u0800\ud7ff\ue000\uffff\U00010000😀\U0010ffff'

@@ -14,7 +14,7 @@ from support.schemas import is_valid, mutated
 
 import cfgguide
 from cfgguide import json_schema
-from cfgguide.pushdown.recognizer import PushdownRecognizer
+from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
 
 # Where names that are not listed are counted, texts of the grammar have some twice.
 OTHERWISE = {"property names of enum", "most properties"}

@@ -14,8 +14,8 @@ from support.schema_cases import CASES, big_vocabulary
 
 import cfgguide
 from cfgguide import json_schema
-from cfgguide.pushdown.recognizer import PushdownRecognizer
-from cfgguide.pushdown.walker import PushdownWalker
+from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
+from cfgguide.engine.byte_machine.walker import PushdownWalker
 
 _LETTERS = (b"a", b"b", b'"', b":", b",", b"}", b"1", b"\\", b"\xc3", b"\xa9")
 

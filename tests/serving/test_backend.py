@@ -12,11 +12,11 @@ import pydantic
 import pytest
 
 import cfgguide
+from cfgguide import index_pool as pool_module
+from cfgguide.base.limits import Limits
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError
-from cfgguide.index import pool as pool_module
-from cfgguide.limits import Limits
+from cfgguide.models.serving.backend import compact
 from cfgguide.serving import Backend
-from cfgguide.serving.backend import compact
 
 VOCABULARY = cfgguide.Vocabulary.of_bytes()
 _PATIENCE = 120  # seconds after which a test fails instead of waiting for ever
@@ -223,7 +223,7 @@ def test_threads_share_a_backend():
 
 
 def test_many_requests_are_not_remembered_for_ever(monkeypatch):
-    from cfgguide.serving import backend as module
+    from cfgguide.models.serving import backend as module
 
     monkeypatch.setattr(module, "_MAX_KNOWN", 3)
     backend = Backend(VOCABULARY, use_cache=False)

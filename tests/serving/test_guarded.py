@@ -9,8 +9,8 @@ import pytest
 
 import cfgguide
 from cfgguide.errors import LimitError
+from cfgguide.models.serving.guarded import GuardedMatcher
 from cfgguide.serving import Backend
-from cfgguide.serving.guarded import GuardedMatcher
 
 VOCABULARY = cfgguide.Vocabulary.of_bytes()
 EOS = VOCABULARY.eos_token_ids[0]

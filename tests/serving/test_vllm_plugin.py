@@ -8,7 +8,7 @@ import types
 
 import pytest
 
-from cfgguide.serving import vllm
+from cfgguide.models.serving import vllm
 
 
 def test_without_vllm_nothing_happens_but_a_line_in_the_log(monkeypatch, caplog):
@@ -20,7 +20,7 @@ def test_without_vllm_nothing_happens_but_a_line_in_the_log(monkeypatch, caplog)
 
 def test_a_vllm_without_the_parts_is_left_alone(monkeypatch, caplog):
     monkeypatch.setitem(sys.modules, "vllm", types.SimpleNamespace(__version__="9.9.9"))
-    monkeypatch.delitem(sys.modules, "cfgguide.serving.vllm_parts", raising=False)
+    monkeypatch.delitem(sys.modules, "cfgguide.models.serving.vllm_parts", raising=False)
     vllm.register()
     (message,) = caplog.messages
     assert "left alone" in message

@@ -19,7 +19,7 @@ from support.sql_judge import error
 
 import cfgguide
 from cfgguide.automata.determinize import fsm_of_pattern
-from cfgguide.combinators.words import name_patterns
+from cfgguide.automata.name_patterns import name_patterns
 from cfgguide.errors import GrammarError
 from cfgguide.sql import with_schema
 

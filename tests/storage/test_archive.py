@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 from torture.interrupts import timed
 
+from cfgguide.base import archive
+from cfgguide.base.replaced import PARTIAL
 from cfgguide.errors import IndexFormatError, LimitError
-from cfgguide.storage import archive
-from cfgguide.storage.replaced import PARTIAL
 
 safetensors_numpy = pytest.importorskip("safetensors.numpy")
 
@@ -387,7 +387,7 @@ def test_an_interruption_leaves_a_whole_file_and_nothing_else(path):
 WRITER = """
     import sys
     import numpy as np
-    from cfgguide.storage import archive
+    from cfgguide.base import archive
     print("ready", flush=True)
     number = 0
     while True:

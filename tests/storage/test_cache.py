@@ -16,11 +16,11 @@ import numpy as np
 import platformdirs
 import pytest
 
+from cfgguide.base import archive
+from cfgguide.base import cache as caches
+from cfgguide.base.cache import Cache, user_cache
+from cfgguide.base.replaced import PARTIAL
 from cfgguide.errors import CacheWarning, LimitError
-from cfgguide.storage import archive
-from cfgguide.storage import cache as caches
-from cfgguide.storage.cache import Cache, user_cache
-from cfgguide.storage.replaced import PARTIAL
 
 KILOBYTE = {"x": np.zeros(1000, dtype=np.uint8)}
 
@@ -278,7 +278,7 @@ AS_SOMEBODY = """
     for name in [name for name in os.environ if name.startswith("XDG_")]:
         del os.environ[name]
     import cfgguide
-    from cfgguide.storage.cache import user_cache
+    from cfgguide.base.cache import user_cache
 
     def use():
         vocabulary = cfgguide.Vocabulary([b"a", b"b", None], eos_token_ids=2)

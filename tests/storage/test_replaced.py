@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cfgguide.storage.replaced import PARTIAL, STALE_SECONDS, replaced
+from cfgguide.base.replaced import PARTIAL, STALE_SECONDS, replaced
 
 NEEDS_LINKS = pytest.mark.skipif(sys.platform == "win32", reason="needs the rights to make links")
 
@@ -108,7 +108,7 @@ def test_the_next_writer_removes_what_killed_ones_left_long_ago(tmp_path):
 
 WRITER = """
     import sys
-    from cfgguide.storage.replaced import replaced
+    from cfgguide.base.replaced import replaced
     with replaced(sys.argv[1]) as file:
         file.write(b"slow")
         file.flush()

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cfgguide.base import runs
 from cfgguide.errors import IndexFormatError
-from cfgguide.storage import runs
 
 TABLE = np.repeat(np.arange(8, dtype=np.int16), 1000).reshape(80, 100)
 

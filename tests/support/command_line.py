@@ -17,7 +17,7 @@ Run = Callable[..., SimpleNamespace]
 NUMBERS = 'start: "[" NUMBER "]"\nNUMBER: "10" | "2" | "true"\n'
 SENTENCES = [b"[10]", b"[2]", b"[true]"]
 
-COMMAND = (sys.executable, "-m", "cfgguide.cli.main")
+COMMAND = (sys.executable, "-m", "cfgguide.studio.cli.main")
 
 
 def environment(**changes: str) -> dict[str, str]:

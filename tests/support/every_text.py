@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable
 
+from cfgguide.compiler import compile_recognizer
+from cfgguide.engine.machine.recognizer import Recognizer
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.index.compiler import compile_recognizer
-from cfgguide.recognizer.recognizer import Recognizer
 
 
 def is_sentence(recognizer: Recognizer, text: str) -> bool:

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from cfgguide.limits import Budget, Limits
-from cfgguide.liveness.always_live import AlwaysLive
-from cfgguide.liveness.liveness import Liveness
-from cfgguide.recognizer.recognizer import Recognizer
-from cfgguide.vocabulary.spelling import Spelling
+from cfgguide.base.limits import Budget, Limits
+from cfgguide.engine.liveness.always_live import AlwaysLive
+from cfgguide.engine.liveness.liveness import Liveness
+from cfgguide.engine.machine.recognizer import Recognizer
+from cfgguide.engine.vocabulary.spelling import Spelling
 
 
 def searching(recognizer: Recognizer, tokens: Iterable[bytes | None], **limits: int) -> Liveness:

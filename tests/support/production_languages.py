@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 
-from cfgguide.parser.table import Production
+from cfgguide.grammar.lr.table import Production
 
 String = tuple[str, ...]  # of terminals
 Languages = dict[str, frozenset[String]]

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import lark
 
+from cfgguide.compiler import compile_recognizer
+from cfgguide.engine.machine.recognizer import Recognizer
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.index.compiler import compile_recognizer
-from cfgguide.recognizer.recognizer import Recognizer
 
 
 @functools.cache

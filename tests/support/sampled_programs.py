@@ -16,9 +16,9 @@ from keyword import kwlist
 import numpy as np
 
 import cfgguide
-from cfgguide.index.index import Index
-from cfgguide.index.step_cache import StepNode
-from cfgguide.recognizer.recognizer import Configuration
+from cfgguide.engine.index.index import Index
+from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.machine.recognizer import Configuration
 
 # What ends most texts: what closes brackets, strings and lines, and what must come before.
 _PYTHON = (

@@ -12,8 +12,8 @@ from typing import Any
 import jsonschema
 import lark
 
+from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
 from cfgguide.errors import SchemaError
-from cfgguide.pushdown.recognizer import PushdownRecognizer
 from cfgguide.schema.json_schema import json_schema
 from support.lark_search import no_search_for_overlaps
 

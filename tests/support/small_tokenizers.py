@@ -27,7 +27,7 @@ from tokenizers import (
     trainers,
 )
 
-from cfgguide.vocabulary.vocabulary import Vocabulary
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 
 N_TOKENS = 32_000
 END_OF_TEXT = "<|endoftext|>"

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 
 import lark
 
-from cfgguide.notations import Converted
-from cfgguide.notations.syntax import (
+from cfgguide.grammar.notations.syntax import (
     Characters,
     Choice,
     Expression,
@@ -24,6 +23,7 @@ from cfgguide.notations.syntax import (
     Special,
     Text,
 )
+from cfgguide.notations import Converted
 
 #: For each place in the text, the places where a match that begins there may end, as bits.
 Spans = tuple[int, ...]

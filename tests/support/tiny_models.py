@@ -14,7 +14,7 @@ import torch
 from tokenizers import Tokenizer
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from cfgguide.vocabulary.vocabulary import Vocabulary
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from support.small_tokenizers import END_OF_TEXT, standard_library_tokenizer
 
 #: The id of EOS, and of padding, in everything that this module makes.

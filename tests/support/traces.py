@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 
 import cfgguide
-from cfgguide.vocabulary.notebook import text_of
+from cfgguide.engine.vocabulary.notebook import text_of
 
 BETWEEN, LEADS_TO, END = "‧", "→", "$"
 

@@ -17,7 +17,7 @@ from support.indenters import TreeIndenter
 
 import cfgguide
 from cfgguide import Grammar, Guide, Index, Vocabulary
-from cfgguide.index.step_cache import StepNode
+from cfgguide.engine.index.step_cache import StepNode
 
 N_TEXTS, N_TOKENS = 6, 24  # of a subject; of a text, at most
 

@@ -18,7 +18,7 @@ import pytest
 
 import cfgguide
 from cfgguide import Grammar, Guide, Vocabulary
-from cfgguide.mask.token_classes import TokenClasses
+from cfgguide.engine.masks.token_classes import TokenClasses
 from torture import interrupts
 from torture.memory import is_flat
 from torture.operations import Tortured

@@ -10,11 +10,11 @@ import re
 import pytest
 from support.schemas import is_accepted
 
-from cfgguide.ecma.patterns import pattern_language
+from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.errors import SchemaError
-from cfgguide.value_classes import scalars
-from cfgguide.value_classes.nodes import Condition
-from cfgguide.value_classes.scalars import by_class, of_lengths
+from cfgguide.schema.solver import scalars
+from cfgguide.schema.solver.nodes import Condition
+from cfgguide.schema.solver.scalars import by_class, of_lengths
 
 TEXTS = ["".join(text) for n in range(7) for text in itertools.product("ab", repeat=n)]
 PATTERNS = ("^(ab)*$", "a", "^b", "^a{3,5}$", "^[^]{2}$", "bb", "^$")

@@ -17,9 +17,10 @@ import pytest
 from support.judges import accepts, parses
 
 import cfgguide
-from cfgguide.ecma.patterns import pattern_language
+from cfgguide.automata import numbers, packaged_formats
+from cfgguide.automata import string_formats as formats
+from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.errors import GrammarError
-from cfgguide.values import formats, numbers, packaged_formats
 
 DIGITS = ["".join(each) for n in range(1, 6) for each in itertools.product("-0159.", repeat=n)]
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
@@ -266,7 +267,7 @@ def test_lark_and_the_engine_agree(name):
 
 @pytest.mark.parametrize("name", VALUES)
 def test_no_value_needs_to_look_at_the_end_of_the_text(name):
-    """Then masks need not either; see `cfgguide.combinators.patterns`."""
+    """Then masks need not either; see `cfgguide.grammar.combinators.patterns`."""
     assert r"\Z" not in VALUES[name][0].text
 
 

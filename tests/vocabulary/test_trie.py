@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfgguide.vocabulary.spelling import Spelling
-from cfgguide.vocabulary.trie import VocabularyTrie
-from cfgguide.vocabulary.vocabulary import Vocabulary
+from cfgguide.engine.vocabulary.spelling import Spelling
+from cfgguide.engine.vocabulary.trie import VocabularyTrie
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 
 TOKENS = st.lists(st.none() | st.binary(max_size=4) | st.text("ab\0", max_size=9).map(str.encode))
 

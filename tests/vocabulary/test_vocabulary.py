@@ -28,9 +28,13 @@ from support.small_tokenizers import (
 )
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models
 
+from cfgguide.engine.vocabulary.tokenizer_bytes import (
+    read_decoder,
+    token_bytes,
+    token_bytes_from_json,
+)
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import TokenizerError, VocabularyError, VocabularyWarning
-from cfgguide.vocabulary.tokenizer_bytes import read_decoder, token_bytes, token_bytes_from_json
-from cfgguide.vocabulary.vocabulary import Vocabulary
 
 SMALL = Vocabulary([b"a", b" b", b"\xc3", None, b"", b"</s>"], eos_token_ids=5)
 

@@ -1,0 +1,155 @@
+r"""Patterns of JSON Schema, which are regular expressions of ECMA-262, as languages.
+
+In: a pattern. Out: the :class:`~cfgguide.automata.language.Language` of all texts that contain a
+match; anchors restrict where. Looks in both directions and ``\b`` are conditions that an automaton
+keeps in mind; groups that are referred to are refused, as they are not regular.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+
+from cfgguide.automata.charset import ANY_CHARACTER, common_ranges
+from cfgguide.automata.ecma_automaton import found_anywhere, size_of
+from cfgguide.automata.ecma_growing import GrowingPattern, growing
+from cfgguide.automata.ecma_notation import (
+    END,
+    START,
+    Characters,
+    Choice,
+    Node,
+    Nodes,
+    Repeat,
+    read,
+)
+from cfgguide.automata.language import Language
+from cfgguide.errors import SchemaError, shown
+
+_KEPT = 2000  # patterns of a process
+_SMALL = 14  # states: of their 2 ** 14 sets a deterministic automaton may have all
+
+Ranges = tuple[tuple[int, int], ...]
+
+
+def pattern_text(pattern: str, spell: Callable[[Ranges], str]) -> str | None:
+    """Return a pattern in Python's notation, each class of characters spelled by a function.
+
+    None where it has assertions other than anchors at its ends.
+    """
+    nodes = read(pattern)
+    any_text = f"(?:{spell(ANY_CHARACTER.ranges)})*"
+    is_begun = nodes[:1] == (START,)
+    is_ended = nodes[-1:] == (END,)
+    text = _text_of(nodes[is_begun : len(nodes) - is_ended], spell)
+    if text is None:
+        return None
+    return ("" if is_begun else any_text) + text + ("" if is_ended else any_text)
+
+
+def _text_of(nodes: Nodes, spell: Callable[[Ranges], str]) -> str | None:
+    written = []
+    for node in nodes:
+        if isinstance(node, Characters):
+            ranges = node.characters.ranges
+            written.append(spell(ranges) if ranges else "(?!)")
+            continue
+        if not isinstance(node, Choice | Repeat):
+            return None
+        branches = node.branches if isinstance(node, Choice) else (node.body,)
+        texts = [_text_of(branch, spell) for branch in branches]
+        if None in texts:
+            return None
+        count = ""
+        if isinstance(node, Repeat):
+            count = f"{{{node.least},{'' if node.most is None else node.most}}}"
+        written.append(f"(?:{'|'.join(map(str, texts))}){count}")
+    return "".join(written)
+
+
+@lru_cache(maxsize=_KEPT)
+def pattern_language(pattern: str) -> Language:
+    """Return the language of the texts in which a pattern is found.
+
+    Raises
+    ------
+    SchemaError
+        If it is not a regular expression, or uses what is not regular or not supported.
+
+    Examples
+    --------
+    >>> [pattern_language("^a+$").accepts(text) for text in ("aa", "aab", "")]
+    [True, False, False]
+    >>> pattern_language("b").accepts("abc")
+    True
+    """
+    nodes = read(pattern)
+    try:
+        return found_anywhere(nodes)
+    except (SchemaError, RecursionError) as error:
+        raise SchemaError(f"the pattern {shown(pattern)}: {error.args[0]}") from None
+
+
+@lru_cache(maxsize=_KEPT)
+def later_language(
+    pattern: str, *, is_late: bool = False
+) -> Callable[[], Language] | GrowingPattern:
+    """Return what returns the language of a pattern when it is needed, or its growing automaton.
+
+    What is wrong with the pattern is found now, so that no text that has begun fails. All but small
+    ones grow while texts are read, if they can; those that may be too large to be made as a whole
+    are made now.
+
+    Parameters
+    ----------
+    pattern : str
+        The pattern.
+    is_late : bool
+        Whether large patterns may grow even if nobody knows whether they can be made as a whole.
+
+    Raises
+    ------
+    SchemaError
+        As :func:`pattern_language`.
+    """
+    make = partial(pattern_language, pattern)
+    try:
+        nodes = read(pattern)
+        if size_of(nodes) <= _SMALL:
+            return make
+        grown = growing(nodes, make)
+    except (SchemaError, RecursionError):
+        grown = None
+    if grown is not None and (is_late or grown.is_deterministic):
+        return grown
+    pattern_language(pattern)
+    return make
+
+
+@lru_cache(maxsize=_KEPT)
+def is_surely_found(pattern: str) -> bool:
+    """Return whether a pattern is surely found in some text; False if that is not clear.
+
+    Examples
+    --------
+    >>> is_surely_found("^[a-z]+$"), is_surely_found("a^")
+    (True, False)
+    """
+    nodes = read(pattern)
+    if nodes[:1] == (START,):
+        nodes = nodes[1:]
+    if nodes[-1:] == (END,):
+        nodes = nodes[:-1]
+    return all(map(_matches_something, nodes))
+
+
+def _matches_something(node: Node) -> bool:
+    """Return whether a node surely matches some text, wherever that stands."""
+    match node:
+        case Characters():
+            return bool(common_ranges(node.characters.ranges, ANY_CHARACTER.ranges))
+        case Choice():
+            return any(all(map(_matches_something, branch)) for branch in node.branches)
+        case Repeat():
+            return node.least == 0 or all(map(_matches_something, node.body))
+    return False

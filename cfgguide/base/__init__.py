@@ -1,0 +1,1 @@
+"""What knows nothing of grammars or texts: limits, locks, files, caches, bounded memories."""

@@ -1,0 +1,350 @@
+"""Limits on what a grammar may cost, so that time and memory stay bounded.
+
+In: a user's :class:`Limits`. Out: a :class:`Budget`, which every step of compilation checks before
+it uses more, and which raises an error that names the limit. So it knows what is being done, and
+tells it to whoever wants to show it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields
+from typing import TypeVar
+
+from cfgguide.base.async_abort import resident_bytes, run_watched
+from cfgguide.errors import CfgGuideError, LimitError, SchemaError
+
+Result = TypeVar("Result")
+
+# What each limit counts, and what to do other than raising it.
+_COUNTED = {
+    "max_nesting": (
+        "nested groups, templates, or look-aheads at one position",
+        "flatten it, or split it",
+    ),
+    "max_nfa_states": ("NFA states", "lower its counted repetitions"),
+    "max_fsm_states": ("FSM states", "simplify its pattern"),
+    "max_scanner_states": ("union states", "use fewer or simpler terminals"),
+    "max_hypotheses": (
+        "ways to read the text so far",
+        "let its terminals end less far apart, look less far ahead, or leave fewer readings open",
+    ),
+    "max_pairs": ("pairs of a control and a state", "simplify the grammar"),
+    "max_symbols": (
+        "symbols once its `?`, `|`, `~` and templates are written out",
+        "split it, or write fewer of them in a row",
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Limits:
+    """Limits on what a grammar may cost. Exceeding one is a :class:`LimitError`.
+
+    Parameters
+    ----------
+    max_nesting : int
+        Nested groups in the pattern of a terminal; look-aheads at one position of a text.
+    max_nfa_states : int
+        NFA states of a terminal; counted repetitions are copied.
+    max_fsm_states : int
+        FSM states of a terminal.
+    max_scanner_states : int
+        States of all union FSMs.
+    max_hypotheses : int
+        Ways to read a text: while what its terminals look ahead for is not resolved, and where a
+        grammar for Lark's Earley parser leaves readings open.
+    max_pairs : int
+        Pairs of a control and a state that a decision on what can follow may visit.
+    max_symbols : int
+        Symbols of the productions of a rule, and characters of the pattern of a terminal, once
+        everything that they refer to is written out.
+    max_seconds : float
+        Time that compiling may take; and processor time of each later step, such as a mask.
+    max_memory : int, optional
+        Bytes by which the process may grow in any of these, whichever of its threads needs them; by
+        default any number. Known on Linux only.
+    allows_imports : bool
+        Whether a grammar may ``%import`` files; it may always import Lark's own, such as
+        ``common``.
+
+    Examples
+    --------
+    >>> import cfgguide
+    >>> grammar = cfgguide.Grammar("start: /a{1,5000}/")
+    >>> cfgguide.index.compile_recognizer(grammar, limits=Limits(max_nfa_states=1000))
+    Traceback (most recent call last):
+    cfgguide.errors.LimitError: [limit] ... needs more than 1000 NFA states (max_nfa_states); ...
+    """
+
+    max_nesting: int = 100
+    max_nfa_states: int = 100_000
+    max_fsm_states: int = 20_000
+    max_scanner_states: int = 200_000
+    max_hypotheses: int = 256
+    max_pairs: int = 2_000_000
+    max_symbols: int = 1_000_000
+    max_seconds: float = 300.0
+    max_memory: int | None = None
+    allows_imports: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.allows_imports, bool):
+            raise LimitError(f"allows_imports is True or False, not {self.allows_imports!r}")
+        for name, value in vars(self).items():
+            if name == "allows_imports" or (name == "max_memory" and value is None):
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+                raise LimitError(f"{name} must be a number above 0, not {value!r}")
+
+    @classmethod
+    def for_strangers(cls) -> Limits:
+        """Return limits for what comes from people whom nobody knows, over a network say.
+
+        5 seconds, 500 MB, and no imports of files.
+
+        >>> Limits.for_strangers()
+        Limits(max_seconds=5.0, max_memory=500000000, allows_imports=False)
+        """
+        return cls(max_seconds=5.0, max_memory=500_000_000, allows_imports=False)
+
+    def __repr__(self) -> str:
+        changed = [
+            f"{limit.name}={value!r}"
+            for limit in fields(self)
+            if (value := getattr(self, limit.name)) != limit.default
+        ]
+        return f"Limits({', '.join(changed)})"
+
+
+class Budget:
+    """What is left of the limits while a grammar is compiled.
+
+    Parameters
+    ----------
+    limits : Limits, optional
+        The limits.
+    is_timed : bool
+        Whether time counts.
+    show : callable, optional
+        Called often with the stage of compiling.
+    cancelled : callable, optional
+        Asked often whether to give up, so that another thread may decide.
+    started : float, optional
+        When time began to count, by the clock of `time.monotonic`; by default now.
+
+    Attributes
+    ----------
+    steps : Steps
+        What each step may take once the grammar is compiled.
+    """
+
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        *,
+        is_timed: bool = True,
+        show: Callable[[str], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        started: float | None = None,
+    ) -> None:
+        if not isinstance(limits, Limits | None):
+            raise LimitError(
+                f"limits is a cfgguide.Limits, such as Limits(max_seconds=5), not {limits!r}"
+            )
+        self.limits = limits or Limits()
+        self.steps = Steps(
+            self.limits, error=LimitError, what="a step", way_out="simplify the grammar"
+        )
+        started = time.monotonic() if started is None else started
+        self._end = started + self.limits.max_seconds if is_timed else float("inf")
+        self._show = show
+        self._cancelled = cancelled
+        self._lock: AbstractContextManager[object] = nullcontext()
+        self._n_bytes = resident_bytes() if self.limits.max_memory is not None else 0
+        self._stage = ""
+
+    def run(self, work: Callable[[], Result]) -> Result:
+        """Return what the work returns, unless it takes too long or too much, or is cancelled.
+
+        Raises
+        ------
+        LimitError
+            In that case.
+        """
+
+        def locked(lock: AbstractContextManager[object]) -> Result:
+            self._lock = lock
+            return work()
+
+        return run_watched(locked, self._why_stop, LimitError)
+
+    def unwatched(self) -> AbstractContextManager[object]:
+        """Return a ``with`` block inside of :meth:`run` that is not stopped: an import, say."""
+        return self._lock
+
+    def begin(self, stage: str) -> None:
+        """Note which stage of compiling begins."""
+        self._stage = stage
+        self._show_stage()
+
+    def stop_clock(self) -> None:
+        """Stop counting time: the grammar is compiled, and what follows is its use."""
+        self._end = float("inf")
+        self._show = None
+        self._cancelled = None
+
+    def check(self, name: str, count: int, who: str) -> None:
+        """Raise an error if `who` needs more of what `name` limits, or if the time is up.
+
+        Raises
+        ------
+        LimitError
+            If `count` has reached the limit, or the time is up.
+        """
+        self._show_stage()
+        limit = getattr(self.limits, name)
+        if count >= limit:
+            what, way_out = _COUNTED[name]
+            raise LimitError(
+                f"{who} needs more than {limit} {what} ({name}); {way_out}, or raise the limit"
+            )
+        if time.monotonic() > self._end:
+            raise LimitError(self._too_long(who))
+        check_step()
+
+    def check_memory(self, n_bytes: int, who: str) -> None:
+        """Raise an error if so many bytes more are too many: arrays take them in one step.
+
+        Raises
+        ------
+        LimitError
+            If `max_memory` would be exceeded.
+        """
+        most = self.limits.max_memory
+        if most is not None and resident_bytes() - self._n_bytes + n_bytes > most:
+            raise LimitError(self._too_large(who))
+
+    def _why_stop(self) -> str | None:
+        """Return why compiling has to stop, or None if it may go on."""
+        if self._cancelled is not None and self._cancelled():
+            return f"compiling was cancelled, at {self._stage}"
+        if time.monotonic() > self._end:
+            return self._too_long(self._stage)
+        most = self.limits.max_memory
+        if most is not None and resident_bytes() - self._n_bytes > most:
+            return self._too_large(self._stage)
+        return None
+
+    def _too_large(self, who: str) -> str:
+        return (
+            f"compiling takes more than {self.limits.max_memory} bytes (max_memory), now at {who}; "
+            "simplify the grammar, or raise the limit"
+        )
+
+    def _too_long(self, who: str) -> str:
+        return (
+            f"compiling takes more than {self.limits.max_seconds:g} seconds (max_seconds), now at "
+            f"{who}; simplify the grammar, or raise the limit"
+        )
+
+    def _show_stage(self) -> None:
+        if self._show is not None:
+            self._show(self._stage)
+
+
+class Steps:
+    """Bounds what each step may take: of reading a schema or making its automaton, or a mask.
+
+    Steps are ``with`` blocks of :meth:`begun`, and those inside of others count as a part of them.
+    Whatever may take long in a step calls :func:`check_step`.
+
+    Parameters
+    ----------
+    limits : Limits, optional
+        Of these, `max_seconds`, of the thread's processor time, and `max_memory`; by default 5
+        seconds.
+    cancelled : callable, optional
+        Asked often whether to give up, so that another thread may decide.
+    error : type
+        What is raised.
+    what : str
+        What takes too long, in the message.
+    way_out : str
+        What to do, other than raising a limit.
+    """
+
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        *,
+        error: type[CfgGuideError] = SchemaError,
+        what: str = "it",
+        way_out: str = "use fewer or simpler schemas for one value",
+    ) -> None:
+        self._error, self._what, self._way_out = error, what, way_out
+        self.max_seconds = 5.0 if limits is None else limits.max_seconds
+        self.max_memory = None if limits is None else limits.max_memory
+        self.cancelled = cancelled
+
+    def begun(self) -> AbstractContextManager[object]:
+        """Return what a ``with`` block holds during a step: a lock of this thread's own.
+
+        No interruption can keep a lock from being released at the end of a block.
+        """
+        if _current.lock.locked():
+            return nullcontext()
+        _current.end = time.thread_time() + self.max_seconds
+        _current.n_bytes = resident_bytes() if self.max_memory is not None else 0
+        _current.steps = self
+        return _current.lock
+
+    def check(self) -> None:
+        """Raise an error if the step takes too long, or is not wanted any more."""
+        if self.cancelled is not None and self.cancelled():
+            raise self._error("cancelled")
+        if time.thread_time() > _current.end:
+            raise self._error(
+                f"{self._what} takes more than {self.max_seconds:g} seconds (max_seconds); "
+                f"{self._way_out}, or raise the limit"
+            )
+        _current.n_checks += 1
+        if self.max_memory is not None and _current.n_checks % _N_CHECKS == 0:
+            n_bytes = resident_bytes() - _current.n_bytes
+            if n_bytes > self.max_memory:
+                raise self._error(
+                    f"{self._what} takes more than {self.max_memory} bytes (max_memory); "
+                    f"{self._way_out}, or raise the limit"
+                )
+
+
+_N_CHECKS = 32  # of time for one of memory, which takes longer
+
+
+class _Current(threading.local):
+    end = 0.0
+    n_bytes = 0
+    n_checks = 0
+    steps = Steps()
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()  # held during a step
+
+
+_current = _Current()
+
+
+def check_step() -> None:
+    """Raise an error if the step that this thread is in takes too long, or is not wanted any more.
+
+    Raises
+    ------
+    SchemaError, LimitError
+        In that case; outside of a step, never.
+    """
+    if _current.lock.locked():
+        _current.steps.check()

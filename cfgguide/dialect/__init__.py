@@ -1,1 +1,0 @@
-"""Reads llguidance's dialect of Lark's language."""

@@ -1,0 +1,1 @@
+"""From the text so far to the tokens that may follow."""

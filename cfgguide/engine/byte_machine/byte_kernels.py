@@ -1,0 +1,278 @@
+"""The compiled hot loops of masks of a pushdown automaton: the walk over the vocabulary trie.
+
+The walk visits the trie depth first, as :func:`cfgguide.engine.masks.kernels.walk` does, but each
+prefix has only a state and a stack. Where a row of the automaton is not made yet, the walk stops
+and says so; called again, it goes on.
+
+Subtrees below a state with a shared mask are not visited: they are *jumps*, for the caller to look
+up. In a state of listed names only the tokens that end one are visited; these are exceptions from
+the shared mask.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ImportError:
+    from cfgguide.engine.masks import uncompiled as cython
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.engine.byte_machine.automaton import (
+    ALLOWED,
+    BELOW,
+    END,
+    FOLLOWS,
+    IS_NAMED,
+    MAP,
+    N_WORDS,
+    NONE,
+    NOT_MADE,
+    PUSH,
+    ROW,
+    SHARED,
+    SHARED_TAG,
+    Arrays,
+)
+from cfgguide.engine.byte_machine.byte_views import (
+    ALL_BITS,
+    COLLECT,
+    DEPTH,
+    DONE,
+    INSPECTED,
+    JUMP,
+    N_CELLS,
+    N_EXCEPTIONS,
+    N_JUMPS,
+    N_SEGMENTS,
+    NEED_FOLLOW,
+    NEED_ROW,
+    NEEDED,
+    NEEDED_TAG,
+    SMALL,
+    TOO_MANY,
+    TOO_SHALLOW,
+    Work,
+)
+from cfgguide.engine.vocabulary.trie import BYTE, END_TOKEN, FIRST_CHILD, FIRST_TOKEN, PackedTrie
+
+
+def _pushed(work: Work, frame: int, parent: int) -> int:
+    """Return the cell of a frame on another, `NONE` if there are too many."""
+    cell: int = work.first_child[parent]
+    while cell != NONE:
+        if work.cell_frame[cell] == frame:
+            return cell
+        cell = work.next_sibling[cell]
+    cell = work.counts[N_CELLS]
+    if cell >= len(work.cell_frame):
+        return NONE
+    work.counts[N_CELLS] = cell + 1
+    work.cell_frame[cell] = frame
+    work.cell_parent[cell] = parent
+    work.first_child[cell] = NONE
+    work.next_sibling[cell] = work.first_child[parent]
+    work.first_child[parent] = cell
+    return cell
+
+
+def _is_live(arrays: Arrays, work: Work, state: int, cell: int) -> bool:
+    """Return whether the frame allows a name that begins as this one does."""
+    below = arrays.states[state, BELOW]
+    if below == NONE:
+        return True
+    frame = work.cell_frame[cell]
+    allowed = arrays.frames[frame, ALLOWED]
+    if allowed == NONE:
+        return True
+    for word in range(arrays.frames[frame, N_WORDS]):
+        if arrays.words[below + word] & arrays.words[allowed + word]:
+            return True
+    return False
+
+
+def walk(
+    arrays: Arrays, trie: PackedTrie, work: Work, n_base: int, mode: int, is_begun: bool
+) -> int:
+    """Find the tokens that may follow a state, on the stack in `work`.
+
+    Parameters
+    ----------
+    arrays : Arrays
+        The automaton.
+    trie : PackedTrie
+        The tokens.
+    work : Work
+        Memory; where to start is in row 0 of the path, and where in the trie in row 1.
+    n_base : int
+        Number of cells of the configuration.
+    mode : int
+        `VISIT`: visit everything; `JUMP`: note shared subtrees as jumps; `COLLECT`: note as jumps
+        where the bottom frame is popped.
+    is_begun : bool
+        Whether to go on with a walk that has stopped.
+
+    Returns
+    -------
+    int
+        `DONE`, or why it has stopped.
+    """
+    states, maps, operations = arrays.states, arrays.maps, arrays.operations
+    nodes, counts = trie.nodes, work.counts
+    depth, n_segments = 1, 0
+    if is_begun:
+        depth, n_segments = counts[DEPTH], counts[N_SEGMENTS]
+    while depth > 0:
+        node = work.next_node[depth]
+        if node == work.end_node[depth]:
+            depth -= 1
+            continue
+        byte = nodes[node, BYTE]
+        state, cell = work.at_state[depth - 1], work.at_cell[depth - 1]
+        known = work.is_known[depth - 1]
+        tag, is_popped = NONE, False
+        named = state
+        target = 0
+        while True:
+            row = states[state, ROW]
+            if row == NOT_MADE:
+                counts[NEEDED], counts[DEPTH], counts[N_SEGMENTS] = state, depth, n_segments
+                return NEED_ROW
+            target = operations[row + maps[states[state, MAP], byte]]
+            if target >= 0:
+                break
+            kind = arrays.actions[-target, 0]
+            if kind == PUSH:
+                cell = _pushed(work, arrays.actions[-target, 1], cell)
+                if cell == NONE:
+                    return TOO_MANY
+                target = arrays.actions[-target, 2]
+                break
+            tag = arrays.actions[-target, 1]
+            if mode == COLLECT and work.cell_parent[cell] == NONE:
+                target = -1  # it ends here
+                break
+            frame = work.cell_frame[cell]
+            if cell < n_base and cell >= counts[INSPECTED]:
+                counts[INSPECTED] = cell + 1
+            follow = arrays.follows[arrays.frames[frame, FOLLOWS] + tag]
+            if follow == NOT_MADE:
+                counts[NEEDED], counts[DEPTH], counts[N_SEGMENTS] = frame, depth, n_segments
+                counts[NEEDED_TAG] = tag
+                return NEED_FOLLOW
+            is_popped = True
+            if follow == 0:
+                target = 0
+                break
+            cell = work.cell_parent[cell]
+            if cell == NONE:
+                return TOO_SHALLOW
+            if kind != END:
+                target = follow
+                break
+            state = follow
+        work.next_node[depth] = node + 1
+        first_token, end_token = nodes[node, FIRST_TOKEN], nodes[node, END_TOKEN]
+        if target < 0:
+            if counts[N_JUMPS] >= len(work.jumps):
+                return TOO_MANY
+            jump = counts[N_JUMPS]
+            counts[N_JUMPS] = jump + 1
+            work.jumps[jump, 0], work.jumps[jump, 1], work.jumps[jump, 2] = node, tag, depth
+            continue
+        if known:
+            if is_popped:
+                if tag == states[named, SHARED_TAG]:
+                    continue
+                exception = counts[N_EXCEPTIONS]
+                if exception >= len(work.exceptions):
+                    return TOO_MANY
+                counts[N_EXCEPTIONS] = exception + 1
+                work.exceptions[exception, 0] = first_token
+                work.exceptions[exception, 1] = end_token
+                known = False
+            elif target == 0 or not states[target, IS_NAMED]:
+                continue
+        if target == 0:
+            continue
+        first_child, end_child = nodes[node, FIRST_CHILD], nodes[node + 1, FIRST_CHILD]
+        end_own = end_token
+        if first_child < end_child:
+            end_own = nodes[first_child, FIRST_TOKEN]
+        if states[target, BELOW] != NONE:
+            if cell < n_base and cell >= counts[INSPECTED]:
+                counts[INSPECTED] = cell + 1
+            if not known and not _is_live(arrays, work, target, cell):
+                continue
+        if first_token < end_own and not known:
+            last = n_segments - 1
+            if (
+                n_segments
+                and work.segments[last, 1] == first_token
+                and work.segments[last, 2] == target
+                and work.segments[last, 3] == cell
+            ):
+                work.segments[last, 1] = end_own
+            else:
+                if n_segments >= len(work.segments):
+                    return TOO_MANY
+                work.segments[n_segments, 0], work.segments[n_segments, 1] = first_token, end_own
+                work.segments[n_segments, 2], work.segments[n_segments, 3] = target, cell
+                n_segments += 1
+        if first_child == end_child:
+            continue
+        is_large = end_token - end_own >= SMALL
+        if mode == JUMP and is_large and not known and states[target, SHARED] != NONE:
+            if counts[N_JUMPS] >= len(work.jumps):
+                return TOO_MANY
+            jump = counts[N_JUMPS]
+            counts[N_JUMPS] = jump + 1
+            work.jumps[jump, 0], work.jumps[jump, 1] = node, target
+            work.jumps[jump, 2] = cell
+            if not states[target, IS_NAMED]:
+                continue
+            known = True
+        work.at_state[depth], work.at_cell[depth], work.is_known[depth] = target, cell, known
+        depth += 1
+        work.next_node[depth], work.end_node[depth] = first_child, end_child
+    counts[N_SEGMENTS] = n_segments
+    return DONE
+
+
+def fill(trie: PackedTrie, work: Work, bitmask: npt.NDArray[np.uint32]) -> None:
+    """Remove the exceptions from a bitmask, and add the tokens that a walk has found."""
+    with cython.nogil:
+        for exception in range(work.counts[N_EXCEPTIONS]):
+            for index in range(work.exceptions[exception, 0], work.exceptions[exception, 1]):
+                token_id = trie.token_ids[index]
+                bitmask[token_id >> 5] &= ALL_BITS ^ (1 << (token_id & 31))
+        for segment in range(work.counts[N_SEGMENTS]):
+            for index in range(work.segments[segment, 0], work.segments[segment, 1]):
+                token_id = trie.token_ids[index]
+                bitmask[token_id >> 5] |= 1 << (token_id & 31)
+
+
+def fill_bounded(
+    trie: PackedTrie,
+    work: Work,
+    bitmask: npt.NDArray[np.uint32],
+    n_characters: npt.NDArray[np.int16],
+    least: int,
+    most: int,
+) -> None:
+    """Add of the tokens that a walk has found those whose number of characters has bounds."""
+    with cython.nogil:
+        for segment in range(work.counts[N_SEGMENTS]):
+            for index in range(work.segments[segment, 0], work.segments[segment, 1]):
+                token_id = trie.token_ids[index]
+                if least <= n_characters[token_id] <= most:
+                    bitmask[token_id >> 5] |= 1 << (token_id & 31)
+
+
+def run(
+    arrays: Arrays, trie: PackedTrie, work: Work, n_base: int, mode: int, is_begun: bool
+) -> int:
+    """Call :func:`walk` while other threads run."""
+    with cython.nogil:
+        return walk(arrays, trie, work, n_base, mode, is_begun)

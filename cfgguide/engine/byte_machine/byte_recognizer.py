@@ -1,0 +1,176 @@
+"""Reads texts with a pushdown automaton.
+
+In: a :class:`~cfgguide.engine.byte_machine.automaton.Pushdown`. Out: a :class:`PushdownRecognizer`,
+which does what a :class:`~cfgguide.engine.machine.recognizer.Recognizer` does, with the same
+configurations: there is one hypothesis, whose scanner state is the automaton's state, and whose
+stack has the frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from cfgguide.base.derived import Derived
+from cfgguide.engine.byte_machine.automaton import (
+    ALLOWED,
+    BELOW,
+    BOTTOM,
+    DEAD,
+    ENDING,
+    IS_END,
+    MAP,
+    N_WORDS,
+    NONE,
+    NOT_MADE,
+    POP,
+    PUSH,
+    ROW,
+    Pushdown,
+)
+from cfgguide.engine.byte_machine.seen_parts import (
+    BETWEEN,
+    Memory,
+    RememberingConfiguration,
+    memory_of,
+)
+from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
+from cfgguide.grammar.lr.stack import Stack
+
+Value = TypeVar("Value")
+
+
+class PushdownRecognizer:
+    """Reads bytes as a pushdown automaton does.
+
+    Parameters
+    ----------
+    pushdown : Pushdown
+        The automaton; its rows are made as they are needed.
+    digest : str
+        Different for different automata, the same in every process.
+    """
+
+    def __init__(self, pushdown: Pushdown, digest: str) -> None:
+        self.pushdown = pushdown
+        self.digest = digest
+        self.indentation_rules = None
+        self.initial = Configuration((Hypothesis(pushdown.start, (), Stack(BOTTOM)),))
+        self._derived = Derived()
+
+    def derived(self, make: Callable[[PushdownRecognizer], Value]) -> Value:
+        """Return what a function makes of this recogniser; it is made once and kept with it."""
+        return self._derived.get(make, self)
+
+    def with_whole_stacks(self) -> PushdownRecognizer:
+        """Return this recogniser: it leaves all stacks as they are."""
+        return self
+
+    def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
+        """Return the configuration after more bytes, or None if they are refused."""
+        ((state, _, stack, _),) = configuration.hypotheses
+        pushdown = self.pushdown
+        states, maps, operations, actions = pushdown.memory
+        memory = memory_of(configuration)
+        n_before = len(memory.text)
+        memory = memory._replace(text=memory.text + data) if memory.opens else memory
+        first_byte = 0  # of what stands above the topmost frame, if that is remembering
+        for place, byte in enumerate(data):
+            while True:
+                row = states[state, ROW]
+                if row == NOT_MADE:
+                    pushdown.need_row(state)
+                    states, maps, operations, actions = pushdown.memory
+                    row = states[state, ROW]
+                target = operations[row + maps[states[state, MAP], byte]]
+                if target >= 0:
+                    break
+                kind, first = actions[-target, 0], actions[-target, 1]
+                if kind == PUSH:
+                    target = actions[-target, 2]
+                    stack = stack.push(first)
+                    first_byte = place
+                    if first in pushdown.recalling or (
+                        memory.opens and pushdown.is_recalling(first, memory)
+                    ):
+                        memory = memory if memory.text else Memory((), data)
+                        memory = memory.begun(stack.height, n_before + place)
+                    break
+                if stack.state in pushdown.remembering:
+                    end = place + 1 if kind == POP else place
+                    text = pushdown.text_of(stack.state) + data[first_byte:end]
+                    target = pushdown.follow_text(stack.state, first, text)
+                else:
+                    target = pushdown.follow(stack.state, first)
+                states, maps, operations, actions = pushdown.memory
+                if target == DEAD:
+                    break
+                if memory.opens:
+                    end = n_before + place + (kind == POP)
+                    memory, is_repeated = popped(pushdown, memory, stack, first, end)
+                    if is_repeated:
+                        target = pushdown.follow_repeated(stack.state, first)
+                        states, maps, operations, actions = pushdown.memory
+                        if target == DEAD:
+                            break
+                stack = stack.pop(1)
+                if kind == POP:
+                    break
+                state = target  # the byte is read again
+            if target == DEAD:
+                return None
+            state = target
+        if stack.state in pushdown.remembering:
+            text = pushdown.text_of(stack.state) + data[first_byte:]
+            stack = stack.pop(1).push(pushdown.with_text(stack.state, text))
+        if memory.opens:
+            memory = pushdown.narrowed(memory.shortened())
+            if not pushdown.can_go_on(state, stack, memory):
+                return None
+        return RememberingConfiguration.of(Hypothesis(state, (), stack), memory)
+
+    def is_sentence(self, configuration: Configuration) -> bool:
+        """Return whether the text may end here."""
+        ((state, _, stack, _),) = configuration.hypotheses
+        while (tag := self.pushdown.memory[0][state, ENDING]) != NONE:
+            state = self.pushdown.follow(stack.state, tag)
+            stack = stack.pop(1)
+        return bool(self.pushdown.memory[0][state, IS_END]) and stack.state == BOTTOM
+
+    def is_live(self, configuration: Configuration) -> bool:
+        """Return whether a sentence can follow: always, but for names that are not allowed."""
+        ((state, _, stack, _),) = configuration.hypotheses
+        arrays = self.pushdown.arrays
+        below = int(arrays.states[state, BELOW])
+        allowed = int(arrays.frames[stack.state, ALLOWED])
+        if NONE in (below, allowed):
+            return True
+        n = int(arrays.frames[stack.state, N_WORDS])
+        return bool((arrays.words[below : below + n] & arrays.words[allowed : allowed + n]).any())
+
+
+def popped(
+    pushdown: Pushdown, memory: Memory, stack: Stack, tag: int, end: int
+) -> tuple[Memory, bool]:
+    """Return the memory when the topmost frame is popped, and whether its part has come before.
+
+    Parameters
+    ----------
+    pushdown : Pushdown
+        Knows what the frame was pushed for.
+    memory : Memory
+        What the text remembers, and the text.
+    stack : Stack
+        Before the frame is popped.
+    tag : int
+        Of what has ended.
+    end : int
+        Where it has ended in the text.
+    """
+    memory = memory.closed(stack.height)
+    if not memory.opens or memory.opens[-1].height != stack.height:
+        return memory, False
+    start = memory.opens[-1].start
+    if start == BETWEEN:
+        return memory, False
+    return memory.ended(pushdown.part(stack.state, tag, memory.text[start:end]))

@@ -1,0 +1,189 @@
+"""Walks over tries of tokens: the kernel's memory, and what a walk found.
+
+In: a :class:`~cfgguide.engine.byte_machine.automaton.Pushdown`, a trie, a state and a stack. Out: a
+:class:`Walk`. Where the kernel needs a row that is not made yet, it stops, and goes on when the
+automaton has made it; where its memory is too small, it starts again with more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.engine.byte_machine import byte_kernels as kernels
+from cfgguide.engine.byte_machine import byte_views as views
+from cfgguide.engine.byte_machine.automaton import Pushdown
+from cfgguide.engine.masks.views import view
+from cfgguide.engine.vocabulary.trie import FIRST_CHILD, PackedTrie
+from cfgguide.errors import LimitError
+
+ROOT = -1  # a node: above all others
+_MAX_SIZE = 1 << 26
+
+
+class Trie:
+    """A trie to walk over, as the kernels read it, and how deep it is."""
+
+    def __init__(self, packed: PackedTrie, max_depth: int) -> None:
+        self.packed = packed
+        self.view: Any = view(packed)
+        self.max_depth = max_depth
+
+
+class Walk:
+    """What a walk over a trie found; it holds until the next walk in the same memory."""
+
+    def __init__(self, work: views.Work, n_base: int) -> None:
+        self._work = work
+        self._n_base = n_base
+        counts = work.counts.tolist()
+        self.n_segments: int = counts[views.N_SEGMENTS]
+        self.inspected: int = counts[views.INSPECTED]
+        self.jumps: list[list[int]] = work.jumps[: counts[views.N_JUMPS]].tolist()
+
+    @property
+    def segments(self) -> list[list[int]]:
+        """Ranges of tokens, with the state and the cell that they lead to."""
+        segments: list[list[int]] = self._work.segments[: self.n_segments].tolist()
+        return segments
+
+    def frames(self, cell: int) -> list[int]:
+        """Return the frames of a stack of which a cell is the top, as far as they are known."""
+        found = []
+        while cell >= 0:
+            found.append(int(self._work.cell_frame[cell]))
+            cell = int(self._work.cell_parent[cell])
+        return found
+
+    def base_of(self, cell: int, n: int) -> int:
+        """Return how many frames of the base are among the topmost `n` of a stack."""
+        deepest = 0
+        while cell >= 0 and n > 0:
+            if cell < self._n_base:
+                deepest = cell + 1
+            cell = int(self._work.cell_parent[cell])
+            n -= 1
+        return deepest
+
+
+class Memory:
+    """Memory for walks over one kind of trie, and the walks themselves."""
+
+    def __init__(self, pushdown: Pushdown) -> None:
+        self._pushdown = pushdown
+        self._sizes = {"cells": 256, "segments": 2048, "jumps": 256}
+        self._depth = 0
+        self._made: tuple[views.Work, Any] | None = None  # and the same as the kernels read it
+
+    def walk(
+        self,
+        trie: Trie,
+        state: int,
+        frames: Sequence[int],
+        mode: int,
+        *,
+        node: int = ROOT,
+        is_known: bool = False,
+    ) -> Walk | None:
+        """Walk from a state on a stack, the top first; None if the stack is too shallow.
+
+        With `is_known`, only tokens that end a listed name are visited.
+        """
+        if trie.max_depth + 2 > self._depth:
+            self._made = None
+            self._depth = trie.max_depth + 2
+        while True:
+            result = self._walked(trie, state, frames, mode, node, is_known)
+            if result == views.DONE:
+                return Walk(self.work, len(frames))
+            if result == views.TOO_SHALLOW:
+                return None
+            self._enlarge()
+
+    def _walked(
+        self,
+        trie: Trie,
+        state: int,
+        frames: Sequence[int],
+        mode: int,
+        node: int,
+        is_known: bool,
+    ) -> int:
+        work, view_of_work = self._new(frames)
+        work.at_state[0], work.is_known[0] = state, is_known
+        nodes = trie.packed.nodes
+        if node == ROOT:
+            first, end = 0, trie.packed.n_roots
+        else:
+            first, end = nodes[node : node + 2, FIRST_CHILD].tolist()
+        work.next_node[1], work.end_node[1] = first, end
+        pushdown, is_begun = self._pushdown, False
+        while True:
+            arrays = pushdown.view
+            result = kernels.run(arrays, trie.view, view_of_work, len(frames), mode, is_begun)
+            is_begun = True
+            if result == views.NEED_ROW:
+                pushdown.need_row(int(work.counts[views.NEEDED]))
+            elif result == views.NEED_FOLLOW:
+                needed = int(work.counts[views.NEEDED]), int(work.counts[views.NEEDED_TAG])
+                pushdown.follow(*needed)
+            else:
+                return int(result)
+
+    def _new(self, frames: Sequence[int]) -> tuple[views.Work, Any]:
+        n = len(frames)
+        while self._sizes["cells"] < n + 8:
+            self._made = None  # first: the sizes are never less than those of what is there
+            self._sizes["cells"] *= 4
+        if self._made is None:
+            made = views.new_work(depth=self._depth, **self._sizes)
+            self._made = made, views.view_of_work(made)
+        work, view = self._made
+        work.cell_frame[:n] = frames
+        work.cell_parent[:n] = range(1, n + 1)
+        work.cell_parent[n - 1] = -1
+        work.first_child[:n] = -1
+        work.next_sibling[:n] = -1
+        work.at_cell[0] = 0
+        work.counts[:] = (n, 0, 0, 0, 0, 0, 0, 0)
+        return work, view
+
+    @property
+    def work(self) -> views.Work:
+        """What the last walk has written."""
+        assert self._made is not None, "there was a walk"
+        return self._made[0]
+
+    @property
+    def _view(self) -> Any:
+        assert self._made is not None, "there was a walk"
+        return self._made[1]
+
+    def use(self, segments: npt.NDArray[np.int32]) -> None:
+        """Put some ranges of tokens in the place of those that the last walk has found."""
+        self.work.segments[: len(segments)] = segments
+        self.work.counts[views.N_SEGMENTS] = len(segments)
+
+    def _enlarge(self) -> None:
+        self._made = None
+        self._sizes = {name: 4 * size for name, size in self._sizes.items()}
+        if max(self._sizes.values()) > _MAX_SIZE:
+            raise LimitError("a mask needs too much memory: simplify the schema")
+
+    def fill(self, trie: Trie, bitmask: npt.NDArray[np.uint32]) -> None:
+        """Add to a bitmask what the last walk found, and remove the exceptions."""
+        kernels.fill(trie.view, self._view, bitmask)
+
+    def fill_bounded(
+        self,
+        trie: Trie,
+        bitmask: npt.NDArray[np.uint32],
+        n_characters: npt.NDArray[np.int16],
+        least: int,
+        most: int,
+    ) -> None:
+        """Add of what the last walk found the tokens whose number of characters has bounds."""
+        kernels.fill_bounded(trie.view, self._view, bitmask, n_characters, least, most)

@@ -1,0 +1,180 @@
+"""What the tokens lead to in a pushdown automaton, and which of them to allow.
+
+In: a walk that has visited all tokens. Out: :class:`Outcomes`, the different configurations that
+tokens lead to, as :class:`cfgguide.engine.masks.walk.Walk` has them. All are live until they are
+resolved.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.engine.byte_machine.byte_views import N_SEGMENTS, Work
+from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS
+from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
+from cfgguide.engine.masks.arrays import DEAD_END, LIVE, NONE
+from cfgguide.engine.vocabulary.trie import PackedTrie
+from cfgguide.grammar.lr.stack import Stack
+
+Int32Array = npt.NDArray[np.int32]
+_FIRST, _END, _STATE, _CELL = range(4)  # columns of `Work.segments`
+
+
+class Outcome(NamedTuple):
+    """A configuration that some tokens lead to."""
+
+    configuration: Configuration
+
+
+class Outcomes:
+    """What tokens lead to; it holds until the next walk of the same walker.
+
+    Parameters
+    ----------
+    trie : PackedTrie
+        What was walked over.
+    work : Work
+        The memory of the walk.
+    stack : Stack
+        On which it began.
+
+    Attributes
+    ----------
+    n_outcomes : int
+        Number of distinct configurations that tokens lead to.
+    """
+
+    def __init__(self, trie: PackedTrie, work: Work, stack: Stack) -> None:
+        self.trie = trie
+        self._work = work
+        self._segments = work.segments[: work.counts[N_SEGMENTS]].copy()
+        states, state = _numbered(self._segments[:, _STATE])
+        cells, cell = _numbered(self._segments[:, _CELL])
+        pairs, self._outcome = _numbered(state * np.int64(len(cells)) + cell)
+        self._states = states[pairs // max(len(cells), 1)]
+        self._cells = cells[pairs % max(len(cells), 1)]
+        self.n_outcomes = len(pairs)
+        self._is_live = np.ones(self.n_outcomes, dtype=np.bool_)
+        self._stacks: dict[int, Stack] = {}
+        below: Stack | None = stack
+        for number in range(stack.height):
+            assert below is not None, "the whole stack was given"
+            self._stacks[number] = below
+            below = below.below
+
+    def outcome(self, outcome: int) -> Outcome:
+        """Return an outcome by its index."""
+        stack = self._stack(int(self._cells[outcome]))
+        hypothesis = Hypothesis(int(self._states[outcome]), NO_OBLIGATIONS, stack)
+        return Outcome(Configuration((hypothesis,)))
+
+    def _stack(self, cell: int) -> Stack:
+        pushed = []
+        while cell not in self._stacks:
+            pushed.append(cell)
+            cell = int(self._work.cell_parent[cell])
+        stack = self._stacks[cell]
+        for cell in reversed(pushed):
+            stack = self._stacks[cell] = stack.push(int(self._work.cell_frame[cell]))
+        return stack
+
+    def outcome_of_tokens(self) -> dict[int, int]:
+        """Return the outcome of each token that may come."""
+        return {
+            token_id: outcome
+            for (first, end), outcome in zip(
+                self._segments[:, : _END + 1].tolist(), self._outcome.tolist(), strict=True
+            )
+            for token_id in self.trie.token_ids[first:end].tolist()
+        }
+
+    def places(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return where the tokens that may come are in the trie, and the outcome of each."""
+        first, end = self._segments[:, _FIRST].astype(np.int64), self._segments[:, _END]
+        lengths = end - first
+        starts = np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
+        return starts + np.arange(lengths.sum()), np.repeat(self._outcome, lengths)
+
+    def first_tokens(self) -> list[int]:
+        """Return for each outcome one of the tokens that lead to it."""
+        first = np.empty(self.n_outcomes, dtype=np.int64)
+        starts = self._segments[::-1, _FIRST]  # later ones count, so these are the first
+        first[self._outcome[::-1]] = self.trie.token_ids[starts]
+        return first.tolist()
+
+    def resolve(self, outcome: int, *, is_live: bool) -> None:
+        """Set whether an outcome is allowed."""
+        self._is_live[outcome] = is_live
+
+    def verdict(self, outcome: int) -> int:
+        """Return whether an outcome is allowed: `LIVE` or `DEAD_END`."""
+        return LIVE if self._is_live[outcome] else DEAD_END
+
+    def live_segments(self) -> Int32Array:
+        """Return the ranges of tokens that are allowed, as a walk has them."""
+        return self._segments[self._is_live[self._outcome]]
+
+
+class SplitOutcomes:
+    """Outcomes with what texts remember; some are of one token each.
+
+    Parameters
+    ----------
+    trie : PackedTrie
+        What was walked over.
+    places : int array
+        Where the tokens that may come are in the trie.
+    outcome : int array
+        The outcome of each.
+    configurations : list of Configuration
+        What each outcome leads to.
+    """
+
+    def __init__(
+        self,
+        trie: PackedTrie,
+        places: npt.NDArray[np.integer],
+        outcome: npt.NDArray[np.integer],
+        configurations: list[Configuration],
+    ) -> None:
+        self.trie = trie
+        self.n_outcomes = len(configurations)
+        self._token_ids = trie.token_ids[places]
+        self._outcome = outcome
+        self._configurations = configurations
+        self._is_live = np.ones(self.n_outcomes, dtype=np.bool_)
+
+    def outcome(self, outcome: int) -> Outcome:
+        """Return an outcome by its index."""
+        return Outcome(self._configurations[outcome])
+
+    def resolve(self, outcome: int, *, is_live: bool) -> None:
+        """Set whether an outcome is allowed."""
+        self._is_live[outcome] = is_live
+
+    def verdict(self, outcome: int) -> int:
+        """Return whether an outcome is allowed: `LIVE` or `DEAD_END`."""
+        return LIVE if self._is_live[outcome] else DEAD_END
+
+    def first_tokens(self) -> list[int]:
+        """Return for each outcome one of the tokens that lead to it; `NONE` where there is none."""
+        first = np.full(self.n_outcomes, NONE, dtype=np.int64)
+        first[self._outcome[::-1]] = self._token_ids[::-1]
+        return first.tolist()
+
+    def fill(self, bitmask: Int32Array) -> None:
+        """Add the tokens of the outcomes that are allowed to a bitmask."""
+        token_ids = self._token_ids[self._is_live[self._outcome]].astype(np.int64)
+        bits = (np.int64(1) << (token_ids & 31)).astype(np.uint32)
+        np.bitwise_or.at(bitmask.view(np.uint32), token_ids >> 5, bits)
+
+
+def _numbered(values: npt.NDArray[np.integer]) -> tuple[Int32Array, npt.NDArray[np.int64]]:
+    """Return the different values, ascending, and the index of each: numpy's `unique` sorts."""
+    is_there = np.zeros(int(values.max(initial=-1)) + 1, dtype=np.bool_)
+    is_there[values] = True
+    numbers = np.cumsum(is_there) - 1
+    return np.flatnonzero(is_there).astype(np.int32), numbers[values]

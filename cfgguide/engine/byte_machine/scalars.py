@@ -1,0 +1,610 @@
+r"""Scalars of JSON as automata over bytes.
+
+In: languages of texts. Out: automata whose states are *keys*, made as they are asked for,
+for a :class:`~cfgguide.engine.byte_machine.automaton.Pushdown` to number. A row of one says which
+key follows a byte, or that the lexeme ends, with the byte or before it, with a *tag*: the number of
+the language that has been read. Names of properties are in
+:mod:`cfgguide.engine.byte_machine.property_names`.
+
+Texts under conditions have plain spellings, like those of ``json.dumps``: a character is escaped
+only where it must be; beyond ASCII it may be. Strings without conditions have all spellings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import cache, cached_property, lru_cache
+from typing import Any, NamedTuple
+
+from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES, CharacterClass
+from cfgguide.automata.language import ANY_TEXT, DEAD, Language, Ranges, TextAutomaton
+from cfgguide.automata.language import after as after_character
+from cfgguide.engine.byte_machine.spellings import (
+    END,
+    Tree,
+    any_spelling,
+    plain_spelling,
+    shortest_in,
+)
+
+Key = Hashable
+
+QUOTE = 0x22
+_N_KEPT = 128  # automata of strings or numbers
+_LONGEST = 4_096  # characters of a token
+
+Bounds = tuple[int, int | None]  # the least and the most; None for no maximum
+
+
+class Pop(NamedTuple):
+    """The lexeme ends with the byte."""
+
+    tag: int
+
+
+class Ends(NamedTuple):
+    """The lexeme has ended before the byte."""
+
+    tag: int
+
+
+class Row:
+    """What follows a key.
+
+    Parameters
+    ----------
+    entries : list of (iterable of int, target)
+        Bytes, each with a key, `Pop` or `Ends`; later ones count.
+    otherwise : target
+        That of all other bytes; None refuses.
+    base : Row, optional
+        Entries that come before these.
+
+    Attributes
+    ----------
+    places : bytes
+        For each byte the index of its target in `targets`.
+    targets : list of target
+        Those of `base` first.
+    """
+
+    def __init__(
+        self,
+        entries: list[tuple[Iterable[int], Any]],
+        otherwise: Any = None,
+        base: Row | None = None,
+    ) -> None:
+        places = bytearray(256) if base is None else bytearray(base.places)
+        self.targets: list[Any] = [otherwise] if base is None else base.targets.copy()
+        for data, target in entries:
+            place = len(self.targets)
+            self.targets.append(target)
+            for byte in data:
+                places[byte] = place
+        self.places: bytes = bytes(places)
+        self.base = base
+
+    @classmethod
+    def of(cls, places: bytes, targets: list[Any]) -> Row:
+        """Return a row of both of its parts."""
+        row = cls([])
+        row.places, row.targets = places, targets
+        return row
+
+    def after(self, byte: int) -> Any:
+        """Return the target of a byte."""
+        return self.targets[self.places[byte]]
+
+    @cached_property
+    def following(self) -> list[tuple[Any, bytes]]:
+        """The targets that are not refused, each with its bytes."""
+        found: dict[int, list[int]] = {}
+        for byte, place in enumerate(self.places):
+            found.setdefault(place, []).append(byte)
+        return [
+            (self.targets[place], bytes(data))
+            for place, data in found.items()
+            if self.targets[place] is not None
+        ]
+
+    def entries(self) -> Iterable[tuple[int, Any]]:
+        """Yield the bytes that are not refused, each with its target."""
+        for byte, place in enumerate(self.places):
+            if self.targets[place] is not None:
+                yield byte, self.targets[place]
+
+
+class Traits(NamedTuple):
+    """What a :class:`~cfgguide.engine.byte_machine.automaton.Pushdown` knows of a state."""
+
+    ending: int = -1
+    below: tuple[int, int] | None = None
+    shared: tuple[int, int] = (-1, -1)
+    is_named: bool = False
+    bounds: tuple[int, int] = (-1, -1)
+
+
+_PLAIN_TRAITS = Traits()
+
+
+class Lexemes:
+    """An automaton; `start` is the key before its first byte, after the quote of a string."""
+
+    start: Key
+
+    def row(self, key: Any) -> Row:
+        """Return what follows a key."""
+        raise NotImplementedError
+
+    def traits(self, _key: Any) -> Traits:
+        """Return what is known of a key."""
+        return _PLAIN_TRAITS
+
+    def nearest(self, _key: Any) -> float:
+        """Return how many bytes have to come at least; no byte makes it less by more than one."""
+        return 0
+
+    def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
+        """Yield short texts that lead on, each with a key or `Pop`: one for each that is possible.
+
+        Parameters
+        ----------
+        key : key
+            Where they start.
+        used : frozenset of int
+            The bytes that may be written.
+        """
+        for target, data in self.row(key).following:
+            byte = next((byte for byte in data if byte in used), None)
+            if byte is not None and not isinstance(target, Ends):
+                yield bytes((byte,)), target
+
+
+class KeptRows(Lexemes):
+    """An automaton whose rows are made once; a subclass overrides `_made`."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Key, Row] = {}
+
+    def row(self, key: Any) -> Row:
+        """Return what follows a key."""
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = self._made(key)
+        return row
+
+    def _made(self, key: Any) -> Row:
+        """Return a new row."""
+        raise NotImplementedError
+
+
+# -- strings --------------------------------------------------------------------------------
+
+#: What a text may be by now: a tree of bytes still to come, and the state after them.
+Piece = tuple[Tree, Hashable]
+
+
+def after_bytes(pieces: Sequence[Piece]) -> list[tuple[Iterable[int], tuple[Piece, ...]]]:
+    """Return what pieces become with one more byte."""
+    if len(pieces) == 1:
+        tree, state = pieces[0]
+        return [(range(low, high + 1), ((rest, state),)) for low, high, rest in tree.branches]
+    cells: dict[int, list[Piece]] = {}
+    for tree, state in pieces:
+        for low, high, rest in tree.branches:
+            piece = (rest, state)
+            for byte in range(low, high + 1):
+                cells.setdefault(byte, []).append(piece)
+    alike: dict[tuple[Piece, ...], list[int]] = {}
+    for byte, found in cells.items():
+        alike.setdefault(tuple(found), []).append(byte)
+    return [(data, found) for found, data in alike.items()]
+
+
+class Texts:
+    """The languages of a string, read side by side; a state has one of each."""
+
+    def __init__(
+        self, languages: Sequence[TextAutomaton], spelling: Callable[[Ranges], Tree]
+    ) -> None:
+        self.languages = languages
+        self._spelling = spelling
+        self.start = tuple(language.start for language in languages)
+
+    def tag(self, state: tuple[int, ...]) -> int:
+        """Return which language a text may end in; -1 for none."""
+        for tag, (each, language) in enumerate(zip(state, self.languages, strict=True)):
+            if language.is_end(each):
+                return tag
+        return -1
+
+    def moves(self, state: tuple[int, ...]) -> dict[tuple[int, ...], Ranges]:
+        """Return the states after one more character, each with the characters."""
+        if len(state) == 1:
+            moves = self.languages[0].moves_of(state[0])
+            return {(target,): ranges for target, ranges in moves.items()}
+        found: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+        cuts = sorted({0}.union(*(language.cuts for language in self.languages)))
+        for first, end in zip(cuts, [*cuts[1:], MAX_CODE_POINT + 1], strict=True):
+            after = tuple(
+                after_character(language, each, chr(first)) if each else DEAD
+                for each, language in zip(state, self.languages, strict=True)
+            )
+            if any(after):
+                found.setdefault(after, []).append((first, end - 1))
+        return {after: CharacterClass.of(ranges).ranges for after, ranges in found.items()}
+
+    def pieces(self, state: tuple[int, ...]) -> tuple[Piece, ...]:
+        """Return the spellings of the next character, and the state after it."""
+        return tuple((self._spelling(ranges), after) for after, ranges in self.moves(state).items())
+
+    def free(self, state: tuple[int, ...]) -> int:
+        """Return which language any text completes from here; -1 for none."""
+        for tag, (each, language) in enumerate(zip(state, self.languages, strict=True)):
+            if language.is_end(each) and language.moves_of(each) == {each: ANY_TEXT}:
+                return tag
+        return -1
+
+    def nearest(self, state: tuple[int, ...]) -> float:
+        """Return how many characters have to come at least."""
+        return min(
+            language.shortest(each)
+            for each, language in zip(state, self.languages, strict=True)
+            if each
+        )
+
+
+class Strings(KeptRows):
+    """Strings of some disjoint languages; the tag is the index of the language.
+
+    Keys are states at the start of a character, and pieces inside one.
+    """
+
+    def __init__(
+        self,
+        languages: Sequence[TextAutomaton],
+        spelling: Callable[[Ranges], Tree] = plain_spelling,
+        shared: Callable[[Key], int] | None = None,
+    ) -> None:
+        super().__init__()
+        self.texts = Texts(languages, spelling)
+        self._shared = shared
+        self.start = ("c", self.texts.start)
+
+    def _made(self, key: Any) -> Row:
+        kind, state = key
+        pieces = state if kind == "p" else self.texts.pieces(state)
+        entries: list[tuple[Iterable[int], Any]] = [
+            (data, key_of(after)) for data, after in after_bytes(pieces)
+        ]
+        if kind == "c":
+            tag = self.texts.tag(state)
+            if tag >= 0:
+                entries.append(((QUOTE,), Pop(tag)))
+        return Row(entries)
+
+    def traits(self, key: Any) -> Traits:
+        """Return what is known of a key."""
+        if self._shared is None:
+            return _PLAIN_TRAITS
+        return Traits(shared=(self._shared(key), 0))
+
+    def nearest(self, key: Any) -> float:
+        """Return how many bytes have to come at least, with the quote."""
+        kind, state = key
+        states = [state] if kind == "c" else [after for _, after in state]
+        return min(map(self.texts.nearest, states)) + 1
+
+    def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
+        """Yield short texts that lead on, each to the end of a character."""
+        kind, state = key
+        yield from characters_of(state if kind == "p" else self.texts.pieces(state), used)
+        tag = self.texts.tag(state) if kind == "c" else -1
+        if tag >= 0:
+            yield b'"', Pop(tag)
+
+
+def characters_of(
+    pieces: Sequence[Piece], used: frozenset[int]
+) -> Iterator[tuple[bytes, tuple[str, Hashable]]]:
+    """Yield how characters are written, each with the key after it."""
+    for tree, after in pieces:
+        text = shortest_in(tree, used)
+        if text is not None:
+            yield text, ("c", after)
+
+
+def key_of(pieces: tuple[Piece, ...]) -> Key:
+    """Return the key of pieces; that of a state if the character is complete."""
+    tree, state = pieces[0]
+    return ("c", state) if tree is END else ("p", pieces)
+
+
+ANY = Language((0, *(SURROGATES[0], SURROGATES[1] + 1)), ((0, 0, 0), (1, 0, 1)), 1, frozenset([1]))
+
+
+class SharedStrings:
+    """Strings without conditions: their states have numbers that are the same everywhere."""
+
+    def __init__(self, spelling: Callable[[Ranges], Tree], first: int) -> None:
+        self._first = first
+        self._numbers: dict[Key, int] = {}
+        self.keys: list[Key] = []
+        self.lexemes = Strings([ANY], spelling, self.number)
+        self._add(self.lexemes.start)
+        for key in self.keys:  # grows while it is walked
+            for after in self.lexemes.row(key).targets:
+                if not isinstance(after, Pop | None):
+                    self._add(after)
+
+    def _add(self, key: Key) -> None:
+        if key not in self._numbers:
+            self._numbers[key] = self._first + len(self.keys)
+            self.keys.append(key)
+
+    def number(self, key: Key) -> int:
+        """Return the number of a key."""
+        return self._numbers[key]
+
+
+_N_SHARED = 256  # more than either has
+
+
+@cache
+def any_strings() -> SharedStrings:
+    """Return strings with any spelling."""
+    return SharedStrings(any_spelling, 0)
+
+
+@cache
+def plain_strings() -> SharedStrings:
+    """Return strings with plain spellings."""
+    return SharedStrings(plain_spelling, _N_SHARED)
+
+
+def shared_key(number: int) -> tuple[Lexemes, Key]:
+    """Return the automaton and the key that a shared number stands for."""
+    strings = any_strings() if number < _N_SHARED else plain_strings()
+    return strings.lexemes, strings.keys[number % _N_SHARED]
+
+
+class Free:
+    """Rests of strings that may be anything: they share their masks with plain strings.
+
+    Keys are `("s", (tag, key of a plain string))`.
+
+    Parameters
+    ----------
+    texts : Texts
+        The languages; which is free is asked of states.
+    first_tag : int
+        The tag of the first language.
+    """
+
+    def __init__(self, texts: Texts, first_tag: int = 0) -> None:
+        self._texts = texts
+        self._first_tag = first_tag
+        self._known: dict[tuple[int, ...], Key] = {}
+
+    def key(self, key: Any, state: tuple[int, ...]) -> Key:
+        """Return the key of a rest instead of another key, if its state is free."""
+        if state not in self._known:
+            tag = self._texts.free(state)
+            self._known[state] = tag if tag < 0 else self._key(tag, plain_strings().lexemes.start)
+        known = self._known[state]
+        return key if known == -1 else known
+
+    def _key(self, tag: int, key: Key) -> Key:
+        return "s", (self._first_tag + tag, key)
+
+    def row(self, key: Any) -> Row:
+        """Return what follows a key of a rest."""
+        _, (tag, inside) = key
+        row = plain_strings().lexemes.row(inside)
+        return Row.of(row.places, [self._target(tag, target) for target in row.targets])
+
+    def _target(self, tag: int, target: Any) -> Any:
+        if target is None:
+            return None
+        return Pop(tag) if isinstance(target, Pop) else ("s", (tag, target))
+
+    def shared(self, key: Any) -> tuple[int, int]:
+        """Return the shared number and the tag of a key of a rest."""
+        _, (tag, inside) = key
+        return plain_strings().number(inside), tag
+
+    def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
+        """Yield short texts that lead on from a key of a rest."""
+        _, (tag, inside) = key
+        for text, target in plain_strings().lexemes.steps(inside, used):
+            yield text, self._target(tag, target)
+
+
+class ConditionedStrings(Strings):
+    """Strings of some disjoint languages with plain spellings, and free rests."""
+
+    def __init__(self, languages: Sequence[TextAutomaton]) -> None:
+        super().__init__(languages)
+        self._free = Free(self.texts)
+
+    def _made(self, key: Any) -> Row:
+        if key[0] == "s":
+            return self._free.row(key)
+        row = super()._made(key)
+        return Row.of(row.places, [self._freed(target) for target in row.targets])
+
+    def _freed(self, target: Any) -> Any:
+        if isinstance(target, Pop | None) or target[0] != "c":
+            return target
+        return self._free.key(target, target[1])
+
+    def traits(self, key: Any) -> Traits:
+        """Return what is known of a key: free rests share their masks."""
+        return Traits(shared=self._free.shared(key)) if key[0] == "s" else _PLAIN_TRAITS
+
+    def nearest(self, key: Any) -> float:
+        """Return how many bytes have to come at least, with the quote."""
+        return 1 if key[0] == "s" else super().nearest(key)
+
+    def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
+        """Yield short texts that lead on, each to the end of a character."""
+        return self._free.steps(key, used) if key[0] == "s" else super().steps(key, used)
+
+
+@lru_cache(maxsize=_N_KEPT)
+def strings_in(languages: tuple[TextAutomaton, ...]) -> ConditionedStrings:
+    """Return strings of some disjoint languages, with the rows that other schemas have made."""
+    return ConditionedStrings(languages)
+
+
+class Bounded(Lexemes):
+    """Strings of some languages whose lengths have bounds, counted as they are read.
+
+    Keys are a state or pieces, and the number of characters before; it is not counted further than
+    it matters.
+
+    Parameters
+    ----------
+    parts : sequence of (TextAutomaton or None, (int, int or None))
+        Disjoint: each a language, None for any text, and the least and the most characters. The tag
+        is the index.
+    """
+
+    def __init__(self, parts: Sequence[tuple[TextAutomaton | None, Bounds]]) -> None:
+        languages = list(dict.fromkeys(each for each, _ in parts))
+        self._is_every = languages == [None]
+        if self._is_every:
+            self._base: Strings = plain_strings().lexemes
+        else:
+            self._base = Strings([ANY if each is None else each for each in languages])
+        self._parts = [(languages.index(each), bounds) for each, bounds in parts]
+        self._texts = self._base.texts
+        self._languages = self._texts.languages
+        self._lengths = [
+            self._languages[place].within(*bounds).may_end for place, bounds in self._parts
+        ]
+        self._cap = max(max(least, 0 if most is None else most + 1) for _, (least, most) in parts)
+        self._least = min(least for _, (least, _) in parts)
+        self.start = ("c", self._texts.start, 0)
+        self.is_empty = not self._may_end(self._texts.start, 0)
+
+    def _may_end(self, state: tuple[int, ...], n: int) -> bool:
+        """Return whether a text can end within the bounds of some part."""
+        return any(
+            state[place] != DEAD and may_end(state[place], n)
+            for (place, _), may_end in zip(self._parts, self._lengths, strict=True)
+        )
+
+    def _tag(self, state: tuple[int, ...], n: int) -> int:
+        """Return of which part a text is that ends; -1 for none."""
+        for tag, (place, (least, most)) in enumerate(self._parts):
+            is_within = least <= n and (most is None or n <= most)
+            if is_within and self._languages[place].is_end(state[place]):
+                return tag
+        return -1
+
+    def row(self, key: Any) -> Row:
+        """Return what follows a key."""
+        kind, state, n = key
+        row = self._base.row((kind, state))
+        counted = min(n + 1, self._cap) if kind == "c" else n
+        targets = [self._counted(after, key, counted) for after in row.targets]
+        return Row.of(row.places, targets)
+
+    def _counted(self, after: Any, key: Any, counted: int) -> Any:
+        """Return a target with the number of characters; None if the text cannot end."""
+        if after is None:
+            return None
+        if isinstance(after, Pop):
+            tag = self._tag(*key[1:])
+            return None if tag < 0 else Pop(tag)
+        return (*after, counted) if self._is_live(after, counted) else None
+
+    def nearest(self, key: Any) -> float:
+        """Return how many bytes have to come at least, with the quote."""
+        kind, state, n = key
+        return max(self._base.nearest((kind, state)), float(self._least - n + 1))
+
+    def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
+        """Yield short texts that lead on, each to the end of a character."""
+        kind, state, n = key
+        counted = min(n + 1, self._cap) if kind == "c" else n
+        for text, after in self._base.steps((kind, state), used):
+            target = self._counted(after, key, counted)
+            if target is not None:
+                yield text, target
+
+    def _is_live(self, key: Any, n: int) -> bool:
+        """Return whether a text may end, in one of the states that a key leads to."""
+        kind, state = key
+        if kind == "c":
+            return self._may_end(state, n)
+        return any(self._may_end(after, n) for _, after in state)
+
+    def traits(self, key: Any) -> Traits:
+        """Return what is known of a key: strings of any characters share their masks.
+
+        Those of several parts do where no token leads from one part into another.
+        """
+        if not self._is_every:
+            return _PLAIN_TRAITS
+        kind, state, n = key
+        for tag, (_, (least, most)) in enumerate(self._parts):
+            left = -1 if most is None else most - n
+            if len(self._parts) == 1 or (least <= n and (most is None or left >= _LONGEST)):
+                return Traits(
+                    shared=(plain_strings().number((kind, state)), tag),
+                    bounds=(left, max(0, least - n)),
+                )
+        return _PLAIN_TRAITS
+
+
+def _one_byte_each(ranges: Ranges) -> Tree:
+    return Tree.of((low, high, END) for low, high in ranges)
+
+
+class Numbers(KeptRows):
+    """Numbers of some disjoint languages; they end before a byte that they have no more."""
+
+    def __init__(self, languages: Sequence[Language]) -> None:
+        super().__init__()
+        self.languages = languages
+        self._texts = Texts(languages, _one_byte_each)
+        self.start = self._texts.start
+
+    def _made(self, key: Any) -> Row:
+        entries = [
+            (range(low, high + 1), after)
+            for tree, after in self._texts.pieces(key)
+            for low, high, _ in tree.branches
+        ]
+        tag = self._texts.tag(key)
+        return Row(list(entries), None if tag < 0 else Ends(tag))
+
+    def traits(self, key: Any) -> Traits:
+        """Return what is known of a key."""
+        return Traits(ending=self._texts.tag(key))
+
+
+@lru_cache(maxsize=_N_KEPT)
+def numbers_in(languages: tuple[Language, ...]) -> Numbers:
+    """Return numbers of some disjoint languages, with the rows that other schemas have made."""
+    return Numbers(languages)
+
+
+class Constants(Lexemes):
+    """``null``, ``true`` and ``false``, as far as they are wanted, each with its tag."""
+
+    start = ""
+
+    def __init__(self, tags: dict[str, int]) -> None:
+        self._tags = tags
+
+    def row(self, key: str) -> Row:
+        """Return what follows a key."""
+        entries: list[tuple[Iterable[int], Any]] = []
+        for word, tag in self._tags.items():
+            if word.startswith(key):
+                longer = word[: len(key) + 1]
+                entries.append(((ord(longer[-1]),), Pop(tag) if longer == word else longer))
+        return Row(entries)

@@ -1,0 +1,137 @@
+"""What a text remembers of parts that have come, where parts are to be different.
+
+In: the frames that are pushed and popped while bytes are read. Out: a :class:`Memory`, beside the
+state and the stack of a text: the values of the items that an array has had, the names that an
+object has had, and the text of the part that is being read. The automaton knows nothing of it, and
+so its masks are shared; what a memory refuses is removed from them. ::
+
+    [{"a": 1}, {"a": 2}, {"b        one open array, two values used, and `{"b` begun
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
+
+BETWEEN = -1  # where no part begins: none is being read
+
+
+class Open(NamedTuple):
+    """An array or object that is not closed, whose parts are to be different.
+
+    Attributes
+    ----------
+    height : int
+        Of the stack while a part is read.
+    used : frozenset
+        What has come.
+    start : int
+        Where the part that is being read begins in the memory's text, or `BETWEEN`.
+    possible : frozenset
+        Of what has come, what the part that is being read may still become.
+    """
+
+    height: int
+    used: frozenset[Hashable]
+    start: int
+    possible: frozenset[Hashable] = frozenset()
+
+
+class Memory(NamedTuple):
+    """What a text remembers.
+
+    Attributes
+    ----------
+    opens : tuple of Open
+        The outermost first.
+    text : bytes
+        All since the outermost part began that is being read.
+    """
+
+    opens: tuple[Open, ...] = ()
+    text: bytes = b""
+
+    @property
+    def outermost(self) -> Open | None:
+        """The first array or object of which a part is being read."""
+        return next((each for each in self.opens if each.start != BETWEEN), None)
+
+    def begun(self, height: int, start: int) -> Memory:
+        """Return the memory when a part has begun with a byte of the text."""
+        opens = self.opens
+        used: frozenset[Hashable] = frozenset()
+        if opens and opens[-1].height == height:
+            used, opens = opens[-1].used, opens[:-1]
+        return Memory((*opens, Open(height, used, start, used)), self.text)
+
+    def closed(self, height: int) -> Memory:
+        """Return the memory without what was open above a height."""
+        n = len(self.opens)
+        while n and self.opens[n - 1].height > height:
+            n -= 1
+        return self if n == len(self.opens) else Memory(self.opens[:n], self.text)
+
+    def ended(self, part: Hashable | None) -> tuple[Memory, bool]:
+        """Return the memory when the innermost part has ended, and whether it has come before.
+
+        A part that is None may come again.
+        """
+        *outer, (height, used, _, _) = self.opens
+        is_repeated = part is not None and part in used
+        if part is not None and not is_repeated:
+            used |= {part}
+        return Memory((*outer, Open(height, used, BETWEEN)), self.text), is_repeated
+
+    def shortened(self) -> Memory:
+        """Return the memory without text that nobody asks for."""
+        first = self.outermost
+        if first is None:
+            return Memory(self.opens)
+        if not first.start:
+            return self
+        opens = tuple(
+            each if each.start == BETWEEN else each._replace(start=each.start - first.start)
+            for each in self.opens
+        )
+        return Memory(opens, self.text[first.start :])
+
+
+NOTHING = Memory()
+
+
+@dataclass(frozen=True, slots=True)
+class RememberingConfiguration(Configuration):
+    """A configuration with what its text remembers.
+
+    Attributes
+    ----------
+    memory : Memory
+        What it remembers.
+    stands_for_others : bool
+        Whether it stands for texts, too, whose last part has begun in another way.
+    """
+
+    memory: Memory = NOTHING
+    stands_for_others: bool = False
+
+    @property
+    def plain(self) -> Configuration:
+        """The same without a memory."""
+        return Configuration(self.hypotheses)
+
+    @classmethod
+    def of(cls, hypothesis: Hypothesis, memory: Memory) -> Configuration:
+        """Return a configuration; a plain one if there is nothing to remember."""
+        if not memory.opens:
+            return Configuration((hypothesis,))
+        return cls((hypothesis,), memory=memory)
+
+
+def memory_of(configuration: Configuration) -> Memory:
+    """Return what the text of a configuration remembers."""
+    if isinstance(configuration, RememberingConfiguration):
+        return configuration.memory
+    return NOTHING

@@ -1,0 +1,264 @@
+"""Masks inside strings without conditions, which all schemas share: made once for a vocabulary.
+
+In: a node of the vocabulary trie, and a state of such a string. Out: a :class:`SharedMask` of the
+tokens below the node: those after which the string goes on, and those in which it ends. Of the
+latter the *rests*, what stands behind the closing quote, make a trie of their own: some hundred
+rests instead of some thousand tokens. What may stand there is for a walk to find out.
+
+Where the length of a string has bounds, tokens are told apart by how many characters they add.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.base.locks import new_lock
+from cfgguide.engine.byte_machine import byte_views as views
+from cfgguide.engine.byte_machine.automaton import BOTTOM, DEAD, POP, Pushdown
+from cfgguide.engine.byte_machine.byte_walk import ROOT, Memory, Trie
+from cfgguide.engine.byte_machine.scalars import Lexemes, Pop, shared_key
+from cfgguide.engine.masks.subset import bitmask_of
+from cfgguide.engine.masks.token_classes import ClassTrie
+from cfgguide.engine.vocabulary.trie import END_TOKEN, FIRST_CHILD, FIRST_TOKEN, PackedTrie
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
+
+Int32Array = npt.NDArray[np.int32]
+UInt32Array = npt.NDArray[np.uint32]
+BoolArray = npt.NDArray[np.bool_]
+
+_CONTINUATION, _LEAD = 0x80, 0xC0  # the first two bits of a byte inside a character
+_BACKSLASH = b"\\"
+
+
+_N_KEPT = 4  # vocabularies
+_KNOWN: OrderedDict[str, SharedMasks] = OrderedDict()  # by digest; the one used last is last
+_LOCK = new_lock()
+
+
+class _Alone(Pushdown):
+    """The states of a string, with nothing around it."""
+
+    def __init__(self, lexemes: Lexemes, start: object) -> None:
+        super().__init__()
+        self._lexemes = lexemes
+        self._keys: list[Any] = [None]
+        self._numbers: dict[object, int] = {}
+        self.start = self._number(start)
+
+    def _number(self, key: object) -> int:
+        if key not in self._numbers:
+            self._numbers[key] = self.new_state()
+            self._keys.append(key)
+        return self._numbers[key]
+
+    def make_row(self, state: int) -> None:
+        """Make the row of a state."""
+        row = self._lexemes.row(self._keys[state])
+        self.set_mapped_row(state, row.places, [self._operation(each) for each in row.targets])
+
+    def _operation(self, after: Any) -> int:
+        if after is None:
+            return DEAD
+        return self.action(POP, 0) if isinstance(after, Pop) else self._number(after)
+
+
+class SharedMask:
+    """The tokens below a node of the vocabulary trie, from a state inside a string.
+
+    Attributes
+    ----------
+    rests : Trie or None
+        What stands behind the closing quote, of the tokens where something does.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, trie: Trie, node: int, number: int) -> None:
+        self._vocabulary = vocabulary
+        self._packed = trie.packed
+        self._lexemes, self._key = shared_key(number)
+        alone = _Alone(self._lexemes, self._key)
+        memory = Memory(alone)
+        walk = memory.walk(trie, alone.start, [BOTTOM], views.COLLECT, node=node)
+        assert walk is not None, "nothing is popped"
+        self._depth = _depth(trie.packed, node)
+        self._inside = _joined(trie.packed, [segment[:2] for segment in walk.segments])
+        self._everything = bitmask_of(self._inside, vocabulary.n_words).view(np.uint32)
+        self._few: dict[int, UInt32Array] = {}
+        self._ends = [  # tokens that share the bytes up to the quote, and the number of these
+            (*trie.packed.nodes[closing, [FIRST_TOKEN, END_TOKEN]].tolist(), self._depth + depth)
+            for closing, _, depth in walk.jumps
+        ]
+        self._at_end: list[int] = []
+        self.rests = self._rests()
+        self._ended = bitmask_of(self._at_end, vocabulary.n_words).view(np.uint32)
+
+    def _rests(self) -> Trie | None:
+        numbers: dict[bytes, int] = {b"": 0}
+        class_of_token = np.zeros(len(self._packed.token_ids), dtype=np.int32)
+        tokens = self._vocabulary.tokens
+        for first, end, depth in self._ends:
+            for index, token_id in enumerate(self._packed.token_ids[first:end].tolist(), first):
+                rest = (tokens[token_id] or b"")[depth:]
+                class_of_token[index] = numbers.setdefault(rest, len(numbers))
+                if not rest:
+                    self._at_end.append(token_id)
+        if len(numbers) == 1:
+            return None
+        made = ClassTrie.of(self._packed, class_of_token, tuple(numbers))
+        packed = PackedTrie.without_rows(*made.packed[:3])
+        return Trie(packed, made.max_depth)
+
+    def inside(self, most: int) -> UInt32Array:
+        """Return the tokens after which the string goes on.
+
+        Parameters
+        ----------
+        most : int
+            The most characters that they may add; -1 for any number.
+        """
+        if most < 0 or most >= self._most_inside:
+            return self._everything
+        if most not in self._few:
+            few = self._inside[self.n_characters[self._inside] <= most]
+            self._few[most] = bitmask_of(few, self._vocabulary.n_words).view(np.uint32)
+        return self._few[most]
+
+    def at_end(self, most: int, least: int) -> UInt32Array:
+        """Return the tokens with which the string ends, after so many characters."""
+        if most < 0 and least <= 0:
+            return self._ended
+        n_characters = self.n_characters
+        fitting = [
+            token_id
+            for token_id in self._at_end
+            if least <= n_characters[token_id] and (most < 0 or n_characters[token_id] <= most)
+        ]
+        return bitmask_of(fitting, self._vocabulary.n_words).view(np.uint32)
+
+    @cached_property
+    def _most_inside(self) -> int:
+        """The most characters that a token may add, the string going on."""
+        return int(self.n_characters[self._inside].max(initial=0))
+
+    @cached_property
+    def n_characters(self) -> npt.NDArray[np.int16]:
+        """How many characters each token adds to the string, before it ends; by token id."""
+        found = np.zeros(self._vocabulary.size, dtype=np.int16)
+        tokens = self._vocabulary.tokens
+        inside = self._inside
+        if self._is_escape:
+            is_counted = np.zeros(len(inside), dtype=np.bool_)
+        else:
+            n_leads, has_escape = _n_leads(self._vocabulary)
+            is_counted = ~has_escape[inside]
+            before = (tokens[int(inside[0])] or b"")[: self._depth] if len(inside) else b""
+            found[inside] = n_leads[inside] - sum(b & _LEAD != _CONTINUATION for b in before)
+        for token_id in inside[~is_counted].tolist():
+            found[token_id] = self._count((tokens[token_id] or b"")[self._depth :])
+        for first, end, depth in self._ends:
+            token_ids = self._packed.token_ids[first:end]
+            if len(token_ids):
+                token = tokens[int(token_ids[0])] or b""
+                found[token_ids] = self._count(token[self._depth : depth - 1])
+        return found
+
+    @property
+    def _is_escape(self) -> bool:
+        """Whether the string is inside an escape."""
+        key: Any = self._key
+        kind, pieces = key
+        return kind == "p" and not any(
+            low & _LEAD == _CONTINUATION for tree, _ in pieces for low, _, _ in tree.branches
+        )
+
+    def _count(self, data: bytes) -> int:
+        """Return how many characters begin in some bytes of the string."""
+        if not self._is_escape and _BACKSLASH not in data:
+            if data.isascii():
+                return len(data)
+            return sum(byte & _LEAD != _CONTINUATION for byte in data)
+        key: Any = self._key
+        n = 0
+        for byte in data:
+            n += key[0] == "c"
+            key = self._lexemes.row(key).after(byte)
+        return n
+
+
+class SharedMasks:
+    """All of them for one vocabulary; many threads may ask."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._trie = Trie(vocabulary.trie.packed, vocabulary.trie.max_depth)
+        self._known: dict[tuple[int, int], SharedMask] = {}
+        self._matching: dict[re.Pattern[bytes], Int32Array] = {}
+        self._lock = new_lock()
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary) -> SharedMasks:
+        """Return those of a vocabulary; those of the vocabularies used last are kept."""
+        with _LOCK:
+            known = _KNOWN.get(vocabulary.digest)
+            known = _KNOWN[vocabulary.digest] = cls(vocabulary) if known is None else known
+            _KNOWN.move_to_end(vocabulary.digest)
+            if len(_KNOWN) > _N_KEPT:
+                _KNOWN.popitem(last=False)
+        return known
+
+    def mask(self, node: int, number: int) -> SharedMask:
+        """Return the mask of the tokens below a node, from the state with a shared number."""
+        key = (node, number)
+        known = self._known.get(key)
+        if known is None:
+            with self._lock:
+                known = self._known.get(key)
+                if known is None:
+                    known = SharedMask(self._vocabulary, self._trie, node, number)
+                    self._known[key] = known
+        return known
+
+    def matching(self, pattern: re.Pattern[bytes]) -> Int32Array:
+        """Return the tokens in which a pattern, one of few, is found."""
+        known = self._matching.get(pattern)
+        if known is None:
+            tokens = self._vocabulary.tokens
+            found = [number for number, token in enumerate(tokens) if pattern.search(token or b"")]
+            known = self._matching[pattern] = bitmask_of(found, self._vocabulary.n_words)
+        return known
+
+
+def _n_leads(vocabulary: Vocabulary) -> tuple[npt.NDArray[np.int16], BoolArray]:
+    """Return how many characters begin in each token, and whether it has a backslash."""
+    tokens = [token or b"" for token in vocabulary.tokens]
+    lengths = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
+    data = np.frombuffer(b"".join(tokens), dtype=np.uint8)
+    ends = np.cumsum(lengths)
+
+    def count(is_counted: BoolArray) -> npt.NDArray[np.int64]:
+        total = np.concatenate([[0], np.cumsum(is_counted)])
+        return np.asarray(total[ends] - total[ends - lengths])
+
+    return count(data & _LEAD != _CONTINUATION).astype(np.int16), count(data == _BACKSLASH[0]) > 0
+
+
+def _joined(packed: PackedTrie, ranges: list[list[int]]) -> Int32Array:
+    """Return the tokens in some ranges of indices."""
+    parts = [packed.token_ids[start:end] for start, end in ranges]
+    return np.concatenate([packed.token_ids[:0], *parts])
+
+
+def _depth(packed: PackedTrie, node: int) -> int:
+    """Return how many bytes lead to a node."""
+    if node == ROOT:
+        return 0
+    depth, end = 1, packed.n_roots
+    while node >= end:
+        end = int(packed.nodes[end, FIRST_CHILD])
+        depth += 1
+    return depth

@@ -1,0 +1,216 @@
+"""Makes masks of a pushdown automaton.
+
+In: a :class:`~cfgguide.engine.byte_machine.automaton.Pushdown`, a vocabulary, and a configuration.
+Out: its mask, and how much of the stack that depends on. One compiled walk over the vocabulary trie
+visits what only this automaton knows. Where a string without conditions begins, or goes on, its
+tokens are the same in every automaton, but for what follows its end: these masks are made once for
+a vocabulary (:mod:`cfgguide.engine.byte_machine.shared_masks`), and a short walk reads what
+follows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.engine.byte_machine import byte_kernels as kernels
+from cfgguide.engine.byte_machine import byte_views as views
+from cfgguide.engine.byte_machine.automaton import (
+    IS_NAMED,
+    LEAST,
+    MOST,
+    NONE,
+    SHARED,
+    SHARED_TAG,
+    Pushdown,
+)
+from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
+from cfgguide.engine.byte_machine.byte_walk import ROOT, Memory, Trie
+from cfgguide.engine.byte_machine.outcomes import Outcomes, SplitOutcomes
+from cfgguide.engine.byte_machine.seen_parts import RememberingConfiguration
+from cfgguide.engine.byte_machine.shared_masks import SharedMasks
+from cfgguide.engine.machine.recognizer import Configuration
+from cfgguide.engine.masks.uncompiled import warn_if_uncompiled
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
+from cfgguide.grammar.lr.stack import Stack
+
+Int32Array = npt.NDArray[np.int32]
+
+_WINDOW = 16  # topmost frames that a walk gets at first
+
+
+class PushdownWalker:
+    """Makes masks; owns its memory, and so serves one thread at a time.
+
+    Parameters
+    ----------
+    pushdown : Pushdown
+        The automaton.
+    vocabulary : Vocabulary
+        Whose tokens the masks are about.
+    """
+
+    def __init__(self, pushdown: Pushdown, vocabulary: Vocabulary) -> None:
+        self._pushdown = pushdown
+        self._n_words = vocabulary.n_words
+        self._tokens = vocabulary.tokens
+        self.trie = Trie(vocabulary.trie.packed, vocabulary.trie.max_depth)
+        self._memory = Memory(pushdown)
+        self._rest = Memory(pushdown)
+        self._shared = SharedMasks.of(vocabulary)
+        self._outcomes: Outcomes | SplitOutcomes | None = None
+
+    def walk(self, configuration: Configuration) -> Outcomes | SplitOutcomes:
+        """Return what all tokens lead to; nothing is looked up."""
+        outcomes, stack = self.walk_plainly(configuration), configuration.hypotheses[0].stack
+        is_remembering = isinstance(configuration, RememberingConfiguration)
+        if not is_remembering and not self._begins_part(outcomes, stack):
+            return outcomes
+        self._outcomes = found = self._with_memory(outcomes, configuration)
+        return found
+
+    def walk_plainly(self, configuration: Configuration) -> Outcomes:
+        """Return what all tokens lead to, without what texts remember."""
+        warn_if_uncompiled(kernels.__file__)
+        ((state, _, stack, _),) = configuration.hypotheses
+        self._memory.walk(self.trie, state, list(stack), views.VISIT)
+        self._outcomes = outcomes = Outcomes(self.trie.packed, self._memory.work, stack)
+        return outcomes
+
+    def _begins_part(self, outcomes: Outcomes, stack: Stack) -> bool:
+        """Return whether some token begins a part of what remembers its parts."""
+        recalling = self._pushdown.recalling
+        if not recalling:
+            return False
+        for number in range(outcomes.n_outcomes):
+            after = outcomes.outcome(number).configuration.hypotheses[0].stack
+            if not recalling.isdisjoint(islice(after, max(0, after.height - stack.height + 1))):
+                return True
+        return False
+
+    def _with_memory(self, outcomes: Outcomes, configuration: Configuration) -> SplitOutcomes:
+        """Return outcomes with what texts remember; tokens that may add to it have their own."""
+        reader = PushdownRecognizer(self._pushdown, "")
+        found: list[Configuration] = []
+        whole = np.full(outcomes.n_outcomes, NONE)
+        for number, token_id in enumerate(outcomes.first_tokens()):
+            token, near = self._tokens[token_id] or b"", outcomes.outcome(number).configuration
+            if not isinstance(configuration, RememberingConfiguration) or self._pushdown.is_free(
+                configuration, token, near
+            ):
+                after = reader.advance(configuration, token)
+                if isinstance(after, RememberingConfiguration):
+                    whole[number] = len(found)
+                    found.append(replace(after, stands_for_others=True))
+        places, outcome = outcomes.places()
+        outcome = np.where(self._commas[places], NONE, whole[outcome])
+        is_live = np.ones(len(places), dtype=np.bool_)
+        for index in np.flatnonzero(outcome == NONE).tolist():
+            token = self._tokens[self.trie.packed.token_ids[places[index]]]
+            alone = reader.advance(configuration, token or b"")
+            is_live[index] = alone is not None
+            if alone is not None:
+                outcome[index] = len(found)
+                found.append(alone)
+        return SplitOutcomes(self.trie.packed, places[is_live], outcome[is_live], found)
+
+    @cached_property
+    def _commas(self) -> npt.NDArray[np.bool_]:
+        """For each token in the order of the trie, whether it has a comma."""
+        token_ids = self.trie.packed.token_ids.tolist()
+        return np.array([b"," in (self._tokens[token_id] or b"") for token_id in token_ids])
+
+    def fill(self, bitmask: Int32Array) -> None:
+        """Make the mask of the last walk, of the outcomes that are allowed; without EOS."""
+        assert self._outcomes is not None, "there was a walk"
+        if isinstance(self._outcomes, SplitOutcomes):
+            self._outcomes.fill(bitmask)
+            return
+        self._memory.use(self._outcomes.live_segments())
+        self._memory.fill(self.trie, bitmask.view(np.uint32))
+
+    def mask(self, state: int, stack: Stack) -> tuple[Int32Array, int]:
+        """Return the mask of a configuration without EOS, and how much of the stack it depends on.
+
+        Parameters
+        ----------
+        state : int
+            What the text has come to.
+        stack : Stack
+            The frames.
+
+        Returns
+        -------
+        (int32 of shape (n_words,), int)
+        """
+        warn_if_uncompiled(kernels.__file__)
+        size = _WINDOW
+        while True:
+            frames = list(islice(stack, size))
+            found = self._masked(state, frames)
+            if found is not None:
+                return found
+            assert len(frames) < stack.height, "nothing lies below the bottom"
+            size *= 4
+
+    def _masked(self, state: int, frames: list[int]) -> tuple[Int32Array, int] | None:
+        """Return the mask and what it depends on; None if the stack is too shallow."""
+        bitmask = np.zeros(self._n_words, dtype=np.uint32)
+        of_state = self._pushdown.row_of(state)
+        is_shared = of_state[SHARED] >= 0
+        inspected = 0
+        if is_shared:
+            depth = self._jumped(bitmask, ROOT, of_state, frames)
+            if depth is None:
+                return None
+            inspected = depth
+        if not is_shared or of_state[IS_NAMED]:
+            mode = views.VISIT if is_shared else views.JUMP
+            walk = self._memory.walk(self.trie, state, frames, mode, is_known=is_shared)
+            if walk is None:
+                return None
+            inspected = max(inspected, walk.inspected)
+            for node, target, cell in walk.jumps:
+                of_target = self._pushdown.row_of(target)
+                depth = self._jumped(bitmask, node, of_target, walk.frames(cell))
+                if depth is None:
+                    return None
+                inspected = max(inspected, walk.base_of(cell, depth))
+            self._memory.fill(self.trie, bitmask)
+        return bitmask.view(np.int32), inspected
+
+    def _jumped(
+        self,
+        bitmask: npt.NDArray[np.uint32],
+        node: int,
+        of_state: list[int],
+        frames: list[int],
+    ) -> int | None:
+        """Add to a bitmask what is shared below a node; return how much of the stack was read.
+
+        None if the stack is too shallow.
+        """
+        mask, most, least = self._shared.mask(node, of_state[SHARED]), *of_state[MOST : LEAST + 1]
+        bitmask |= mask.inside(most)
+        following = self._pushdown.follow(frames[0], of_state[SHARED_TAG])
+        if not following:
+            return 1
+        bitmask |= mask.at_end(most, least)
+        if mask.rests is None:
+            return 1
+        if len(frames) == 1:
+            return None
+        walk = self._rest.walk(mask.rests, following, frames[1:], views.VISIT)
+        if walk is None:
+            return None
+        if most < 0 and least <= 0:
+            self._rest.fill(mask.rests, bitmask)
+        else:
+            n_characters = mask.n_characters
+            bound = most if most >= 0 else int(n_characters.max())
+            self._rest.fill_bounded(mask.rests, bitmask, n_characters, max(least, 0), bound)
+        return 1 + walk.inspected

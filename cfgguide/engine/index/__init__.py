@@ -1,0 +1,1 @@
+"""Configuration to vocabulary subset: made once, found again, saved, shared."""

@@ -1,0 +1,560 @@
+"""The index of a grammar with a monitor: the grammar's masks, without what the monitor refuses.
+
+In: the index of the grammar, and a monitor. Out: a :class:`MonitoredIndex`.
+
+* Tokens that begin where a lexeme ends have the mask of the place after it, which all lexemes there
+  share.
+* Others are judged at the place where the lexeme began (:mod:`cfgguide.engine.masks.place_masks`).
+* With an indenter the stack does not tell what it drops. There a walk over the vocabulary groups
+  the tokens by where they lead in the grammar. Tokens that stay in the lexeme are judged as a
+  group, and by its text; any other is read, byte by byte, with the monitor.
+
+Masks are stored by the lexer's part, the stack, and what the monitor says is relevant.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.base.bounded import BoundedDict
+from cfgguide.base.locks import new_rlock
+from cfgguide.engine.index.configuration_trie import Mask, Path
+from cfgguide.engine.index.index import Index
+from cfgguide.engine.index.monitored_walk import MonitoredWalker
+from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Obligations
+from cfgguide.engine.lexer.scanner import NO_MATCH
+from cfgguide.engine.liveness.indented_endings import IndentedEndings
+from cfgguide.engine.liveness.watched_endings import WatchedEndings
+from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
+from cfgguide.engine.machine.watching import (
+    BY_TEXT,
+    IMPOSSIBLE,
+    POSSIBLE,
+    WatchingRecognizer,
+    watched,
+)
+from cfgguide.engine.masks.arrays import Int32Array
+from cfgguide.engine.masks.beginning import BeginningTokens
+from cfgguide.engine.masks.place_masks import KnownKinds, PlaceMasks
+from cfgguide.engine.masks.shared_beginnings import groups
+from cfgguide.engine.masks.staying_tokens import StayingTokens
+from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
+from cfgguide.engine.masks.text_tokens import TokensOfTexts, VisitedTrie
+from cfgguide.engine.masks.walk import Walk, Walker
+from cfgguide.engine.monitors.monitor import Monitor
+from cfgguide.errors import GrammarError, MonitorError, VocabularyError
+from cfgguide.grammar.lr.stack import Stack
+
+BoolArray = npt.NDArray[np.bool_]
+_MAX_KNOWN = 20_000  # answers about hypotheses
+ENDED = -1  # what a hypothesis is whose lexeme has ended
+
+
+class MonitoredIndex(Index):
+    """Masks of one grammar with a monitor, for one vocabulary.
+
+    Parameters
+    ----------
+    base : Index
+        Of the grammar alone; its tables are shared, its masks are not used.
+    monitor : Monitor
+        Before any text.
+    max_bytes : int, optional
+        Most bytes of its masks; the least recently used go first. By default all are kept.
+
+    Attributes
+    ----------
+    base : Index
+        Of the grammar alone.
+
+    Raises
+    ------
+    GrammarError
+        If the grammar lacks what the monitor follows.
+    MonitorError
+        If no text at all is allowed.
+    VocabularyError
+        If the vocabulary cannot cut texts after every byte.
+    """
+
+    recognizer: WatchingRecognizer
+
+    def __init__(self, base: Index, monitor: Monitor, *, max_bytes: int | None = None) -> None:
+        self.base = base
+        self._monitor = monitor
+        spelled = base.vocabulary.spelling.reachable_bytes
+        if not base.vocabulary.spelling.spells_any_of(spelled):
+            raise VocabularyError(
+                "a grammar with a monitor needs a vocabulary that has a token for each byte which "
+                "occurs in its tokens; use such a tokenizer"
+            )
+        goes_on, is_live = _goes_on(base), None
+        if monitor.can_finish is None:
+            is_live = _is_live(base, monitor)
+        recognizer = WatchingRecognizer.of(
+            base.recognizer, monitor, spelled=spelled, goes_on=goes_on, is_live=is_live
+        )
+        super().__init__(recognizer, base.vocabulary, base.liveness, max_bytes=max_bytes)
+        # Other monitors share what is known of the grammar, and may read in other threads.
+        shared = base.derived(_Shared)
+        self._lock = shared.lock
+        self._ending = shared.ending
+        self.token_classes = base.token_classes  # what tokens do to the grammar is the same
+        self._walker = self._plain_walker()
+        self._texts = TokensOfTexts(recognizer, base.vocabulary, shared.visited)
+        self._entries.like = _lexers_part
+        self.beginning = shared.beginning
+        self._place_masks = PlaceMasks(
+            recognizer, shared.beginning, shared.staying, shared.kinds, self._texts
+        )
+        self._live_alone: BoundedDict[Hashable, bool] = BoundedDict(_MAX_KNOWN)
+        if not self.is_live(recognizer.initial):
+            raise MonitorError(
+                f"the monitor {type(monitor).__name__} allows no text at all at the beginning; "
+                f"the grammar expects one of: {', '.join(base.expected(base.start.configuration))}"
+            )
+
+    def walker(self) -> Any:
+        """Return a walker of its own for one thread; it knows the monitor."""
+        return MonitoredWalker(self, self._plain_walker())
+
+    def _plain_walker(self) -> Walker:
+        return Walker(self.recognizer, self.token_classes, self._liveness.always_live)
+
+    def release_workspace(self) -> None:
+        """Free the workspace in which masks are made; the next new mask allocates another."""
+        with self._lock:
+            self._walker.release_workspace()
+
+    @property
+    def n_parse_states(self) -> None:
+        """None: what follows does not depend on parse states alone."""
+        return None
+
+    def endings(self) -> WatchedEndings:
+        """Return what finds short endings of texts, of bytes that are in tokens."""
+        is_indented = self.recognizer.indentation_reader is not None
+        kind = IndentedEndings if is_indented else WatchedEndings
+        return kind(self.recognizer, self.vocabulary.spelling.reachable_bytes)
+
+    def with_vocabulary(self, vocabulary: Any) -> Index:
+        """Return an index whose next token is from another vocabulary, and later ones from this."""
+        return MonitoredIndex(self.base.with_vocabulary(vocabulary), self._monitor)
+
+    def load_cached(self) -> None:
+        """Do nothing: masks with a monitor are not cached on disk."""
+
+    def cache_masks(self) -> None:
+        """Do nothing: masks with a monitor are not cached on disk."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Raise an error: a monitor is code, and files hold none.
+
+        Raises
+        ------
+        GrammarError
+            Always.
+        """
+        raise GrammarError(
+            f"the index of a grammar with the monitor {type(self._monitor).__name__} cannot be "
+            "saved, since a monitor is code; compile it again where it is needed, or pickle it"
+        )
+
+    save_tables = save
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle`, and so for processes: the grammar's tables, the vocabulary, the monitor."""
+        return _monitored, (self.base, self._monitor, self.max_bytes)
+
+    # -- asking -----------------------------------------------------------------------------
+
+    def is_live(self, configuration: Configuration, *, quickly: bool = False) -> bool:
+        """Return whether tokens can complete a sentence that the monitor allows."""
+        return any(map(self.recognizer.is_possible, configuration.hypotheses)) and super().is_live(
+            configuration, quickly=quickly
+        )
+
+    def expected(self, configuration: Configuration) -> tuple[str, ...]:
+        """Return the names of the terminals that may come next; see :meth:`Guide.expected`."""
+        names = self.recognizer.parse_table.terminals
+        found: set[str] = set()
+        for hypothesis in configuration.hypotheses:
+            found.update(names[each] for each in self.recognizer.possible_terminals(hypothesis))
+            for ended in self.recognizer.ended(hypothesis, configuration.context):
+                found.update(names[each] for each in watched(ended.stack).place.allowed)
+        found.discard(names[0])
+        if self.recognizer.is_sentence(configuration):
+            found.add(names[0])
+        grammatical = super().expected(configuration)
+        return tuple(name for name in grammatical if name in found)
+
+    # -- masks ------------------------------------------------------------------------------
+
+    def subset(self, configuration: Configuration) -> Subset:
+        """Return the tokens that may follow, EOS among them where the text is a sentence."""
+        with self._lock:
+            self._entries.mend()
+            n_dropped = self._entries.n_dropped
+            subset = self._subset(configuration)
+            if self._entries.n_dropped > n_dropped:
+                self._step_cache.drop()
+            return subset
+
+    def _subset(self, configuration: Configuration, *, may_be_empty: bool = False) -> Subset:
+        path = _path_of(configuration)
+        subset = self._entries.find_path(path)
+        if subset is None:
+            bitmask = self._made(configuration)
+            if self.recognizer.is_sentence(configuration):
+                bitmask |= self._eos
+            if not may_be_empty and not bitmask.any():
+                raise MonitorError(_dead_end(configuration, self._monitor))
+            subset = self._entries.add_path(path, Mask(len(path) - 1, bitmask))
+        return subset
+
+    def _made(self, configuration: Configuration) -> Int32Array:
+        """Return the tokens that may follow, without EOS, in an array of its own.
+
+        Where lexemes may end, the masks of the places after them tell of all tokens whose first
+        byte ends every lexeme that is being read.
+        """
+        is_looked_up = self._place_masks.is_usable
+        by_stack = self._by_stack(configuration) if is_looked_up else [configuration]
+        if len(by_stack) > 1:
+            masks = [self._subset(each, may_be_empty=True).bitmask for each in by_stack]
+            union: Int32Array = np.bitwise_or.reduce(masks)
+            return union
+        first_bytes, parts = self.parts(configuration)
+        made = self._looked_up if is_looked_up else self._walked
+        bitmask = made(configuration, first_bytes)
+        for place, tokens in parts:
+            bitmask |= self._subset(place).bitmask & tokens
+        return bitmask
+
+    def _by_stack(self, configuration: Configuration) -> list[Configuration]:
+        """Return the hypotheses of each stack by themselves.
+
+        Each is a possibility of its own, so a token may follow if it may follow one of them.
+        """
+        groups: dict[Stack, list[Hypothesis]] = {}
+        for hypothesis in configuration.hypotheses:
+            groups.setdefault(hypothesis.stack, []).append(hypothesis)
+        return [Configuration(tuple(group), configuration.context) for group in groups.values()]
+
+    def parts(
+        self, configuration: Configuration
+    ) -> tuple[BoolArray | None, list[tuple[Configuration, Int32Array]]]:
+        """Return which tokens go on with a lexeme, and those that begin where one ends.
+
+        Returns
+        -------
+        tuple of (bool, shape (256,) or None, list of (Configuration, int32 array))
+            With which bytes the tokens begin of which the configuration itself has to tell, None
+            for all; and places after lexemes, each with the tokens of which it tells.
+        """
+        scanner = self.recognizer.scanner
+        is_indented = self.recognizer.indentation_reader is not None
+        is_ending = any(
+            scanner.match[hypothesis.scanner_state] != NO_MATCH
+            for hypothesis in configuration.hypotheses
+        )
+        if is_indented or not is_ending:
+            return None, []
+        parts: list[tuple[Configuration, Int32Array]] = []
+        goes_on = np.ones(256, dtype=np.bool_)
+        for hypothesis, ends in zip(
+            configuration.hypotheses, self._ending_bytes(configuration), strict=True
+        ):
+            place = self._after(hypothesis, configuration.context) if ends.any() else None
+            if place is None:
+                continue
+            goes_on &= ~ends
+            if place.hypotheses:
+                parts.append((place, self.beginning.with_any(ends)))
+        return goes_on, parts
+
+    def _after(self, hypothesis: Hypothesis, context: int) -> Configuration | None:
+        """Return the configuration where the next lexeme begins; None if there are several.
+
+        It has no hypothesis if the lexeme may not end here.
+        """
+        recognizer = self.recognizer
+        state, _, stack, indentation = hypothesis
+        terminal_id = int(recognizer.scanner.match[state])
+        starts = []
+        for after, unindented in recognizer.shifts(stack, indentation, terminal_id):
+            start = recognizer.start(after, context)
+            possible = recognizer.lookahead.resolved(start, NO_OBLIGATIONS)
+            starts += [Hypothesis(each, owed, after, unindented) for each, owed in possible]
+        if len(starts) > 1 or any(each.obligations for each in starts):
+            return None
+        return Configuration(tuple(starts), context)
+
+    def _ending_bytes(self, configuration: Configuration) -> list[BoolArray]:
+        """Return for each hypothesis the bytes before which its lexeme ends, and owes nothing.
+
+        Only bytes with which no lexeme goes on, and none ends that owes something. Shape (256,)
+        each.
+        """
+        key = tuple(each[:2] for each in configuration.hypotheses)
+        ends = self._ending.get(key)
+        if ends is None:
+            scanner, lookahead = self.recognizer.scanner, self.recognizer.lookahead
+            n_classes = scanner.transitions.shape[1]
+            by_class = np.zeros((len(key), n_classes), dtype=np.bool_)
+            for byte_class in range(n_classes):
+                is_clean = True
+                for number, (state, obligations) in enumerate(key):
+                    is_clean &= not lookahead.step(state, obligations, byte_class)
+                    if scanner.match[state] != NO_MATCH:
+                        after = lookahead.after(lookahead.ending(state, obligations), byte_class)
+                        is_clean &= after in ((), (NO_OBLIGATIONS,))
+                        by_class[number, byte_class] = bool(after)
+                by_class[:, byte_class] &= is_clean
+            ends = self._ending[key] = list(by_class[:, scanner.byte_classes])
+        return ends
+
+    def _looked_up(self, configuration: Configuration, first_bytes: BoolArray | None) -> Int32Array:
+        """Return which tokens may follow, of some or of all, without a walk."""
+        stack = watched(configuration.hypotheses[0].stack)
+        alone = Configuration(
+            tuple(each._replace(stack=stack.place.stack) for each in configuration.hypotheses),
+            configuration.context,
+        )
+        grammatical = self.base.subset(alone)
+        near, found, unclear = self._place_masks.allowed(configuration, grammatical, first_bytes)
+        found += [each for each in unclear if self._reads(configuration, each)]
+        return near | bitmask_of(found, len(near)) if found else near.copy()
+
+    def _walked(self, configuration: Configuration, first_bytes: BoolArray | None) -> Int32Array:
+        """Return which tokens may follow, of some or of all."""
+        tokens = None if first_bytes is None else self.beginning.with_any(first_bytes)
+        bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
+        if tokens is not None and not tokens.any():
+            return bitmask
+        walk = self._walker.walk(configuration)
+        assert walk is not None, "nothing lies below the bottom of a whole stack"
+        for number in walk.open_outcomes:
+            is_live = self._liveness.decide(walk.outcome(number).configuration).is_live
+            walk.resolve(number, is_live=is_live)
+        by_text, one_by_one = self._judge(walk, configuration)
+        self._walker.fill(bitmask)
+        for home, outcomes in by_text.items():
+            in_texts = np.zeros_like(bitmask)
+            walk.only(outcomes)
+            self._walker.fill(in_texts)
+            bitmask |= self._texts.tokens(configuration.hypotheses[home]) & in_texts
+        if one_by_one:
+            singles = walk.tokens_of(one_by_one)
+            if tokens is not None:
+                singles = singles[are_in_bitmask(singles, tokens)]
+            bitmask |= bitmask_of(self._allowed_of(configuration, singles), len(bitmask))
+        return bitmask if tokens is None else bitmask & tokens
+
+    def _judge(
+        self, walk: Walk, configuration: Configuration
+    ) -> tuple[dict[int, list[int]], list[int]]:
+        """Judge what tokens lead to; return what is to be judged by texts, and one by one.
+
+        The former by the hypothesis whose lexeme it is. Nothing of these two is live for now.
+        """
+        base = configuration.hypotheses
+        places = [watched(hypothesis.stack).place for hypothesis in base]
+        possible = [self.recognizer.possible(place) for place in places]
+        by_text: dict[int, list[int]] = {}
+        is_usable = [
+            self._texts.is_usable and not self.recognizer.may_be_dropped(hypothesis.scanner_state)
+            for hypothesis in base
+        ]
+        one_by_one: list[int] = []
+        for number, home, answer in walk.resolve_simple(possible, POSSIBLE, IMPOSSIBLE):
+            if answer == BY_TEXT and is_usable[home]:
+                by_text.setdefault(home, []).append(number)
+            else:
+                one_by_one.append(number)
+        for number, hypotheses in walk.unresolved():
+            answers = [
+                ENDED if home is None else int(possible[home][state]) for state, home in hypotheses
+            ]
+            n_possible = answers.count(POSSIBLE)
+            if n_possible == len(answers) or (
+                n_possible and self._is_live_with(walk, number, hypotheses, answers, POSSIBLE, base)
+            ):
+                continue
+            walk.resolve(number, is_live=False)
+            if answers.count(IMPOSSIBLE) == len(answers):
+                continue
+            homes = {
+                home
+                for (_, home), answer in zip(hypotheses, answers, strict=True)
+                if answer == BY_TEXT
+            }
+            is_by_text = all(is_usable[home] for home in homes if home is not None)
+            if is_by_text and len(homes) == 1 and set(answers) <= {BY_TEXT, IMPOSSIBLE}:
+                if self._is_live_with(walk, number, hypotheses, answers, BY_TEXT, base):
+                    by_text.setdefault(homes.pop() or 0, []).append(number)
+            else:
+                one_by_one.append(number)
+        return by_text, one_by_one
+
+    def _is_live_with(
+        self,
+        walk: Walk,
+        number: int,
+        hypotheses: Sequence[tuple[int, int | None]],
+        answers: Sequence[int],
+        wanted: int,
+        base: Sequence[Hypothesis],
+    ) -> bool:
+        """Return whether those hypotheses of an outcome are live that have an answer.
+
+        Others may have promised what only they could keep.
+        """
+        obligations, context = walk.obligations(number), walk.context(number)
+        chosen = [
+            (state, owed, home)
+            for (state, home), owed, answer in zip(hypotheses, obligations, answers, strict=True)
+            if answer == wanted and home is not None
+        ]
+        alone = Configuration(
+            tuple(
+                Hypothesis(state, owed, watched(base[home].stack).place.stack)
+                for state, owed, home in chosen
+            ),
+            context,
+        )
+        known = self._live_alone.get(alone)
+        if known is None:
+            known = self._live_alone[alone] = self._liveness.decide(alone).is_live
+        return known
+
+    def _allowed_of(self, configuration: Configuration, token_ids: Int32Array) -> list[int]:
+        """Return the tokens that the monitor allows, of some that the grammar allows."""
+        ids = token_ids.tolist()
+        tokens = [self.vocabulary.tokens[each] or b"" for each in ids]
+        allowed: list[int] = []
+        for members, begun, lexer_place, size, read in groups(
+            self.recognizer, configuration, tokens
+        ):
+            for each in members:
+                answer = None
+                if begun is not None and lexer_place is not None:
+                    text = read + tokens[each][size:]
+                    answer = self.recognizer.may_become(lexer_place, begun.place, text)
+                if answer or (answer is None and self._reads(configuration, ids[each])):
+                    allowed.append(ids[each])
+        return allowed
+
+    def _reads(self, configuration: Configuration, token_id: int) -> bool:
+        token = self.vocabulary.tokens[token_id]
+        if token is None:
+            return False
+        after = self.recognizer.advance(configuration, token)
+        return after is not None and self._liveness.is_live(after)
+
+
+def _is_live(base: Index, monitor: Monitor) -> Callable[[Stack, Monitor], bool]:
+    """Return what looks for a sentence that a monitor allows, from a stack between two lexemes.
+
+    Raises
+    ------
+    GrammarError
+        If there is an indenter: the stack does not tell the open blocks.
+    """
+    if base.recognizer.indentation_rules is not None:
+        raise GrammarError(
+            f"the monitor {type(monitor).__name__} leaves open whether a text can be finished, and "
+            "in a grammar with an indenter that cannot be searched; define can_finish"
+        )
+    spelled = base.vocabulary.spelling.reachable_bytes
+    unlimited = WatchingRecognizer.of(
+        base.recognizer, monitor, spelled=spelled, goes_on=_goes_on(base)
+    )
+    endings = WatchedEndings(unlimited, spelled)
+
+    def is_live(stack: Stack, reached: Monitor) -> bool:
+        return endings.from_place(unlimited.place(stack, reached)) is not None
+
+    return is_live
+
+
+def _goes_on(base: Index) -> Callable[[Stack], bool]:
+    """Return what says whether a sentence of the grammar can follow on a stack.
+
+    With an indenter a stack alone does not tell it, and an indent may have to be fed next; then
+    only whole configurations are asked about.
+    """
+    if base.recognizer.indentation_reader is not None:
+        return lambda stack: True
+    lock, liveness = base.derived(_Shared).lock, base.liveness
+
+    def goes_on(stack: Stack) -> bool:
+        if liveness.always_live.is_always_live[stack.state, -1]:
+            return True
+        with lock:
+            return liveness.goes_on(stack)
+
+    return goes_on
+
+
+class _Shared:
+    """What the indexes of one grammar with different monitors share.
+
+    Attributes
+    ----------
+    lock : RLock
+        Of all that use the grammar's index; reading takes it inside of making masks.
+    ending : dict
+        See :meth:`MonitoredIndex._ending_bytes`.
+    visited : VisitedTrie
+        Of the vocabulary.
+    beginning : BeginningTokens
+        Of the vocabulary.
+    kinds : KnownKinds
+        How tokens are judged.
+    staying : StayingTokens
+        Of the grammar's lexer.
+    """
+
+    def __init__(self, base: Index) -> None:
+        self.lock: Any = new_rlock()
+        self.ending: dict[tuple[tuple[int, Obligations], ...], list[BoolArray]] = {}
+        self.visited = VisitedTrie(base.recognizer, base.vocabulary)
+        self.beginning = BeginningTokens(base.vocabulary)
+        self.kinds = KnownKinds()
+        self.staying = StayingTokens(base.recognizer, base.token_classes)
+
+
+def _monitored(base: Index, monitor: Monitor, max_bytes: int | None) -> MonitoredIndex:
+    return MonitoredIndex(base, monitor, max_bytes=max_bytes)
+
+
+def _path_of(configuration: Configuration) -> Path:
+    """Return what a mask depends on: the lexer's part, what is relevant, and the stacks."""
+    parts: list[Hashable] = []
+    states: list[Hashable] = []
+    for state, obligations, stack, indentation in configuration.hypotheses:
+        text, place = watched(stack).text, watched(stack).place
+        parts.append((state, obligations, indentation, text, place.relevant))
+        states.append(place.stack)
+    return ((tuple(parts), configuration.context), *states)
+
+
+def _lexers_part(path: Path) -> Hashable:
+    lexer: Any = path[0]
+    parts, _ = lexer
+    return tuple(part[:2] for part in parts)
+
+
+def _dead_end(configuration: Configuration, monitor: Monitor) -> str:
+    place = watched(configuration.hypotheses[0].stack).place
+    return (
+        f"the monitor {type(monitor).__name__} leaves no way on: it allows no terminal after what "
+        f"it has followed so far ({place.monitor!r:.300}); let texts() refuse what leads there, "
+        "or leave can_finish at None"
+    )

@@ -1,0 +1,191 @@
+"""Obligations about the text to come, which decide what a lexer must look ahead for.
+
+In: the union FSMs. Out: :class:`Lookahead`, which follows scanner states and obligations byte by
+byte.
+
+Whether a lexeme ends here depends on the text after it: on whether the scanner, reading on, would
+match more, and on whether look-ahead holds. Nothing waits for that text. Each possibility goes on
+by itself, with the *obligations* that it rests on, and is dropped when one turns out false. An
+obligation is about one equivalence class of states
+(:class:`~cfgguide.engine.lexer.scanner.Scanner`)::
+
+    +c   no continuation by some of the bytes to come matches, from a state of class c
+    -c   one does
+
+It is resolved when the state that has read on from there matches or dies, or when the text ends:
+what has not matched by then never will. ::
+
+    NUMBER = [0-9]+    "12" is a number if +"in a number": no digit may follow
+    IF = /if(?!x)/     "if" is an IF if +"before an x"; else, with -"before an x", it is none
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+
+from cfgguide.automata.dfa import DEAD, LOOKED_FOR
+from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
+
+Obligations = tuple[int, ...]  # sorted; +class: will not match, -class: will match
+NO_OBLIGATIONS: Obligations = ()
+_MAX_STEPS = 100_000  # that are remembered, of about 200 bytes
+
+
+class Lookahead:
+    """Follows scanner states and obligations through the union FSMs."""
+
+    def __init__(self, scanner: Scanner) -> None:
+        self._scanner = scanner
+        self._transitions = memoryview(scanner.transitions.data)  # quicker to index than the array
+        self._match: list[int] = scanner.match.tolist()
+        self._assertions: list[list[int]] = scanner.assertions.tolist()
+        self._is_assertion: list[bool] = scanner.is_assertion.tolist()
+        self._equivalence_classes: list[int] = scanner.equivalence_classes.tolist()
+        self._class_representatives: list[int] = scanner.class_representatives.tolist()
+        self._steps: dict[tuple[int, Obligations, int], list[tuple[int, Obligations]]] = {}
+        self._after: dict[tuple[Obligations, int], tuple[Obligations, ...]] = {}
+        self._resolved: dict[tuple[int, Obligations], tuple[tuple[int, Obligations], ...]] = {}
+
+    def step(
+        self, state: int, obligations: Obligations, byte_class: int
+    ) -> list[tuple[int, Obligations]]:
+        """Return the scanner states after one more byte of a lexeme, each with its obligations.
+
+        They are the possibilities that the text to come decides between. There is none if the
+        scanner dies, if an obligation turns out false, or if the lexeme could no longer end.
+        """
+        target = self._transitions[state, byte_class]
+        if target == DEAD:
+            return []
+        if not obligations and not self._is_assertion[target]:
+            return [(target, NO_OBLIGATIONS)]  # mostly
+        key = (target, obligations, byte_class)
+        possible = self._steps.get(key)
+        if possible is None:
+            if len(self._steps) >= _MAX_STEPS:
+                self._steps.clear()
+            possible = self._steps[key] = [
+                resolved
+                for after in self.after(obligations, byte_class)
+                for resolved in self.resolved(target, after)
+                if not self._is_hopeless(*resolved)
+            ]
+        return possible
+
+    def read(
+        self, state: int, obligations: Obligations, letters: Iterable[int]
+    ) -> list[tuple[int, Obligations]]:
+        """Return the scanner states after more bytes of a lexeme, given as their classes.
+
+        Each has its obligations, as :meth:`step` has it.
+        """
+        possible = list(self.resolved(state, obligations))
+        for byte_class in letters:
+            possible = [
+                after for here, owed in possible for after in self.step(here, owed, byte_class)
+            ]
+        return possible
+
+    def after(self, obligations: Obligations, byte_class: int) -> tuple[Obligations, ...]:
+        """Return the obligations after one more byte, as alternatives; none if one is false.
+
+        There are several only where an obligation has come to an assertion state.
+        """
+        if not obligations:
+            return (NO_OBLIGATIONS,)
+        key = (obligations, byte_class)
+        if key not in self._after:
+            self._after[key] = self._all(
+                [self._later(obligation, byte_class) for obligation in obligations], NO_OBLIGATIONS
+            )
+        return self._after[key]
+
+    def resolved(self, state: int, obligations: Obligations) -> tuple[tuple[int, Obligations], ...]:
+        """Return the states that a scanner state stands for, each with its obligations.
+
+        They are other than the state itself only for an assertion state.
+        """
+        if not self._is_assertion[state]:
+            return ((state, obligations),)
+        key = (state, obligations)
+        if key not in self._resolved:
+            looked_for, if_holds, if_fails = self._assertions[state]
+            is_fork = looked_for == state  # whose answers owe nothing
+            self._resolved[key] = tuple(
+                possible
+                for is_match, following in ((True, if_holds), (False, if_fails))
+                for after in (
+                    (obligations,)
+                    if is_fork
+                    else self._all([self._obligations(looked_for, is_match)], obligations)
+                )
+                for possible in self.resolved(following, after)
+                if possible[0] != DEAD
+            )
+        return self._resolved[key]
+
+    def acts(self, state: int, owed: Iterable[int], context: int | None = None) -> list[object]:
+        """Return how each byte class acts on a state and obligations, and on a context if given.
+
+        Classes of which that is equal lead to the same.
+        """
+        looked_for = [self._class_representatives[abs(obligation)] for obligation in owed]
+        rows = [self._scanner.transitions[each].tolist() for each in (state, *looked_for)]
+        if context is not None:
+            rows.append(self._scanner.contexts[context].tolist())
+        return list(zip(*rows, strict=True))
+
+    def ending(self, state: int, obligations: Obligations) -> Obligations:
+        """Return the obligations if the lexeme ends in a scanner state: it will match no more."""
+        equivalence_class = self._equivalence_classes[state]
+        return (
+            obligations
+            if equivalence_class == 0 or equivalence_class in obligations
+            else tuple(sorted((*obligations, equivalence_class)))
+        )
+
+    @staticmethod
+    def may_end(obligations: Obligations) -> bool:
+        """Return whether all obligations are true if the text ends here."""
+        return not obligations or obligations[0] > 0
+
+    def _is_hopeless(self, state: int, obligations: Obligations) -> bool:
+        """Return whether a lexeme cannot end, because an obligation forbids it to match."""
+        return self._match[state] == NO_MATCH and self._equivalence_classes[state] in obligations
+
+    def _later(self, obligation: int, byte_class: int) -> list[Obligations]:
+        state = self._transitions[self._class_representatives[abs(obligation)], byte_class]
+        return self._obligations(state, obligation < 0)
+
+    def _obligations(self, state: int, is_match: bool) -> list[Obligations]:
+        """Return the obligations, as alternatives, under which a state matches now or later.
+
+        If not `is_match`, those under which it does not.
+        """
+        if state == DEAD:
+            return [] if is_match else [NO_OBLIGATIONS]
+        if self._match[state] != NO_MATCH or self._assertions[state][LOOKED_FOR] == state:
+            return [NO_OBLIGATIONS] if is_match else []  # a fork matches, one way or another
+        if not self._is_assertion[state]:
+            equivalence_class = self._equivalence_classes[state]
+            return [(-equivalence_class if is_match else equivalence_class,)]
+        looked_for, if_holds, if_fails = self._assertions[state]
+        return [
+            obligations
+            for is_held, following in ((True, if_holds), (False, if_fails))
+            for after in self._obligations(following, is_match)
+            for obligations in self._all([self._obligations(looked_for, is_held)], after)
+        ]
+
+    @staticmethod
+    def _all(
+        alternatives: list[list[Obligations]], obligations: Obligations
+    ) -> tuple[Obligations, ...]:
+        """Return `obligations` together with one of each of the alternatives, in all ways."""
+        combined: dict[Obligations, None] = {}
+        for chosen in product(*alternatives):
+            together = {*obligations, *(obligation for part in chosen for obligation in part)}
+            if not any(-obligation in together for obligation in together):
+                combined[tuple(sorted(together))] = None
+        return tuple(combined)

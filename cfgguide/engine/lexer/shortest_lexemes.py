@@ -1,0 +1,319 @@
+"""Shortest texts of lexemes, from any state of the scanner.
+
+In: a :class:`~cfgguide.engine.lexer.scanner.Scanner` and the bytes that tokens hold. Out: a
+:class:`LexemeTexts`: how many bytes lead from a scanner state to a match of a terminal, and such
+bytes. ::
+
+    inside a string `"ab`      to STRING  1 byte, `"`
+    after `t` in JSON          to TRUE    3 bytes, `rue`
+
+Two things can end a lexeme: another one that follows it, or the end of the text. Another one can
+follow only if some byte that begins lexemes does not lead on. In SQL ``/*x`` is a comment if the
+text ends there; else it takes all that follows up to ``*/``. So there are two distances::
+
+    /* in SQL              followed  3 bytes, `x*/`      last  1 byte, `x`
+    [a-z]+, nothing else   followed  never               last  1 byte
+
+Of bytes that do equally well, the one that reads best is taken. The distances take both answers of
+an assertion state as possible; a text is one that look-ahead allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import heapify, heappop, heappush
+from itertools import count
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.automata.dfa import DEAD
+from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Lookahead, Obligations
+from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
+
+FAR = 30_000  # in `distances`: never
+_PLEASANT = b"x0 \n"  # the bytes that come first
+_MAX_KNOWN = 50_000  # texts that are remembered
+_MAX_SEARCHED = 2_000  # beginnings of one text, where look-ahead forbids the straight way
+
+
+class LexemeTexts:
+    """Shortest texts of lexemes.
+
+    Parameters
+    ----------
+    scanner : Scanner
+        The union FSMs.
+    lookahead : Lookahead
+        Of that scanner.
+    used : frozenset of int
+        The bytes that texts may hold.
+
+    Attributes
+    ----------
+    distances : int16, shape (n_scanner_states, n_terminals + 1)
+        Fewest bytes to a match of each terminal, ignored lexemes being the last; `FAR` where there
+        is none.
+    followed : int16, shape (n_scanner_states, n_terminals + 1)
+        Fewest bytes to a match after which another lexeme can follow.
+    """
+
+    def __init__(self, scanner: Scanner, lookahead: Lookahead, used: frozenset[int]) -> None:
+        self._scanner = scanner
+        self._lookahead = lookahead
+        order = [*_PLEASANT, *range(33, 127), *range(256)]
+        first = {int(scanner.byte_classes[byte]): byte for byte in reversed(order) if byte in used}
+        self._letters = sorted(
+            ((byte, letter) for letter, byte in first.items()),
+            key=lambda pair: order.index(pair[0]),
+        )
+        assertion = np.flatnonzero(scanner.is_assertion).tolist()
+        self._answers = {state: scanner.resolved(state) for state in assertion}
+        is_match = (scanner.match != NO_MATCH) & (scanner.match <= scanner.ignored)
+        self.distances = self._measured(is_match)
+        self.followed = self._measured(is_match & self._can_be_followed())
+        self._texts: dict[tuple[int, int, Obligations, bool], bytes | None] = {}
+        self._gaps: dict[tuple[int, int, int], bytes | None] = {}
+        self._kinds: dict[tuple[int, Obligations], tuple[tuple[int, int], ...]] = {}
+
+    def text(
+        self,
+        state: int,
+        terminal_id: int,
+        *,
+        obligations: Obligations = NO_OBLIGATIONS,
+        is_last: bool = False,
+    ) -> bytes | None:
+        """Return the shortest bytes that lead from a scanner state to a match of a terminal.
+
+        Parameters
+        ----------
+        state : int
+            Where the scanner is.
+        terminal_id : int
+            The terminal.
+        obligations : tuple of int
+            What must come true of the bytes.
+        is_last : bool
+            Whether the text ends there. If not, another lexeme can follow.
+
+        Returns
+        -------
+        bytes or None
+            None if there are none, or none was found among the first `_MAX_SEARCHED`.
+        """
+        distances = self.distances if is_last else self.followed
+        if distances[state, terminal_id] >= FAR:
+            return None
+        key = (state, terminal_id, obligations, is_last)
+        if key not in self._texts:
+            if len(self._texts) >= _MAX_KNOWN:
+                self._texts.clear()
+            straight = self._straight(distances, state, terminal_id)
+            is_possible = self._is_possible(straight, *key)
+            self._texts[key] = straight if is_possible else self._searched(*key)
+        return self._texts[key]
+
+    def _straight(self, distances: npt.NDArray[np.int16], state: int, terminal_id: int) -> bytes:
+        """Return the bytes that distances alone lead along; look-ahead may forbid them."""
+        text = bytearray()
+        while distances[state, terminal_id]:
+            byte, state = self._step(distances, state, terminal_id)
+            text.append(byte)
+        return bytes(text)
+
+    def _is_possible(
+        self, text: bytes, state: int, terminal_id: int, obligations: Obligations, is_last: bool
+    ) -> bool:
+        """Return whether bytes lead to a match, look-ahead included."""
+        if not (self._answers or obligations):
+            return True
+        letters = self._scanner.byte_classes[list(text)].tolist()
+        possible = self._lookahead.read(state, obligations, letters)
+        return any(self._is_end(here, owed, terminal_id, is_last) for here, owed in possible)
+
+    def _is_end(
+        self, state: int, obligations: Obligations, terminal_id: int, is_last: bool
+    ) -> bool:
+        """Return whether a lexeme of a terminal can end in a state."""
+        distances = self.distances if is_last else self.followed
+        if self._scanner.match[state] != terminal_id or distances[state, terminal_id]:
+            return False
+        after = self._lookahead.ending(state, obligations)
+        return all(-each not in after for each in after) and (
+            not is_last or self._lookahead.may_end(after)
+        )
+
+    def _searched(
+        self, state: int, terminal_id: int, obligations: Obligations, is_last: bool
+    ) -> bytes | None:
+        """Return the shortest bytes that lead to a match, look-ahead included.
+
+        What distances say, which leave look-ahead out, tells where to look first (A*).
+        """
+        distances = (self.distances if is_last else self.followed)[:, terminal_id]
+        order = count()
+        seen = set(self._lookahead.resolved(state, obligations))
+        pending = [
+            (int(distances[here]), len(owed), 0, next(order), b"", here, owed)
+            for here, owed in sorted(seen)
+        ]
+        heapify(pending)
+        for _ in range(_MAX_SEARCHED):
+            if not pending:
+                break
+            *_, text, here, owed = heappop(pending)
+            if self._is_end(here, owed, terminal_id, is_last):
+                return text
+            for byte, letter in self._different(here, owed):
+                for after in self._lookahead.step(here, owed, letter):
+                    rest = int(distances[after[0]])
+                    if rest < FAR and after not in seen:
+                        seen.add(after)
+                        way = len(text) + 1 + rest
+                        longer = text + bytes([byte])
+                        kind = (way, len(after[1]), rest)  # of as near ones, the longest first
+                        heappush(pending, (*kind, next(order), longer, *after))
+        return None
+
+    def _different(self, state: int, obligations: Obligations) -> Iterable[tuple[int, int]]:
+        """Return one byte and its class for each way in which a letter can act."""
+        key = (state, obligations)
+        if key not in self._kinds:
+            if len(self._kinds) >= _MAX_KNOWN:
+                self._kinds.clear()
+            acts = self._lookahead.acts(state, obligations)
+            kinds: dict[object, tuple[int, int]] = {}
+            for byte, letter in self._letters:
+                kinds.setdefault(acts[letter], (byte, letter))
+            self._kinds[key] = tuple(kinds.values())
+        return self._kinds[key]
+
+    def texts(
+        self, state: int, terminal_id: int, obligations: Obligations = NO_OBLIGATIONS
+    ) -> list[bytes]:
+        """Return a text that can only be the last, if it is the shortest, and one that need not."""
+        last = self.text(state, terminal_id, obligations=obligations, is_last=True)
+        followed = self.text(state, terminal_id, obligations=obligations)
+        is_shorter = followed is None or (last is not None and len(last) < len(followed))
+        return [text for text in (last if is_shorter else None, followed) if text is not None]
+
+    def some_text(self, state: int, terminal_id: int) -> bytes | None:
+        """Return a text that need not be the last, or else one that can only be; None if none."""
+        return next(reversed(self.texts(state, terminal_id)), None)
+
+    def gap(self, start: int, before: int, terminal_id: int) -> bytes | None:
+        """Return the shortest text of a terminal that does not continue the lexeme before it.
+
+        Parameters
+        ----------
+        start : int
+            The state in which the next lexeme starts.
+        before : int
+            The scanner state at the end of the lexeme before.
+        terminal_id : int
+            A terminal that is dropped, such as white space.
+        """
+        key = (start, before, terminal_id)
+        if key not in self._gaps:
+            transitions = self._scanner.transitions
+            ways = [
+                (self.followed[target, terminal_id], byte, target)
+                for here in self._answers.get(start, (start,))
+                for byte, letter in self._letters
+                if transitions[before, letter] == DEAD
+                and (target := int(transitions[here, letter])) != DEAD
+            ]
+            length, byte, target = min(ways, key=lambda way: way[0], default=(FAR, 0, DEAD))
+            rest = self.text(target, terminal_id) if length < FAR else None
+            self._gaps[key] = None if rest is None else bytes([byte]) + rest
+        return self._gaps[key]
+
+    def _step(
+        self, distances: npt.NDArray[np.int16], state: int, terminal_id: int
+    ) -> tuple[int, int]:
+        """Return a byte that leads nearer to a terminal, and where it leads."""
+        wanted = distances[state, terminal_id] - 1
+        for here in self._answers.get(state, (state,)):
+            for byte, byte_class in self._letters:
+                target = int(self._scanner.transitions[here, byte_class])
+                if distances[target, terminal_id] == wanted:
+                    return byte, target
+        raise AssertionError("every distance comes from a smaller one")
+
+    def _can_be_followed(self) -> npt.NDArray[np.bool_]:
+        """Return whether some byte that begins a lexeme does not lead on, by scanner state."""
+        scanner = self._scanner
+        classes = [byte_class for _, byte_class in self._letters]
+        starts = np.unique(scanner.starts).tolist()
+        begun = [state for start in starts for state in scanner.resolved(start)]
+        begins = (scanner.transitions[begun][:, classes] != DEAD).any(axis=0)
+        followed: npt.NDArray[np.bool_]
+        followed = ((scanner.transitions[:, classes] == DEAD) & begins).any(axis=1)
+        return followed
+
+    def _measured(self, is_match: npt.NDArray[np.bool_]) -> npt.NDArray[np.int16]:
+        """Return the distances from some matches."""
+        scanner = self._scanner
+        n_terminal_ids = scanner.ignored + 1
+        distances = np.full((scanner.n_states, n_terminal_ids), FAR, dtype=np.int16)
+        classes = [byte_class for _, byte_class in self._letters]
+        matching = np.flatnonzero(is_match)
+        distances[matching, scanner.match[matching]] = 0
+        leading = _Sources(scanner.transitions[:, classes])
+        width = max(map(len, self._answers.values()), default=0)
+        answers = np.full((scanner.n_states, width), DEAD, dtype=np.int32)
+        for state, possible in self._answers.items():
+            answers[state, : len(possible)] = possible
+        asking = _Sources(answers)
+        # Breadth first, backwards from the matches, for all terminals at once.
+        flat = distances.reshape(-1)
+        here, distance = np.flatnonzero(flat == 0), 0
+        while len(here):
+            for sources in (asking, leading):
+                before = sources.of(here, n_terminal_ids)
+                before = np.unique(before[flat[before] == FAR])
+                if sources is asking:
+                    flat[before] = distance
+                    here = np.concatenate([here, before])
+            distance += 1
+            here = before
+            flat[here] = distance
+        return distances
+
+
+class _Sources:
+    """The states that lead to each state.
+
+    Parameters
+    ----------
+    targets : int32, shape (n_states, any)
+        Where each state leads.
+
+    Attributes
+    ----------
+    offsets : int64, shape (n_states + 1,)
+        Where the states that lead to each state start in `states`.
+    states : int64, shape (n_pairs,)
+        The states that lead there.
+    """
+
+    def __init__(self, targets: npt.NDArray[np.int32]) -> None:
+        targets = np.sort(targets, axis=1)
+        is_new = targets != DEAD
+        is_new[:, 1:] &= targets[:, 1:] != targets[:, :-1]
+        sources = np.repeat(np.arange(len(targets)), is_new.sum(axis=1))
+        flat = targets[is_new]
+        order = np.argsort(flat, kind="stable")
+        self.states = sources[order]
+        self.offsets = np.searchsorted(flat[order], np.arange(len(targets) + 1))
+
+    def of(self, pairs: npt.NDArray[np.int64], n_terminal_ids: int) -> npt.NDArray[np.int64]:
+        """Return the pairs that lead to others, each a state times `n_terminal_ids`, plus an id."""
+        states, terminal_ids = np.divmod(pairs, n_terminal_ids)
+        counts = self.offsets[states + 1] - self.offsets[states]
+        ends = np.cumsum(counts)
+        places = np.arange(counts.sum()) + np.repeat(self.offsets[states] - ends + counts, counts)
+        before: npt.NDArray[np.int64]
+        before = self.states[places] * n_terminal_ids + np.repeat(terminal_ids, counts)
+        return before

@@ -1,0 +1,548 @@
+"""Whether a sentence can still follow: exact, for every configuration.
+
+In: a :class:`~cfgguide.engine.machine.recognizer.Recognizer` and a
+:class:`~cfgguide.engine.vocabulary.spelling.Spelling`. Out: a :class:`Liveness`, which decides for
+a configuration between two tokens whether some sequence of tokens and then the end of the text
+leads to acceptance, and says how deep it looked into the stack.
+
+A row of the parse table is not enough, nor is the stack: where two names cannot be adjacent
+because the scanner would read them as one, no text leads on although the parser would. So this
+asks lexer, parser and vocabulary together (:mod:`cfgguide.engine.liveness.stack_summaries`): a
+stack is read from the top, and the controls in which one state is left are those in which the next
+is read.
+
+Most stacks need not be read to the bottom. From a set of controls and the state just read, every
+stack below is a path back through the LALR automaton; if all such paths end in acceptance, or none
+does, the answer is known (:class:`Verdict`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from cfgguide.base.limits import Budget
+from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Obligations
+from cfgguide.engine.lexer.scanner import NO_MATCH
+from cfgguide.engine.liveness.always_live import AlwaysLive, possible_terminal_ids, written
+from cfgguide.engine.liveness.endings import Endings
+from cfgguide.engine.liveness.line_breaks import LineBreaks
+from cfgguide.engine.liveness.spelled_ends import Between, End, Lexemes
+from cfgguide.engine.liveness.stack_summaries import ACCEPTED, Controls, Ending, Line, Pushdown
+from cfgguide.engine.liveness.witnesses import Witnesses
+from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
+from cfgguide.engine.vocabulary.spelling import BOUNDARY, Spelling
+from cfgguide.grammar.lr.indentation import Indentation
+from cfgguide.grammar.lr.indentation_names import CLOSES, COUNTED, FED, NEWLINE, OPENS
+from cfgguide.grammar.lr.stack import Stack
+from cfgguide.grammar.lr.table import END, ERROR, START_STATE
+
+MANY_STATES = 300  # of a parser for which the search that decides may take seconds
+# Pairs and nodes that may be looked at to decide for all stacks at once; then the stack is read on.
+DEFAULT_MAX_NODES = 4_000
+_MAX_PAIRS_OF_EXPECTED = 10_000  # looked at to tell what is expected, at most
+BELOW = 0  # a height: the stack ends above what must be read
+Node = tuple[Controls, int]  # controls in which a state was left, and that state
+
+
+class Verdict(Enum):
+    """What is known about all stacks that can lie below."""
+
+    ALWAYS = "live on every stack"
+    NEVER = "live on no stack"
+    DEPENDS = "the stack must be read on"
+
+
+class Answer(NamedTuple):
+    """Whether a configuration is live.
+
+    Attributes
+    ----------
+    is_live : bool
+        The answer.
+    heights : tuple of int
+        Per hypothesis the height of the lowest stack cell that was read; the answer holds for
+        every configuration that is equal above. The height above the top where none was read;
+        `BELOW` where the stack is only a part of one, and what decides lies below.
+    """
+
+    is_live: bool
+    heights: tuple[int, ...]
+
+
+class Liveness:
+    """Decides whether a sentence can follow a configuration, with the tokens of a vocabulary.
+
+    Attributes
+    ----------
+    recognizer : Recognizer
+        Of the grammar.
+    """
+
+    def __init__(
+        self,
+        recognizer: Recognizer,
+        spelling: Spelling,
+        *,
+        budget: Budget | None = None,
+        max_nodes: int = DEFAULT_MAX_NODES,
+        always_live: AlwaysLive | None = None,
+    ) -> None:
+        self.recognizer = recognizer
+        self._table = recognizer.parse_table
+        self._scanner = recognizer.scanner
+        self._spelling = spelling
+        self._budget = budget or Budget(is_timed=False)
+        self._max_nodes = max_nodes
+        self._always_live = always_live
+        self._controls: dict[tuple[int, Obligations, int, int, int], Controls] = {}
+        self._next: dict[tuple[int, Between, int], list[int]] = {}
+        self._verdicts: dict[Node, Verdict] = {}
+
+    # What most grammars need little of is made when it is first needed.
+
+    @property
+    def always_live(self) -> AlwaysLive:
+        """What is live on every stack."""
+        if self._always_live is None:
+            self._always_live = AlwaysLive.of(self.recognizer, self._spelling)
+        return self._always_live
+
+    @cached_property
+    def _pushdown(self) -> Pushdown:
+        return Pushdown(self.recognizer, self._lexemes, self.always_live, budget=self._budget)
+
+    @cached_property
+    def _line_breaks(self) -> LineBreaks | None:
+        """What decides lines that have begun; None without an indenter."""
+        if self.recognizer.indentation_reader is None:
+            return None
+        return LineBreaks(self.recognizer, self.always_live)
+
+    @cached_property
+    def _witnesses(self) -> Witnesses | None:
+        """What tries texts; None where not each text can be written at each place in a token."""
+        if len(self._spelling.steps) > 1:
+            return None
+        endings = Endings(self.recognizer, self._spelling.reachable_bytes)
+        return Witnesses(self.recognizer, self.always_live, endings, self.predecessors)
+
+    @cached_property
+    def _asks_witnesses(self) -> bool:
+        """Whether texts are tried first: the search looks at all ways to meet what is looked for.
+
+        Of a large grammar most things looked for are near, and are met at once.
+        """
+        return self._scanner.looks_ahead and self._table.n_states < MANY_STATES
+
+    @cached_property
+    def _lexemes(self) -> Lexemes:
+        return Lexemes(self.recognizer, self._spelling, self._budget)
+
+    def is_live(self, configuration: Configuration) -> bool:
+        """Return whether some sequence of tokens completes a configuration to a sentence."""
+        return (
+            self.always_live.holds_for(self.recognizer, configuration)
+            or self.recognizer.is_sentence(configuration)
+            or self.decide(configuration).is_live
+        )
+
+    def goes_on(self, stack: Stack) -> bool:
+        """Return whether a sentence can follow where a lexeme has just ended on a stack."""
+        if self.always_live.is_always_live[stack.state, -1]:
+            return True
+        if self.recognizer.parse_table.is_sentence(stack):
+            return True
+        hypotheses = tuple(self._starts(Between(NO_OBLIGATIONS, BOUNDARY, 0), stack))
+        return bool(hypotheses) and self.decide(Configuration(hypotheses)).is_live
+
+    def _starts(self, between: Between, stack: Stack) -> Iterator[Hypothesis]:
+        """Yield the hypotheses where a lexeme starts."""
+        start = self.recognizer.start(stack, between.context)
+        for state, owed in self.recognizer.lookahead.resolved(start, between.obligations):
+            yield Hypothesis(state, owed, stack)
+
+    def _is_witnessed(self, between: Between, stack: Stack) -> bool:
+        """Return whether a text shows that a sentence can follow a lexeme."""
+        witnesses = self._witnesses
+        return witnesses is not None and any(
+            witnesses.decide(start, between.context) for start in self._starts(between, stack)
+        )
+
+    def decide(self, configuration: Configuration) -> Answer:
+        """Return whether a configuration is live, and what was read of its stacks to know it."""
+        hypotheses, context = configuration.hypotheses, configuration.context
+        heights = [hypothesis.stack.height + 1 for hypothesis in hypotheses]
+        unread, undecided = tuple(heights), []
+        # A search may take seconds: none begins while a text shows that another hypothesis is live.
+        for number, hypothesis in enumerate(hypotheses):
+            decided = self._decide_quickly(hypothesis, context)
+            if decided is None:
+                undecided.append(number)
+                continue
+            is_live, heights[number] = decided
+            if is_live:
+                return Answer(True, _replaced(unread, number, heights[number]))
+        for number in undecided:
+            controls = self.controls(hypotheses[number], context)
+            is_live, heights[number] = self.decide_stack(controls, hypotheses[number].stack)
+            if is_live:
+                return Answer(True, _replaced(unread, number, heights[number]))
+        return Answer(False, tuple(heights))
+
+    def _decide_quickly(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int] | None:
+        """Return whether a hypothesis is live, and how low its stack was read; None if unknown."""
+        decided = self._line_breaks.decide(hypothesis) if self._line_breaks is not None else None
+        if self._asks_witnesses and self._witnesses is not None:
+            decided = decided or self._witnesses.decide(hypothesis, context)
+        decided = decided or self._refuted(hypothesis, context)
+        if self._table.n_states >= MANY_STATES and self._witnesses is not None:
+            decided = decided or self._witnesses.decide(hypothesis, context)
+        return decided
+
+    def _refuted(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int] | None:
+        """Return False, and what was read, if the parser takes no lexeme that may come next.
+
+        None if it may take one, or the text may end; and with an indenter, which may feed more.
+        """
+        if self.recognizer.indentation_rules is not None:
+            return None
+        state, obligations, stack, indentation = hypothesis
+        place = Between(obligations, BOUNDARY, context)
+        terminal_set = int(self._table.set_of_state[stack.state])
+        depth = 0
+        for terminal_id in self._next_terminals(state, place, terminal_set):
+            while True:
+                depth = max(depth, 1)
+                try:
+                    if self._may_come(terminal_id, stack.top(depth), indentation):
+                        return None
+                    break
+                except IndexError:  # it takes more of the stack to know
+                    if depth >= stack.height:
+                        return None
+                    depth *= 2
+        return False, stack.height - min(depth, stack.height) + 1
+
+    def _may_come(self, terminal_id: int, stack: Stack, indentation: Indentation) -> bool:
+        """Return whether the parser takes a terminal, and another or the end after it."""
+        if terminal_id == END:
+            return self._table.is_sentence(stack)
+        after = self.recognizer.shifts(stack, indentation, terminal_id)
+        return any(self._goes_on[each.state] for each, _ in after)
+
+    @cached_property
+    def _goes_on(self) -> list[bool]:
+        """Whether the parser takes any terminal that can be written, by its state."""
+        is_written = written(self.recognizer, self.always_live.possible_terminal_ids)
+        is_written[END] = True
+        found: list[bool] = (self._table.action[:, is_written] != ERROR).any(axis=1).tolist()
+        return found
+
+    def _next_terminals(
+        self, scanner_state: int, place: Between, terminal_set: int
+    ) -> Iterator[int]:
+        """Yield what the next lexeme that is not ignored may become; `END` if the text may end."""
+        question = (scanner_state, place, terminal_set)
+        if question in self._next:
+            yield from self._next[question]
+            return
+        found: list[int] = []
+        for terminal_id in self._find_next(*question):
+            if terminal_id not in found:
+                found.append(terminal_id)
+                yield terminal_id
+        self._next[question] = found
+
+    def _find_next(self, scanner_state: int, place: Between, terminal_set: int) -> Iterator[int]:
+        if self._scanner.is_start[scanner_state]:
+            ends, pending = [], [place]
+        else:
+            ends, pending = list(self._lexemes.ends(scanner_state, place)), []
+        seen = set(pending)
+        while ends or pending:
+            if not ends:
+                between = pending.pop()
+                if self._pushdown.may_end(between):
+                    yield END
+                ends = list(self._lexemes.next_ends(terminal_set, between))
+            for terminal_id, after in ends:
+                if terminal_id < self._scanner.ignored:
+                    yield terminal_id
+                elif terminal_id == self._scanner.ignored and after not in seen:
+                    seen.add(after)
+                    pending.append(after)
+            ends = []
+
+    def controls(self, hypothesis: Hypothesis, context: int) -> Controls:
+        """Return the controls in which the lexeme that the scanner is in may end."""
+        scanner_state, obligations, stack, indentation = hypothesis
+        reader = self.recognizer.indentation_reader
+        if reader is not None and reader.is_newline[scanner_state]:
+            return self._controls_of_line(hypothesis, context)
+        full = reader.full(indentation) if reader is not None else 0
+        if reader is not None and reader.is_counted[scanner_state]:
+            room = reader.indentation_rules.max_digits - indentation.column
+            full |= 4 * (room < 0 or (not room and self._scanner.match[scanner_state] == NO_MATCH))
+        place_in_line = (
+            int(reader.indentation_rules.places[stack.state]) if reader is not None else 0
+        )
+        question = (scanner_state, obligations, context, full, place_in_line)
+        if question not in self._controls:
+            place = Between(obligations, BOUNDARY, context, full & 3)
+            if self._scanner.is_start[scanner_state]:
+                self._controls[question] = self._pushdown.at(place)
+            else:
+                ends = self._lexemes.ends(scanner_state, place)
+                if reader is not None and full & 4:
+                    ends = reader.without_counted(ends)
+                self._controls[question] = self._pushdown.after(ends, stack.state)
+        return self._controls[question]
+
+    def _controls_of_line(self, hypothesis: Hypothesis, context: int) -> Controls:
+        """Return the controls in which a lexeme may end that may become a line break."""
+        scanner_state, obligations, stack, indentation = hypothesis
+        reader = self.recognizer.indentation_reader
+        assert reader is not None, "there is an indenter"
+        place = Between(obligations, BOUNDARY, context, reader.full(indentation))
+        if self._scanner.is_start[scanner_state]:
+            return self._pushdown.at(place)
+        breaks: list[Between] = []
+        others: list[End] = []
+        for terminal_id, after in self._lexemes.ends(scanner_state, place):
+            if terminal_id == reader.indentation_rules.newline:
+                breaks.append(after)
+            else:
+                others.append((terminal_id, after))
+        controls = self._pushdown.after(others, stack.state)
+        if reader.takes(NEWLINE, stack.state):
+            choice = reader.choice(scanner_state, indentation)
+            for after in breaks:
+                controls |= self._pushdown.after_line(Line(after, *choice))
+                if reader.is_last_free[scanner_state] and self._pushdown.may_end(after):
+                    controls |= self._pushdown.after_line(Ending())
+                if indentation.level:  # it is dropped if the parser does not take it
+                    controls |= self._pushdown.at(after)
+        return controls
+
+    def decide_stack(self, controls: Controls, stack: Stack) -> tuple[bool, int]:
+        """Return whether some control leads to acceptance, and the lowest height that was read.
+
+        Of a stack of which only the topmost states are known: False and `BELOW` if they do not
+        decide.
+        """
+        if not controls:
+            return False, stack.height + 1
+        cell: Stack | None = stack
+        room = self._max_nodes
+        while cell is not None:
+            left = self._pushdown.leave(controls, cell.state)
+            assert left is not None, "no number of pairs was given"
+            controls = left
+            verdict, n_looked_at = self._verdict((controls, cell.state), room)
+            room -= n_looked_at
+            if verdict is not Verdict.DEPENDS:
+                return verdict is Verdict.ALWAYS, cell.height
+            cell = cell.below
+        return False, BELOW
+
+    def expected(self, configuration: Configuration) -> tuple[str, ...]:
+        """Return the names of the terminals that may come next, as ``Guide.expected`` has it."""
+        found: set[int] = set()
+        room = [_MAX_PAIRS_OF_EXPECTED]
+        hypotheses = configuration.hypotheses
+        if self._scanner.match.max() == 1 and self._witnesses is not None:  # no other may come
+            tried = (self._witnesses.decide(each, configuration.context) for each in hypotheses)
+            if any(tried):
+                found, hypotheses = {1}, ()
+        for state, obligations, stack, indentation in hypotheses:
+            place = Between(obligations, BOUNDARY, configuration.context)
+            self._add_shiftable(found, self._lexemes.goes_on(state, place), stack, room)
+            terminal_id = int(self._scanner.match[state])
+            if terminal_id == NO_MATCH:
+                continue
+            owing = self.recognizer.lookahead.ending(state, obligations)
+            place = place._replace(obligations=owing)
+            # The lexeme may end here: what may start after it?
+            for after, _ in self.recognizer.shifts(stack, indentation, terminal_id):
+                ends = self._lexemes.next_goes_on(int(self._table.set_of_state[after.state]), place)
+                self._add_shiftable(found, ends, after, room)
+        if self.recognizer.is_sentence(configuration):
+            found.add(END)
+        return tuple(sorted(self._table.terminals[terminal] for terminal in found))
+
+    def predecessors(self, state: int) -> list[int]:
+        """Return the parse states that can lie directly below one, ascending."""
+        return self._predecessors[state]
+
+    def spellable_terminals(self) -> set[int]:
+        """Return the terminals of which the vocabulary can spell some lexeme."""
+        is_free = len(self._spelling.steps) == 1  # else what can be spelled depends on the place
+        if self._always_live is not None and is_free:
+            terminal_ids = self._always_live.possible_terminal_ids
+        elif is_free:
+            terminal_ids = possible_terminal_ids(self._scanner, self._spelling)
+        else:
+            terminal_ids = frozenset(self._lexemes.terminal_ids())
+        return {terminal_id for terminal_id in terminal_ids if terminal_id < self._scanner.ignored}
+
+    def _add_shiftable(
+        self, found: set[int], ends: Iterable[End], stack: Stack, room: list[int]
+    ) -> None:
+        """Add the terminals that lead on to a sentence when a lexeme of them ends.
+
+        Parameters
+        ----------
+        found : set of int
+            The terminals so far.
+        ends : iterable of End
+            How a lexeme can end.
+        stack : Stack
+            The stack before it.
+        room : list of one int
+            How many pairs may be looked at. Where they are not enough, a terminal is added.
+        """
+        for terminal_id, between in sorted(ends):
+            is_new = terminal_id < self._scanner.ignored and terminal_id not in found
+            if is_new and self._leads_on(terminal_id, between, stack, room):
+                found.add(terminal_id)
+
+    def _leads_on(self, terminal_id: int, between: Between, stack: Stack, room: list[int]) -> bool:
+        """Return whether a sentence can follow a lexeme over a stack, as far as there is room."""
+        rules = self.recognizer.indentation_rules
+        if rules is None or rules.roles[terminal_id] in (FED, COUNTED, OPENS, CLOSES):
+            shifted = self._table.shifts(stack, terminal_id)
+            if not shifted or any(
+                self._pushdown.is_always_live(between, after.state) for after in shifted
+            ):
+                return bool(shifted)
+            if rules is None and any(self._is_witnessed(between, after) for after in shifted):
+                return True
+        controls: Controls | None
+        controls = self._pushdown.after([(terminal_id, between)], stack.state)
+        cell: Stack | None = stack
+        while cell is not None and controls and ACCEPTED not in controls:
+            first = self._pushdown.n_expanded
+            controls = self._pushdown.leave(controls, cell.state, max_pairs=room[0])
+            room[0] = max(room[0] - 1 - (self._pushdown.n_expanded - first), 0)
+            cell = cell.below
+        return controls is None or ACCEPTED in controls
+
+    # -- all stacks at once -----------------------------------------------------------------
+
+    def _verdict(self, root: Node, room: int) -> tuple[Verdict, int]:
+        """Return what holds for all stacks below a state, just read, under some controls.
+
+        Parameters
+        ----------
+        root : Node
+            The controls and the state.
+        room : int
+            How much may be looked at. If it is not enough, the stack must be read on.
+
+        Returns
+        -------
+        tuple of (Verdict, int)
+            With how much was looked at.
+        """
+        known = self._verdicts.get(root)
+        if known is not None:
+            return known, 0
+        children, n_looked_at = self._explored(root, room)
+        if children is None:
+            if room == self._max_nodes:  # it is not tried again
+                self._verdicts[root] = Verdict.DEPENDS
+            return Verdict.DEPENDS, n_looked_at
+        may_fail = _reaching(children, [node for node in children if self._may_fail(node)])
+        may_succeed = _reaching(children, [node for node in children if self._may_succeed(node)])
+        for node in children:
+            if node in self._verdicts:
+                continue
+            if node not in may_fail:
+                self._verdicts[node] = Verdict.ALWAYS
+            elif node not in may_succeed:
+                self._verdicts[node] = Verdict.NEVER
+            else:
+                self._verdicts[node] = Verdict.DEPENDS
+        return self._verdicts[root], n_looked_at
+
+    def _explored(self, root: Node, room: int) -> tuple[dict[Node, list[Node]] | None, int]:
+        """Return every node below `root` with its children, and how much was looked at.
+
+        None instead if that would be more than there is room for.
+        """
+        children: dict[Node, list[Node]] = {}
+        pending = [root]
+        first = self._pushdown.n_expanded
+        n_looked_at = 0
+        while pending:
+            node = pending.pop()
+            if node in children:
+                continue
+            controls, state = node
+            children[node] = []
+            if controls and ACCEPTED not in controls and node not in self._verdicts:
+                for below in self._predecessors[state]:
+                    n_looked_at = len(children) + self._pushdown.n_expanded - first
+                    left = None
+                    if n_looked_at < room:
+                        left = self._pushdown.leave(controls, below, max_pairs=room - n_looked_at)
+                    if left is None:
+                        return None, min(n_looked_at, room)
+                    children[node].append((left, below))
+            pending.extend(children[node])
+        return children, n_looked_at
+
+    def _may_fail(self, node: Node) -> bool:
+        """Return whether a node is known to fail, or to fail on some stacks."""
+        controls, state = node
+        known = self._verdicts.get(node)
+        if known is not None:
+            return known is not Verdict.ALWAYS
+        return not controls or (state == START_STATE and ACCEPTED not in controls)
+
+    def _may_succeed(self, node: Node) -> bool:
+        """Return whether a node is known to succeed, or to succeed on some stacks."""
+        known = self._verdicts.get(node)
+        if known is not None:
+            return known is not Verdict.NEVER
+        return ACCEPTED in node[0]
+
+    @cached_property
+    def _predecessors(self) -> list[list[int]]:
+        """Return the parse states that can lie directly below each parse state.
+
+        A stack is a path through the LALR automaton over symbols of which texts can be written.
+        """
+        is_written = written(self.recognizer, self.always_live.possible_terminal_ids)
+        followers, is_reached = self._table.followers(is_written), self._table.reached(is_written)
+        below: list[list[int]] = [[] for _ in range(self._table.n_states)]
+        for state in np.flatnonzero(is_reached).tolist():
+            for above in followers[state]:
+                below[above].append(state)
+        return [sorted(states) for states in below]
+
+
+def _replaced(heights: tuple[int, ...], number: int, height: int) -> tuple[int, ...]:
+    return (*heights[:number], height, *heights[number + 1 :])
+
+
+def _reaching(children: dict[Node, list[Node]], goals: list[Node]) -> set[Node]:
+    """Return the nodes from which some goal can be reached."""
+    parents: defaultdict[Node, list[Node]] = defaultdict(list)
+    for node, below in children.items():
+        for child in below:
+            parents[child].append(node)
+    found = set(goals)
+    pending = list(goals)
+    while pending:
+        for parent in parents[pending.pop()]:
+            if parent not in found:
+                found.add(parent)
+                pending.append(parent)
+    return found

@@ -1,0 +1,137 @@
+"""Which lexemes a scanner state may come to: as bits, and whether one is among some texts.
+
+In: the union FSMs. Out: :class:`Lexemes`. A monitor that allows all texts but a few needs to know
+whether a lexeme that has begun may still become another one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.automata.dfa import DEAD
+from cfgguide.engine.lexer.reachability import reaching
+from cfgguide.engine.lexer.scanner import Scanner
+from cfgguide.engine.machine.recognizer import Recognizer
+from cfgguide.engine.monitors.text_sets import Texts
+
+_MAX_TRIED = 10_000  # beginnings of lexemes
+_BYTES = (*range(0x20, 0x7F), *range(0x20), *range(0x7F, 0x100))  # those of ASCII first
+
+
+class Lexemes:
+    """The lexemes that scanner states may come to.
+
+    Attributes
+    ----------
+    ahead_of : list of int
+        For each scanner state, the terminals of the lexemes that it matches or may come to, as
+        bits.
+    """
+
+    @classmethod
+    def of(cls, recognizer: Recognizer) -> Lexemes:
+        """Return those of a recogniser's scanner, which are made once."""
+        return recognizer.derived(_of_recognizer)
+
+    def __init__(self, scanner: Scanner) -> None:
+        self._scanner = scanner
+        matches = scanner.match[:, np.newaxis] == np.arange(scanner.ignored + 1)
+        self._reached = reaching(scanner.moves, matches)
+        rows = np.packbits(self._reached, axis=1, bitorder="little")
+        self.ahead_of = [int.from_bytes(row.tobytes(), "little") for row in rows]
+        self._all_endless: dict[int, npt.NDArray[np.bool_]] = {}
+        self._known_endless: dict[tuple[int, int], bool] = {}
+
+    def ahead(self, state: int) -> int:
+        """Return the terminals of the lexemes that a state matches or may come to, as bits."""
+        return self.ahead_of[state]
+
+    def leads_to(self, terminals: int) -> npt.NDArray[np.bool_]:
+        """Return which states match or may come to a lexeme of some terminals, given as bits."""
+        wanted = [each for each in range(self._reached.shape[1]) if terminals >> each & 1]
+        return np.array(self._reached[:, wanted].any(axis=1))
+
+    def endless(self, terminal_id: int) -> npt.NDArray[np.bool_]:
+        """Return from which states there is no longest lexeme of a terminal."""
+        known = self._all_endless.get(terminal_id)
+        if known is None:
+            states = np.flatnonzero(self._reached[:, terminal_id]).tolist()
+            known = np.zeros(len(self._reached), dtype=np.bool_)
+            known[[state for state in states if self.is_endless(state, terminal_id)]] = True
+            self._all_endless[terminal_id] = known
+        return known
+
+    def has_other(self, state: int, terminal_id: int, text: bytes, texts: Texts) -> bool:
+        """Return whether a lexeme that has begun may become one of some texts.
+
+        Parameters
+        ----------
+        state : int
+            Where the scanner is.
+        terminal_id : int
+            The lexeme's terminal.
+        text : bytes
+            What has come of it.
+        texts : Texts
+            All but a few.
+        """
+        if self.is_endless(state, terminal_id):
+            return True
+        return self.other(state, terminal_id, text, texts) is not None
+
+    def other(self, state: int, terminal_id: int, text: bytes, texts: Texts) -> bytes | None:
+        """Return a short lexeme among some texts that one may become; None if none was found."""
+        pending = deque([(state, text)])
+        for _ in range(_MAX_TRIED):
+            if not pending:
+                break
+            here, so_far = pending.popleft()
+            for resolved in self._scanner.resolved(here):
+                if self._scanner.match[resolved] == terminal_id and texts.has(so_far):
+                    return so_far
+                for byte in _BYTES:
+                    byte_class = self._scanner.byte_classes[byte]
+                    target = int(self._scanner.transitions[resolved, byte_class])
+                    if target != DEAD and self.ahead(target) >> terminal_id & 1:
+                        pending.append((target, so_far + bytes((byte,))))
+        return None
+
+    def is_endless(self, state: int, terminal_id: int) -> bool:
+        """Return whether there is no longest lexeme of a terminal that a state may come to."""
+        key = state, terminal_id
+        if key not in self._known_endless:
+            self._known_endless[key] = self._has_cycle(state, terminal_id)
+        return self._known_endless[key]
+
+    def _has_cycle(self, state: int, terminal_id: int) -> bool:
+        """Return whether a state leads to a cycle from which a lexeme of a terminal is reached."""
+        done: set[int] = set()
+        path: dict[int, list[int]] = {state: self._leading(state, terminal_id)}
+        while path:
+            here = next(reversed(path))
+            if not path[here]:
+                done.add(here)
+                del path[here]
+                continue
+            target = path[here].pop()
+            if target in path:
+                return True
+            if target not in done:
+                path[target] = self._leading(target, terminal_id)
+        return False
+
+    def _leading(self, state: int, terminal_id: int) -> list[int]:
+        """Return where one byte leads from which a lexeme of a terminal may come."""
+        targets: set[int] = set()
+        for resolved in self._scanner.resolved(state):
+            targets.update(np.unique(self._scanner.transitions[resolved]).tolist())
+        return sorted(
+            target for target in targets if target != DEAD and self.ahead(target) >> terminal_id & 1
+        )
+
+
+def _of_recognizer(recognizer: Recognizer) -> Lexemes:
+    return Lexemes(recognizer.scanner)

@@ -1,0 +1,389 @@
+"""Configurations: all that the lexer and the parser know after some bytes.
+
+In: a :class:`~cfgguide.grammar.lr.table.ParseTable` and a
+:class:`~cfgguide.engine.lexer.scanner.Scanner`. Out: a :class:`Recognizer`, which starts a
+:class:`Configuration` and advances it byte by byte.
+
+What Lark's lexer makes of the bytes so far depends on bytes still to come: after ``..`` the
+scanner may go on to ``...``, or fall back to ``.`` and lex the second dot again; after ``if`` a
+look-ahead may forbid a letter. A configuration is therefore a set of *hypotheses*, each a scanner
+state, a parser stack, and the obligations about the text to come that it rests on
+(:mod:`cfgguide.engine.lexer.lookahead`). Whatever follows, exactly one way to go on keeps all its
+obligations.
+
+A lexeme that matches now may go on, or end here with the obligation that the scanner matches no
+more. What holds if it ends is worked out only when the next byte is read. ::
+
+    terminals DOT "." ELLIPSIS "..."    "."    (. final)
+                                        ".."   (..)    DOT shifted (. final), if no ... here
+                                        "..x"  DOT DOT shifted (x final)
+
+Stacks are shortened on the way, so that configurations with the same future are one
+(:mod:`cfgguide.engine.machine.short_stacks`); with `shortens_stacks=False` they are left as they
+are.
+
+This is the slow and obvious form of the machine; :mod:`cfgguide.engine.masks.walk` is its compiled
+twin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from cfgguide.base import archive
+from cfgguide.base.derived import Derived
+from cfgguide.base.limits import Budget
+from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Lookahead, Obligations
+from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
+from cfgguide.engine.machine.indentation_reader import IndentationReader
+from cfgguide.engine.machine.reading import PlainReader
+from cfgguide.engine.machine.short_stacks import ShortStacks
+from cfgguide.grammar.lr.indentation import FLAT, NO_COLUMN, Indentation, IndentationRules
+from cfgguide.grammar.lr.stack import Stack
+from cfgguide.grammar.lr.table import START_STATE, ParseTable
+
+Value = TypeVar("Value")
+
+_N_COMPARED = 8  # hypotheses with a lower stack that each is compared with, and as many others
+
+
+class Hypothesis(NamedTuple):
+    """One way to lex and parse the text so far.
+
+    Attributes
+    ----------
+    scanner_state : int
+        Where the scanner is; never an assertion state.
+    obligations : tuple of int
+        What must come true of the text to come; see :mod:`cfgguide.engine.lexer.lookahead`.
+    stack : Stack
+        The parser's stack at the start of the lexeme that the scanner is in, or a shorter one on
+        which everything that can follow is the same.
+    indentation : Indentation
+        The open blocks and brackets; always the same without an indenter.
+    """
+
+    scanner_state: int
+    obligations: Obligations
+    stack: Stack
+    indentation: Indentation = FLAT
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What the lexer and the parser know after some bytes.
+
+    Attributes
+    ----------
+    hypotheses : tuple of Hypothesis
+        At least one, in the order in which they were found; all different.
+    context : int
+        What the text so far means to look-behind at the start of a lexeme; a context of
+        :class:`~cfgguide.engine.lexer.scanner.Scanner`.
+    """
+
+    hypotheses: tuple[Hypothesis, ...]
+    context: int = 0
+
+
+class Recognizer:
+    r"""Reads bytes as Lark's contextual lexer and LALR parser would.
+
+    It tells whether the bytes so far are *lexed and parsed without error*.
+    :mod:`cfgguide.engine.liveness.liveness` tells whether a sentence can follow.
+
+    Examples
+    --------
+    >>> from cfgguide.grammar import lark_frontend
+    >>> from cfgguide.engine.lexer import scanner
+    >>> from cfgguide.grammar.grammar import Grammar
+    >>> grammar = lark_frontend.load(Grammar('start: "." "." NAME \nNAME: /[a-z]+/'))
+    >>> recognizer = Recognizer(grammar.parse_table, scanner.build(grammar))
+    >>> recognizer.is_sentence(recognizer.advance(recognizer.initial, b"..x"))
+    True
+    >>> recognizer.advance(recognizer.initial, b".x") is None
+    True
+    """
+
+    def __init__(
+        self,
+        parse_table: ParseTable,
+        scanner: Scanner,
+        indentation_rules: IndentationRules | None = None,
+        *,
+        budget: Budget | None = None,
+        shortens_stacks: bool = True,
+    ) -> None:
+        self.parse_table = parse_table
+        self.scanner = scanner
+        self.indentation_reader = (
+            IndentationReader(indentation_rules, parse_table, scanner)
+            if indentation_rules is not None
+            else None
+        )
+        self.budget = budget or Budget()
+        self.lookahead = Lookahead(scanner)
+        self._derived = Derived()
+        self._contexts = memoryview(scanner.contexts.data)  # quicker to index than the array
+        self._byte_classes: list[int] = scanner.byte_classes.tolist()
+        self._match: list[int] = scanner.match.tolist()
+        self._is_assertion: list[bool] = scanner.is_assertion.tolist()
+        self._transitions = memoryview(scanner.transitions.data)
+        self._starts = memoryview(scanner.starts.data)
+        self._set_of_state: list[int] = parse_table.set_of_state.tolist()
+        self.short_stacks = (
+            ShortStacks(parse_table, scanner, indentation_rules)
+            if shortens_stacks and not parse_table.may_repeat
+            else None
+        )
+        self._make_reader()
+        stack = Stack(START_STATE)
+        possible = self.lookahead.resolved(self.start(stack, 0), NO_OBLIGATIONS)
+        self.initial = Configuration(
+            tuple(Hypothesis(state, obligations, stack) for state, obligations in possible)
+        )
+
+    def with_parse_table(self, parse_table: ParseTable) -> Recognizer:
+        """Return this recogniser with another form of its parse table."""
+        changed = copy(self)
+        changed._derived = Derived()
+        changed.parse_table = parse_table
+        if self.indentation_reader is not None:
+            changed.indentation_reader = self.indentation_reader.with_parse_table(parse_table)
+        changed._make_reader()
+        return changed
+
+    def with_whole_stacks(self) -> Recognizer:
+        """Return this recogniser, but one that leaves stacks as they are, as walks do."""
+        changed = copy(self)
+        changed._derived = Derived()
+        changed.short_stacks = None
+        changed._make_reader()
+        return changed
+
+    def _make_reader(self) -> None:
+        """Make what depends on the tables."""
+        n_states = self.scanner.n_states
+        self._groups = self.short_stacks.groups if self.short_stacks else [0] * n_states
+        self._plain_reader = PlainReader(
+            self.parse_table, self.scanner, self.indentation_reader, self.short_stacks
+        )
+
+    def derived(self, make: Callable[[Recognizer], Value]) -> Value:
+        """Return what a function makes of this recogniser; it is made once and kept with it."""
+        return self._derived.get(make, self)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 in hex of the parser's and the scanner's tables and the symbols' names.
+
+        It is the same in every process, and for grammars that are written differently but have the
+        same tables.
+        """
+        contents = {
+            f"{type(table).__name__}.{field.name}": getattr(table, field.name)
+            for table in (self.parse_table, self.scanner)
+            for field in fields(table)
+        }
+        if self.indentation_rules is not None:
+            contents["indentation_rules"] = self.indentation_rules.names.as_json()
+        arrays = {name: value for name, value in contents.items() if isinstance(value, np.ndarray)}
+        others = {name: value for name, value in contents.items() if name not in arrays}
+        return archive.digest(arrays, others)
+
+    @property
+    def indentation_rules(self) -> IndentationRules | None:
+        """How lines make blocks; None without an indenter."""
+        reader = self.indentation_reader
+        return None if reader is None else reader.indentation_rules
+
+    def start(self, stack: Stack, context: int) -> int:
+        """Return the scanner state in which a lexeme starts; it may be an assertion state."""
+        return self._starts[self._set_of_state[stack.state], context]
+
+    def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
+        """Return the configuration after more bytes, or None if Lark refuses them.
+
+        Raises
+        ------
+        LimitError
+            If there are more ways to read them than `max_hypotheses`.
+        """
+        n_read = 0
+        while n_read < len(data):
+            known = configuration.hypotheses
+            if len(known) == 1 and not known[0].obligations:
+                scanner_state, _, stack, indentation = known[0]
+                plainly = self._plain_reader.read(
+                    scanner_state, stack, indentation, configuration.context, data, n_read
+                )
+                if plainly is None:
+                    return None
+                scanner_state, stack, indentation, context, n_read = plainly
+                after = Hypothesis(scanner_state, NO_OBLIGATIONS, stack, indentation)
+                configuration = Configuration((after,), context)
+                if n_read == len(data):
+                    break
+            byte_class, context = self._byte_classes[data[n_read]], configuration.context
+            hypotheses: list[Hypothesis] = []
+            for hypothesis in configuration.hypotheses:
+                hypotheses += self.extended(hypothesis, byte_class)
+                if self._match[hypothesis.scanner_state] != NO_MATCH:
+                    hypotheses += self.begun(hypothesis, context, byte_class)
+            if not hypotheses:
+                return None
+            if len(hypotheses) > 1:
+                hypotheses = list(dict.fromkeys(hypotheses))
+                hypotheses = self.without_covered(hypotheses)
+                self.check_ambiguity(len(hypotheses))
+            context = self._contexts[context, byte_class]
+            configuration = Configuration(tuple(hypotheses), context)
+            n_read += 1
+        return configuration
+
+    def without_covered(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+        """Return hypotheses without those for which another one stands.
+
+        Of two that stand for each other, the one with the lower stack is kept. Stacks of about the
+        same height are compared.
+        """
+        if not self.parse_table.is_general or self.short_stacks is None or len(hypotheses) < 2:
+            return hypotheses
+        instead: dict[Hypothesis, Hypothesis] = {}  # of those left out, one that stands for each
+
+        def last(hypothesis: Hypothesis) -> Hypothesis:
+            while hypothesis in instead:
+                hypothesis = instead[hypothesis]
+            return hypothesis
+
+        ordered = sorted(hypotheses, key=lambda each: -each.stack.height)
+        for place, hypothesis in enumerate(ordered):
+            # Also those left out may stand for it, as long as another one does in the end.
+            for other in ordered[max(place - _N_COMPARED, 0) : place + 1 + _N_COMPARED]:
+                if (
+                    other is not hypothesis
+                    and self._covers(other, hypothesis)
+                    and last(other) is not hypothesis
+                ):
+                    instead[hypothesis] = other
+                    break
+        return [hypothesis for hypothesis in hypotheses if hypothesis not in instead]
+
+    def _covers(self, first: Hypothesis, second: Hypothesis) -> bool:
+        assert self.short_stacks is not None, "stacks are shortened"
+        if first[:2] != second[:2]:
+            return False
+        return self.short_stacks.covers(
+            self._groups[first.scanner_state], first.stack, second.stack
+        )
+
+    def check_ambiguity(self, n_hypotheses: int) -> None:
+        """Raise a `LimitError` if there are more ways to read a text than `max_hypotheses`."""
+        if n_hypotheses > 1:
+            self.budget.check("max_hypotheses", n_hypotheses - 1, "the grammar")
+
+    def extended(self, hypothesis: Hypothesis, byte_class: int) -> list[Hypothesis]:
+        """Return what a hypothesis becomes if one more byte belongs to its lexeme."""
+        state, obligations, stack, indentation = hypothesis
+        possible = self.lookahead.step(state, obligations, byte_class)
+        reader = self.indentation_reader
+        following = []  # in a loop: a comprehension is a call, and this runs for each byte
+        for target, owed in possible:
+            moved = reader.moved(indentation, target, byte_class) if reader else indentation
+            if moved is not None:
+                if self._groups[target] != self._groups[state]:
+                    shorter = self._shortened(target, stack)
+                    following.append(Hypothesis(target, owed, shorter, moved))
+                else:
+                    following.append(Hypothesis(target, owed, stack, moved))
+        return following
+
+    def _shortened(self, state: int, stack: Stack) -> Stack:
+        return self._plain_reader.shortened(self._groups[state], stack)
+
+    def begun(self, hypothesis: Hypothesis, context: int, byte_class: int) -> list[Hypothesis]:
+        """Return what a hypothesis becomes if one more byte begins the next lexeme.
+
+        Parameters
+        ----------
+        hypothesis : Hypothesis
+            One way to read the text so far.
+        context : int
+            That of the text so far.
+        byte_class : int
+            The class of the byte.
+        """
+        following: list[Hypothesis] = []
+        for start in self.ended(hypothesis, context, byte_class):
+            following += self.extended(start, byte_class)
+        return following
+
+    def ended(
+        self, hypothesis: Hypothesis, context: int, byte_class: int | None = None
+    ) -> list[Hypothesis]:
+        """Return what a hypothesis becomes if its lexeme ends here, before the next one starts.
+
+        There is nothing if the lexeme does not match, or is refused; or if a byte of `byte_class`
+        follows, with which the scanner would match more.
+        """
+        state, obligations, stack, indentation = hypothesis
+        if self._match[state] == NO_MATCH:
+            return []
+        obligations = self.lookahead.ending(state, obligations)
+        if byte_class is not None and not self.lookahead.after(obligations, byte_class):
+            return []
+        return [
+            Hypothesis(fresh, owed, *shifted)
+            for shifted in self.shifts(stack, indentation, self._match[state])
+            for fresh, owed in self.lookahead.resolved(self.start(shifted[0], context), obligations)
+        ]
+
+    def is_sentence(self, configuration: Configuration) -> bool:
+        """Return whether Lark parses the text if it ends here."""
+        return any(
+            self.parse_table.is_sentence(stack)
+            for hypothesis in configuration.hypotheses
+            for stack in self._at_the_end(hypothesis)
+        )
+
+    def shifts(
+        self, stack: Stack, indentation: Indentation, terminal_id: int
+    ) -> tuple[tuple[Stack, Indentation], ...]:
+        """Return stack and indentation after a lexeme; none if it is refused.
+
+        There are several only where the parse table keeps conflicts.
+        """
+        if terminal_id == self.scanner.ignored:
+            has_column = indentation.column != NO_COLUMN
+            moved = indentation._replace(column=NO_COLUMN) if has_column else indentation
+            return ((stack, moved),)
+        if terminal_id > self.scanner.ignored:
+            return ()
+        if self.indentation_reader is not None:
+            shifted = self.indentation_reader.shift(stack, indentation, terminal_id)
+            return () if shifted is None else (shifted,)
+        return tuple((after, indentation) for after in self.parse_table.shifts(stack, terminal_id))
+
+    def _at_the_end(self, hypothesis: Hypothesis) -> Iterator[Stack]:
+        """Yield the stacks if the text ends here; none if the hypothesis is false then."""
+        state, obligations, stack, indentation = hypothesis
+        if not self.lookahead.may_end(obligations):
+            return
+        reader, terminal_id = self.indentation_reader, self._match[state]
+        ended: tuple[tuple[Stack, Indentation], ...] = ()
+        if terminal_id != NO_MATCH:
+            last = indentation if reader is None else reader.last(indentation, terminal_id, state)
+            if last is not None:
+                ended = self.shifts(stack, last, terminal_id)
+        elif self.scanner.is_start[state]:
+            ended = ((stack, indentation),)
+        for after, unindented in ended:
+            last_stack = after if reader is None else reader.at_the_end(after, unindented)
+            if last_stack is not None:
+                yield last_stack

@@ -1,0 +1,498 @@
+"""A recogniser whose texts a monitor follows.
+
+In: a recogniser and a monitor before any text. Out: a :class:`WatchingRecognizer`. Its stacks are
+:class:`WatchedStack`: the place where the lexeme began that is being read, and as much of its text
+as the monitor may ask for. All else that a recogniser does is the same.
+
+A hypothesis is *possible* if its lexeme may become one that may come at its place. Stacks are never
+shortened: the monitor follows every reduction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.automata.dfa import DEAD
+from cfgguide.base import archive
+from cfgguide.base.bounded import BoundedDict
+from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS
+from cfgguide.engine.lexer.scanner import NO_MATCH
+from cfgguide.engine.machine.gaps import Gaps
+from cfgguide.engine.machine.lexeme_sets import Lexemes
+from cfgguide.engine.machine.lexer_places import Lexer, LexerPlace
+from cfgguide.engine.machine.places import Place, Places, ones
+from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
+from cfgguide.engine.monitors.monitor import Monitor
+from cfgguide.engine.monitors.text_sets import Texts
+from cfgguide.grammar.lr.indentation import Indentation
+from cfgguide.grammar.lr.indentation_names import INLINE, JOIN
+from cfgguide.grammar.lr.stack import Stack
+
+_MAX_CANDIDATES = 50_000  # pairs of states, of about 200 bytes each
+_MAX_POSSIBLE = 2_000  # answers for all scanner states, of a few kB each
+
+IMPOSSIBLE, POSSIBLE, BY_TEXT, BY_OTHER_TEXT = range(4)
+
+
+class WatchedStack(Stack):
+    """The stack of a place, and the text of the lexeme that began there.
+
+    Attributes
+    ----------
+    place : Place
+        Where the lexeme began.
+    text : bytes
+        What has come of it; empty where the monitor asks for none of the terminals that it may
+        become.
+    """
+
+    __slots__ = ("place", "text")
+
+    def __init__(self, place: Place, text: bytes = b"") -> None:
+        self.place = place
+        self.text = text
+        self.state = place.stack.state
+        self.below = place.stack.below
+        self.height = place.stack.height
+        self._hash = hash((place, text))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, WatchedStack):
+            return False
+        return self.text == other.text and self.place == other.place
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+class WatchingRecognizer(Recognizer):
+    """Reads bytes as another recogniser does, and refuses what a monitor does.
+
+    Make one with :meth:`of`.
+    """
+
+    _places: Places
+    _lexemes: Lexemes
+    _gaps: Gaps
+    _lexer: Lexer
+    _followed: int
+    _longer: list[int]
+    _ignored: int
+    _acceptable_in: dict[int, int]
+    _candidates: BoundedDict[tuple[int, int], tuple[int, ...]]
+    _possible_at: BoundedDict[Hashable, npt.NDArray[np.int8]]
+
+    @classmethod
+    def of(
+        cls,
+        recognizer: Recognizer,
+        monitor: Monitor,
+        *,
+        spelled: frozenset[int],
+        goes_on: Callable[[Stack], bool],
+        is_live: Callable[[Stack, Monitor], bool] | None = None,
+    ) -> Self:
+        """Return the recogniser of a grammar's own and a monitor before any text.
+
+        Parameters
+        ----------
+        recognizer : Recognizer
+            That of the grammar.
+        monitor : Monitor
+            Before any text.
+        spelled : frozenset of int
+            The bytes that can be written.
+        goes_on : callable
+            Whether a sentence of the grammar can follow where a lexeme has just ended on a stack.
+        is_live : callable, optional
+            The same for sentences that the monitor allows too; asked where it does not know itself.
+
+        Raises
+        ------
+        GrammarError
+            If the grammar lacks what the monitor follows, or has several parses of a text.
+        """
+        made = cls.__new__(cls)
+        made.__dict__.update(recognizer.with_whole_stacks().__dict__)
+        made.__dict__.pop("digest", None)
+        places = Places(
+            recognizer.parse_table,
+            recognizer.scanner,
+            monitor,
+            spelled=spelled,
+            goes_on=goes_on,
+            is_live=is_live,
+        )
+        made._places = places
+        made._lexemes = Lexemes.of(recognizer)
+        made._lexer = Lexer.of(recognizer)
+        made._gaps = Gaps.of(recognizer, spelled)
+        scanner = recognizer.scanner
+        made._ignored = scanner.ignored
+        made._acceptable_in = {}
+        made._candidates = BoundedDict(_MAX_CANDIDATES)
+        made._possible_at = BoundedDict(_MAX_POSSIBLE)
+        made._longer = scanner.class_representatives[scanner.equivalence_classes].tolist()
+        made._followed = sum(1 << each for each, is_one in enumerate(places.is_followed) if is_one)
+        if made.indentation_reader is not None:
+            table: object = _WatchedTable()
+            made.indentation_reader = made.indentation_reader.with_parse_table(table)  # type: ignore[arg-type]
+        start = places.place(recognizer.initial.hypotheses[0].stack, monitor)
+        made.initial = Configuration(
+            tuple(
+                each._replace(stack=WatchedStack(start)) for each in recognizer.initial.hypotheses
+            )
+        )
+        made.__dict__["digest"] = archive.digest({}, [recognizer.digest, repr(monitor)])
+        return made
+
+    def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
+        """Return the configuration after more bytes; None if Lark or the monitor refuses them.
+
+        Raises
+        ------
+        MonitorError
+            If the monitor fails.
+        LimitError
+            If there are more ways to read them than `max_hypotheses`.
+        """
+        hypotheses, context = list(configuration.hypotheses), configuration.context
+        n_read, is_indented = 0, self.indentation_reader is not None
+        while n_read < len(data):
+            if len(hypotheses) == 1 and not hypotheses[0].obligations and not is_indented:
+                state, _, _, indentation = hypotheses[0]
+                begun = watched(hypotheses[0].stack)
+                read = self._read_plainly(state, begun.place, begun.text, context, data, n_read)
+                if read is None:
+                    return None
+                state, place, text, context, n_read = read
+                begun = WatchedStack(place, text)
+                hypotheses = [Hypothesis(state, NO_OBLIGATIONS, begun, indentation)]
+                if n_read == len(data):
+                    break
+            byte = data[n_read]
+            byte_class = self._byte_classes[byte]
+            following: list[Hypothesis] = []
+            for hypothesis in hypotheses:
+                following += self._extended(hypothesis, byte_class, byte)
+                if self._match[hypothesis.scanner_state] != NO_MATCH:
+                    for start in self.ended(hypothesis, context, byte_class):
+                        following += self._extended(start, byte_class, byte)
+            if not following:
+                return None
+            if len(following) > 1:
+                following = list(dict.fromkeys(following))
+                self.check_ambiguity(len(following))
+            hypotheses, context = following, self._contexts[context, byte_class]
+            n_read += 1
+        possible = tuple(filter(self.is_possible, hypotheses))
+        return Configuration(possible, context) if possible else None
+
+    def may_become(self, lexer_place: LexerPlace, place: Place, text: bytes) -> bool | None:
+        """Return whether a lexeme may become one that the monitor allows at its place.
+
+        Parameters
+        ----------
+        lexer_place : LexerPlace
+            Where the lexer is, after bytes that the grammar allows.
+        place : Place
+            Where the lexeme began.
+        text : bytes
+            What has come of it.
+
+        Returns
+        -------
+        bool or None
+            None if that is not known without reading with the parser.
+        """
+        if len(lexer_place.states) == 1 and not lexer_place.may_have_left:
+            return self._is_possible(lexer_place.states[0][0], place, text)
+        possible = [each for each in lexer_place.states if self._is_possible(each[0], place, text)]
+        if len(possible) == len(lexer_place.states) and not lexer_place.may_have_left:
+            return True
+        if any(self._gaps.can_end(*each, self._allowed(each[0], place)) for each in possible):
+            return True
+        return None if possible or lexer_place.may_have_left else False
+
+    def _allowed(self, scanner_state: int, place: Place) -> int:
+        """Return those of the terminals that a lexeme may become that may come, as bits."""
+        ahead = self._lexemes.ahead(scanner_state) & self._acceptable(place.stack.state)
+        return sum(1 << terminal_id for terminal_id in ones(ahead) if place.may(terminal_id)[0])
+
+    def _read_plainly(
+        self, state: int, place: Place, text: bytes, context: int, data: bytes, n_read: int
+    ) -> tuple[int, Place, bytes, int, int] | None:
+        """Read bytes as long as there is nothing to choose; None if they are refused.
+
+        Returns
+        -------
+        tuple of (int, Place, bytes, int, int)
+            Scanner state, place, text of the lexeme, context, and how many bytes were read.
+        """
+        transitions, match, ahead = self._transitions, self._match, self._lexemes.ahead_of
+        is_assertion, followed, ignored = self._is_assertion, self._followed, self.scanner.ignored
+        byte_classes, contexts = self._byte_classes, self._contexts
+        while n_read < len(data):
+            byte_class = byte_classes[data[n_read]]
+            target, terminal_id = transitions[state, byte_class], match[state]
+            if terminal_id == NO_MATCH:
+                if target == DEAD:
+                    return None
+                if is_assertion[target]:
+                    return state, place, text, context, n_read
+            else:
+                longer = transitions[self._longer[state], byte_class]
+                if target == DEAD and longer == DEAD:
+                    after: Place | None = place
+                    if terminal_id != ignored:
+                        after = place.after(terminal_id, text) if terminal_id < ignored else None
+                    if after is None:
+                        return None
+                    start = self._starts[self._set_of_state[after.stack.state], context]
+                    target = transitions[start, byte_class]
+                    if is_assertion[start] or is_assertion[target]:
+                        return state, place, text, context, n_read
+                    if target == DEAD:
+                        return None
+                    place, text = after, b""
+                elif target == DEAD or match[longer] == NO_MATCH or is_assertion[target]:
+                    return state, place, text, context, n_read
+            text = text + data[n_read : n_read + 1] if ahead[target] & followed else b""
+            state, context = target, contexts[context, byte_class]
+            n_read += 1
+        return state, place, text, context, n_read
+
+    def _extended(self, hypothesis: Hypothesis, byte_class: int, byte: int) -> list[Hypothesis]:
+        """Return what a hypothesis becomes if one more byte belongs to its lexeme."""
+        stack = watched(hypothesis.stack)
+        following = self.extended(hypothesis, byte_class)
+        ahead = self._lexemes.ahead
+        return [
+            each._replace(stack=WatchedStack(stack.place, stack.text + bytes((byte,))))
+            if ahead(each.scanner_state) & self._followed
+            else (each._replace(stack=WatchedStack(stack.place)) if stack.text else each)
+            for each in following
+        ]
+
+    def shifts(
+        self, stack: Stack, indentation: Indentation, terminal_id: int
+    ) -> tuple[tuple[Stack, Indentation], ...]:
+        """Return stack and indentation after a lexeme; none if it is refused."""
+        if terminal_id < self.scanner.ignored and self.indentation_reader is None:
+            begun = watched(stack)
+            after = begun.place.after(terminal_id, begun.text)
+            return () if after is None else ((WatchedStack(after), indentation),)
+        shifted = super().shifts(stack, indentation, terminal_id)
+        return tuple((_between(after), unindented) for after, unindented in shifted)
+
+    def is_sentence(self, configuration: Configuration) -> bool:
+        """Return whether Lark parses the text if it ends here, and the monitor allows it."""
+        return any(
+            watched(stack).place.can_end_now()
+            for hypothesis in configuration.hypotheses
+            for stack in self._at_the_end(hypothesis)
+        )
+
+    def is_possible(self, hypothesis: Hypothesis) -> bool:
+        """Return whether the lexeme of a hypothesis may become one that may come there."""
+        stack = watched(hypothesis.stack)
+        return self._is_possible(hypothesis.scanner_state, stack.place, stack.text)
+
+    def _is_possible(self, scanner_state: int, place: Place, text: bytes) -> bool:
+        ahead = self._lexemes.ahead(scanner_state)
+        if ahead >> self._ignored & 1:
+            return True
+        if self.indentation_reader is not None and ahead & self._dropped(place):
+            return True
+        key = scanner_state, place.stack.state
+        terminals = self._candidates.get(key)
+        if terminals is None:
+            found = ones(ahead & self._acceptable(place.stack.state))
+            # Those first that no text decides.
+            terminals = tuple(sorted(found, key=lambda each: self._followed >> each & 1))
+            self._candidates[key] = terminals
+        for terminal_id in terminals:
+            may, texts = place.may(terminal_id)
+            if may and (texts is None or self._begins(scanner_state, terminal_id, texts, text)):
+                return True
+        return False
+
+    def _acceptable(self, parse_state: int) -> int:
+        """Return the terminals for which a parse state has an action, as bits."""
+        bits = self._acceptable_in.get(parse_state)
+        if bits is None:
+            row = np.flatnonzero(self.parse_table.action[parse_state])
+            bits = self._acceptable_in[parse_state] = sum(1 << int(each) for each in row)
+        return bits
+
+    def possible(self, place: Place) -> npt.NDArray[np.int8]:
+        """Return whether a lexeme may become one that may come at a place, as far as states tell.
+
+        Returns
+        -------
+        int8, shape (n_scanner_states,)
+            `POSSIBLE` or `IMPOSSIBLE`; `BY_TEXT` if its text decides, `BY_OTHER_TEXT` if that may
+            be any but a few.
+        """
+        dropped = self._dropped(place)
+        key = place.bits, place.restricted, place.endless, dropped
+        known = self._possible_at.get(key)
+        if known is None:
+            known = self._possible_at[key] = self._possible(place, dropped)
+        return known
+
+    def _possible(self, place: Place, dropped: int) -> npt.NDArray[np.int8]:
+        lexemes, n_states = self._lexemes, self.scanner.n_states
+        free = place.bits & ~place.restricted | 1 << self.scanner.ignored | dropped
+        is_possible = lexemes.leads_to(free)
+        answers = np.full(n_states, IMPOSSIBLE, dtype=np.int8)
+        for terminal_id in ones(place.restricted):
+            leads = lexemes.leads_to(1 << terminal_id)
+            texts = place.allowed[terminal_id]
+            assert texts is not None, "it is restricted"
+            if texts.is_endless:
+                endless = lexemes.endless(terminal_id)
+                is_possible = is_possible | endless
+                answers[leads] = BY_OTHER_TEXT
+            else:
+                answers[leads & (answers != BY_OTHER_TEXT)] = BY_TEXT
+        answers[is_possible] = POSSIBLE
+        return answers
+
+    def _dropped(self, place: Place) -> int:
+        """Return the terminals that an indenter reads at a place and does not feed, as bits.
+
+        Line breaks are among them where the grammar takes none: that is, in brackets.
+        """
+        reader = self.indentation_reader
+        if reader is None:
+            return 0
+        stack, newline, dropped = place.stack, reader.indentation_rules.newline, 0
+        for role, terminals in self._never_fed.items():
+            if reader.takes(role, stack.state):
+                dropped |= terminals
+        if self.parse_table.shift(stack, newline) is None:
+            dropped |= 1 << newline
+        return dropped
+
+    @cached_property
+    def _never_fed(self) -> dict[int, int]:
+        """The terminals, as bits, of each role of those that an indenter may drop anywhere."""
+        roles = self.indentation_rules.roles.tolist() if self.indentation_rules else []
+        return {
+            wanted: sum(
+                1 << terminal_id for terminal_id, role in enumerate(roles) if role == wanted
+            )
+            for wanted in (INLINE, JOIN)
+        }
+
+    def may_be_dropped(self, scanner_state: int) -> bool:
+        """Return whether an indenter may drop the lexeme, so that the next begins at its place."""
+        reader = self.indentation_reader
+        if reader is None:
+            return False
+        dropped = sum(self._never_fed.values()) | 1 << reader.indentation_rules.newline
+        return bool(self._lexemes.ahead(scanner_state) & dropped)
+
+    def possible_terminals(self, hypothesis: Hypothesis) -> list[int]:
+        """Return the terminals that the lexeme of a hypothesis may become at its place."""
+        state, stack = hypothesis.scanner_state, watched(hypothesis.stack)
+        ahead = self._lexemes.ahead(state)
+        return [
+            terminal_id
+            for terminal_id, texts in stack.place.allowed.items()
+            if ahead >> terminal_id & 1
+            and (texts is None or self._begins(state, terminal_id, texts, stack.text))
+        ]
+
+    def relevant_and_allowed(self, hypothesis: Hypothesis) -> tuple[Hashable, Hashable]:
+        """Return what is relevant where a lexeme began, and what may come there, found anew."""
+        place = watched(hypothesis.stack).place
+        allowed = self._places.found(place.stack, place.monitor)
+        return (place.stack, place.relevant), frozenset(allowed.items())
+
+    def other_text(
+        self, scanner_state: int, terminal_id: int, text: bytes, texts: Texts
+    ) -> bytes | None:
+        """Return a lexeme among nearly all texts that one may become; None if none was found."""
+        return self._lexemes.other(scanner_state, terminal_id, text, texts)
+
+    def place(self, stack: Stack, monitor: Monitor) -> Place:
+        """Return the place of a stack and a monitor."""
+        return self._places.place(stack, monitor)
+
+    @property
+    def followed(self) -> int:
+        """The terminals that the monitor follows, as bits."""
+        return self._followed
+
+    @property
+    def lexer(self) -> Lexer:
+        """Where bytes lead inside lexemes."""
+        return self._lexer
+
+    def terminals_ahead(self, scanner_state: int) -> int:
+        """Return the terminals of the lexemes that a scanner state may come to, as bits."""
+        return self._lexemes.ahead(scanner_state)
+
+    @property
+    def gaps(self) -> Gaps:
+        """Which lexemes can end before ignored text."""
+        return self._gaps
+
+    def lexer_number(self, configuration: Configuration) -> int:
+        """Return the number of the lexer's place, where all hypotheses have one stack."""
+        states = tuple(each[:2] for each in configuration.hypotheses)
+        terminal_set = self._set_of_state[configuration.hypotheses[0].stack.state]
+        return self._lexer.number(LexerPlace(states, configuration.context), terminal_set)
+
+    def is_between(self, scanner_state: int) -> bool:
+        """Return whether no lexeme has begun that the parser gets."""
+        return self._lexer.is_gap(scanner_state)
+
+    @cached_property
+    def tells_followed_from_ignored(self) -> bool:
+        """Return whether no lexeme that the monitor follows begins with ignored text."""
+        ignored = np.flatnonzero(self.scanner.match == self.scanner.ignored).tolist()
+        return not any(self._lexemes.ahead(state) & self._followed for state in ignored)
+
+    def restricted(self, scanner_state: int, place: Place) -> list[tuple[int, Texts]]:
+        """Return the terminals that a lexeme may become, and that have only some texts there."""
+        ahead = self._lexemes.ahead(scanner_state) & place.restricted
+        return [
+            (terminal_id, texts)
+            for terminal_id, texts in place.allowed.items()
+            if texts is not None and ahead >> terminal_id & 1
+        ]
+
+    def _begins(self, scanner_state: int, terminal_id: int, texts: Texts, text: bytes) -> bool:
+        if texts.is_endless:
+            return self._lexemes.has_other(scanner_state, terminal_id, text, texts)
+        return texts.begins(text)
+
+
+class _WatchedTable:
+    """What an indenter feeds, followed by the monitor."""
+
+    def shift(self, stack: Stack, terminal_id: int) -> Stack | None:
+        """Return the stack after a terminal; None if it is refused."""
+        begun = watched(stack)
+        after = begun.place.after(terminal_id, begun.text)
+        return None if after is None else WatchedStack(after)
+
+
+def watched(stack: Stack) -> WatchedStack:
+    """Return a stack of a configuration that a monitor follows, as what it is."""
+    assert isinstance(stack, WatchedStack), "all stacks are watched here"
+    return stack
+
+
+def _between(stack: Stack) -> Stack:
+    """Return a stack where no lexeme has begun."""
+    begun = watched(stack)
+    return WatchedStack(begun.place) if begun.text else begun

@@ -1,0 +1,251 @@
+"""The tokens that a monitor allows at a place, of those that the grammar allows, without a walk.
+
+In: a configuration whose lexemes all began at one place, and the grammar's mask. Out: the tokens
+that may follow.
+
+* A token that stays in the lexeme that is being read may follow if that may become a terminal that
+  the monitor allows at its place; in lexemes whose text decides, only tokens with which one of the
+  texts begins are looked up (:mod:`cfgguide.engine.masks.text_tokens`). All places where the same
+  may come share these tokens.
+* Tokens that end the lexeme are judged together if they end it alike
+  (:mod:`cfgguide.engine.masks.lexeme_rests`): what is left of them is judged at the place after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.base.bounded import BoundedDict
+from cfgguide.engine.machine.lexer_places import LexerPlace
+from cfgguide.engine.machine.places import Place, ones
+from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
+from cfgguide.engine.machine.watching import (
+    BY_OTHER_TEXT,
+    BY_TEXT,
+    IMPOSSIBLE,
+    POSSIBLE,
+    WatchingRecognizer,
+    watched,
+)
+from cfgguide.engine.masks.arrays import Int32Array
+from cfgguide.engine.masks.beginning import BeginningTokens
+from cfgguide.engine.masks.lexeme_rests import Rests
+from cfgguide.engine.masks.staying_tokens import StayingTokens
+from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
+from cfgguide.engine.masks.text_tokens import TokensOfTexts
+
+_MAX_KNOWN = 2_000  # masks of lexemes that are being read, and kinds of tokens
+
+
+class AllowedTokens(NamedTuple):
+    """The tokens that may follow.
+
+    Attributes
+    ----------
+    near : int32, shape (n_words,)
+        Those that stay in the lexeme, as bits; shared, so not to be written to.
+    token_ids : list of int
+        Others.
+    unclear : list of int
+        Those of which only reading tells.
+    """
+
+    near: Int32Array
+    token_ids: list[int]
+    unclear: list[int]
+
+
+class Kinds(NamedTuple):
+    """How tokens are judged that the grammar allows, whatever the texts are that may come.
+
+    Attributes
+    ----------
+    number : int
+        Of these kinds.
+    possible : int32, shape (n_words,)
+        Those that may follow anyway, as bits.
+    by_text : int32, shape (n_words,), optional
+        Those that may follow if one of the texts begins with them; None if there are none.
+    rests : Rests
+        Those that have to be judged.
+    """
+
+    number: int
+    possible: Int32Array
+    by_text: Int32Array | None
+    rests: Rests
+
+
+class KnownKinds(BoundedDict[Hashable, Kinds]):
+    """Kinds by what they depend on."""
+
+    def __init__(self) -> None:
+        super().__init__(_MAX_KNOWN)
+        self.numbers = count()
+
+
+class PlaceMasks:
+    """Finds the tokens that a monitor allows at a place.
+
+    Parameters
+    ----------
+    recognizer : WatchingRecognizer
+        Knows the monitor.
+    beginning : BeginningTokens
+        Of the vocabulary.
+    staying : StayingTokens
+        Of the grammar's lexer.
+    kinds : KnownKinds
+        Of the grammar and the vocabulary; monitors may share them.
+    texts : TokensOfTexts
+        Of the monitor's texts.
+
+    Attributes
+    ----------
+    is_usable : bool
+        Whether this serves the grammar: there is no indenter, and lexemes that a monitor follows
+        can be told from ignored text.
+    """
+
+    def __init__(
+        self,
+        recognizer: WatchingRecognizer,
+        beginning: BeginningTokens,
+        staying: StayingTokens,
+        kinds: KnownKinds,
+        texts: TokensOfTexts,
+    ) -> None:
+        self.is_usable = recognizer.indentation_reader is None and texts.is_usable
+        self._recognizer = recognizer
+        self._lexer = recognizer.lexer
+        self._set_of_state: list[int] = recognizer.parse_table.set_of_state.tolist()
+        self._beginning = beginning
+        self._vocabulary = beginning.vocabulary
+        self._staying = staying
+        self._texts = texts
+        self._kinds = kinds
+        self._near: BoundedDict[Hashable, Int32Array] = BoundedDict(_MAX_KNOWN)
+
+    def allowed(
+        self,
+        configuration: Configuration,
+        grammatical: Subset,
+        first_bytes: npt.NDArray[np.bool_] | None,
+    ) -> AllowedTokens:
+        """Return the tokens that may follow.
+
+        Parameters
+        ----------
+        configuration : Configuration
+            Its hypotheses have one stack.
+        grammatical : Subset
+            The tokens that the grammar allows there.
+        first_bytes : bool, shape (256,), optional
+            With which of the bytes a token begins that is asked about; by default with any.
+        """
+        hypothesis = configuration.hypotheses[0]
+        stack = watched(hypothesis.stack)
+        number = self._recognizer.lexer_number(configuration)
+        # Where no lexeme has begun, it may become any terminal.
+        ahead = -1 if self._lexer.is_between(number) else self._lexer.ahead(number)
+        kinds = self._kinds_of(number, ahead, stack.place, grammatical, first_bytes)
+        allowed = AllowedTokens(self._near_tokens(kinds, ahead, hypothesis), [], [])
+        self._judge(kinds.rests, number, stack.place, stack.text, allowed)
+        stack.place.forget()
+        return allowed
+
+    def _judge(
+        self, rests: Rests, number: int, place: Place, text: bytes, allowed: AllowedTokens
+    ) -> None:
+        """Judge tokens by what is left of them, where a lexeme is being read."""
+        lexer, recognizer = self._lexer, self._recognizer
+        stays, ends, unclear = rests.at(number)
+        for after, added, token_ids in stays:
+            answer = recognizer.may_become(lexer.places[after], place, text + added)
+            if answer is None:
+                allowed.unclear.extend(token_ids)
+            elif answer:
+                allowed.token_ids.extend(token_ids)
+        allowed.unclear.extend(unclear)
+        for terminal_id, added, context, below in ends:
+            place_after = place.glimpse(terminal_id, text + added)
+            if place_after is not None:
+                start = lexer.start(self._set_of_state[place_after.stack.state], context)
+                self._judge(below, start, place_after, b"", allowed)
+
+    def _near_tokens(self, kinds: Kinds, ahead: int, hypothesis: Hypothesis) -> Int32Array:
+        """Return the tokens after which the lexeme may become one that the monitor allows."""
+        if kinds.by_text is None:
+            return kinds.possible
+        place, text = watched(hypothesis.stack).place, watched(hypothesis.stack).text
+        texts = tuple(place.allowed[each] for each in ones(place.restricted & ahead))
+        key = kinds.number, text, texts
+        near = self._near.get(key)
+        if near is None:
+            near = kinds.possible | kinds.by_text & self._texts.tokens(hypothesis)
+            self._near[key] = near
+        return near
+
+    def _kinds_of(
+        self,
+        number: int,
+        ahead: int,
+        place: Place,
+        grammatical: Subset,
+        first_bytes: npt.NDArray[np.bool_] | None,
+    ) -> Kinds:
+        """Return how the tokens are judged."""
+        begins = None if first_bytes is None else first_bytes.tobytes()
+        bits = place.bits & ahead, place.restricted & ahead, place.endless & ahead
+        key = number, *bits, self._recognizer.followed, grammatical.key, begins
+        known = self._kinds.get(key)
+        if known is None:
+            asked = grammatical.bitmask
+            if first_bytes is not None:
+                asked = asked & self._beginning.with_any(first_bytes)
+            known = self._kinds[key] = self._told_apart(number, place, asked)
+        return known
+
+    def _told_apart(self, number: int, place: Place, asked: Int32Array) -> Kinds:
+        staying = self._staying.of(number)
+        possible = self._recognizer.possible(place)
+        wanted: dict[int, list[int]] = {POSSIBLE: [], BY_TEXT: [], BY_OTHER_TEXT: []}
+        for each, after in enumerate(staying.places):
+            answer = self._answer(after, possible, place.bits)
+            if answer != IMPOSSIBLE:
+                wanted[answer].append(each)
+        n_words = self._vocabulary.n_words
+        certain = bitmask_of(staying.token_ids(wanted[POSSIBLE]), n_words) & asked
+        by_text = None
+        if wanted[BY_TEXT]:
+            by_text = bitmask_of(staying.token_ids(wanted[BY_TEXT]), n_words) & asked
+        judged = np.concatenate([staying.token_ids(wanted[BY_OTHER_TEXT]), staying.leaving])
+        token_ids = tuple(judged[are_in_bitmask(judged, asked)].tolist())
+        written = tuple(self._vocabulary.tokens[each] or b"" for each in token_ids)
+        rests = Rests(self._lexer, self._recognizer.followed, token_ids, written)
+        return Kinds(next(self._kinds.numbers), certain, by_text, rests)
+
+    def _answer(self, after: LexerPlace, possible: npt.NDArray[np.int8], allowed: int) -> int:
+        """Return whether tokens that lead somewhere in the lexer may follow.
+
+        That is `IMPOSSIBLE`; `POSSIBLE` if the grammar allows them; `BY_TEXT` if one of the texts
+        begins with them besides; `BY_OTHER_TEXT` if they have to be read.
+        """
+        answers = [int(possible[state]) for state, _ in after.states]
+        first = answers[0]
+        if answers.count(first) == len(answers) and not after.may_have_left:
+            return first
+        # What the grammar allows may rest on a state that the monitor refuses: is another enough?
+        wanted = POSSIBLE if POSSIBLE in answers else BY_TEXT
+        if wanted == BY_TEXT and (BY_OTHER_TEXT in answers or after.may_have_left):
+            return BY_OTHER_TEXT
+        is_enough = any(
+            answer == wanted and self._recognizer.gaps.can_end(*each, allowed)
+            for each, answer in zip(after.states, answers, strict=True)
+        )
+        return wanted if is_enough else BY_OTHER_TEXT

@@ -1,0 +1,536 @@
+"""Walks the vocabulary trie from a configuration: which tokens lead to a sentence.
+
+In: a :class:`~cfgguide.engine.machine.recognizer.Recognizer`, a vocabulary trie and a
+configuration. Out: a :class:`Walk`: the tokens that are lexed and parsed without error, grouped by
+the configuration that they lead to (an *outcome*), and how much of the stack was read. The kernel
+judges most outcomes; the caller decides those that it leaves open, once for each.
+
+The kernel gets only a window of the stack's top, since most walks read no further. If one does, the
+walk is repeated with a larger window, and likewise for every other size that proves too small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.automata.dfa import DEAD
+from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
+from cfgguide.engine.liveness.always_live import AlwaysLive
+from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
+from cfgguide.engine.masks import arrays, kernels, trie_kernels
+from cfgguide.engine.masks.arrays import Int32Array
+from cfgguide.engine.masks.token_classes import ClassTrie, TokenClasses
+from cfgguide.engine.masks.uncompiled import warn_if_uncompiled
+from cfgguide.engine.masks.views import view
+from cfgguide.engine.vocabulary.trie import PackedTrie, VocabularyTrie
+from cfgguide.errors import LimitError
+from cfgguide.grammar.lr.indentation import COLUMN_0, Indentation
+from cfgguide.grammar.lr.stack import Stack
+
+MAX_OBLIGATIONS = 1 << 11  # of a hypothesis
+MAX_SIZE = 1 << 26  # of any array of the workspace, in rows
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A configuration that some tokens lead to.
+
+    Attributes
+    ----------
+    configuration : Configuration
+        Where they lead.
+    origins : tuple of (int, int)
+        Per hypothesis of `configuration`: the hypothesis of the walk's base whose stack it grew
+        from, and the height of the highest cell that both share.
+    """
+
+    configuration: Configuration
+    origins: tuple[tuple[int, int], ...]
+
+
+class Walk:
+    """What a walk found; it holds until the next walk of the same walker.
+
+    Attributes
+    ----------
+    is_sentence : bool
+        Whether the text may end before any token.
+    inspected : list of int
+        Per hypothesis of the base how many of its topmost states were read.
+    n_outcomes : int
+        Number of distinct configurations that tokens lead to.
+    """
+
+    def __init__(
+        self,
+        trie: PackedTrie,
+        work: arrays.Workspace,
+        configuration: Configuration,
+        window: int,
+    ) -> None:
+        #: What was walked over; the numbers of the outcomes are the same whenever it is the same.
+        self.trie = trie
+        self._work = work
+        self._configuration = configuration
+        self._window = window
+        counts: list[int] = work.counts.tolist()
+        self.is_sentence = bool(counts[arrays.IS_SENTENCE])
+        #: What was read of the indentations: `LEVEL_READ`, `COLUMNS_READ`.
+        self.reads = counts[arrays.READS]
+        self.inspected: list[int] = work.inspected[: len(configuration.hypotheses)].tolist()
+        self.n_outcomes = counts[arrays.N_OUTCOMES]
+        self._n_open = counts[arrays.N_OPEN]
+
+    @cached_property
+    def _cells(self) -> _Cells:
+        return _Cells(self._work, self._configuration, self._window)
+
+    @property
+    def open_outcomes(self) -> list[int]:
+        """The indices of the outcomes that the kernel could not judge."""
+        if not self._n_open:
+            return []
+        verdicts = self._work.verdicts[: self.n_outcomes]
+        return np.flatnonzero(verdicts == arrays.OPEN).tolist()
+
+    def outcome(self, outcome: int) -> Outcome:
+        """Return an outcome by its index."""
+        work = self._work
+        hypotheses, origins = [], []
+        for index in range(int(work.outcome_n[outcome])):
+            stack, origin = self._cells.stack(int(work.outcome_cell[outcome, index]))
+            n_obligations = int(work.outcome_n_obligations[outcome, index])
+            obligations = tuple(work.outcome_obligations[outcome, index, :n_obligations].tolist())
+            indentation = self._indentation(int(work.outcome_indentation[outcome, index]))
+            state = int(work.outcome_state[outcome, index])
+            hypotheses.append(Hypothesis(state, obligations, stack, indentation))
+            origins.append(origin)
+        context = int(work.outcome_context[outcome])
+        return Outcome(Configuration(tuple(hypotheses), context), tuple(origins))
+
+    def _indentation(self, number: int) -> Indentation:
+        """Return the indentation that a number stands for."""
+        columns = []
+        cell = number >> arrays.COLUMNS_SHIFT
+        while cell != arrays.NONE:
+            columns.append(int(self._work.column[cell]))
+            cell = int(self._work.column_parent[cell])
+        level = number >> arrays.LEVEL_SHIFT & arrays.LEVEL_BITS
+        return Indentation(tuple(columns[::-1]), level, number & arrays.COLUMN_BITS)
+
+    def outcome_of_tokens(self) -> dict[int, int]:
+        """Return the outcome of each token that is lexed and parsed without error."""
+        work = self._work
+        return {
+            token_id: int(work.segment_outcome[segment])
+            for segment in range(int(work.counts[arrays.N_SEGMENTS]))
+            for token_id in self.trie.token_ids[
+                work.segment_start[segment] : work.segment_end[segment]
+            ].tolist()
+        }
+
+    @cached_property
+    def _tops(self) -> dict[int, int]:
+        """The hypotheses of the base, by the cells on top of their stacks; shifts make new ones."""
+        tops, first = {}, 0
+        for home, hypothesis in enumerate(self._configuration.hypotheses):
+            tops[first] = home
+            first += min(self._window, hypothesis.stack.height)
+        return tops
+
+    def resolve_simple(
+        self, answers: Sequence[npt.NDArray[np.int8]], live: int, dead: int
+    ) -> list[tuple[int, int, int]]:
+        """Resolve outcomes of one hypothesis that stays in its lexeme, by its scanner state.
+
+        Parameters
+        ----------
+        answers : sequence of int8, shape (n_scanner_states,)
+            For each hypothesis of the base, what is known of each state.
+        live, dead : int
+            The answers that mean so.
+
+        Returns
+        -------
+        list of (int, int, int)
+            Those with another answer: the outcome, the hypothesis of the base, and the answer. They
+            are dead ends for now.
+        """
+        work, n = self._work, self.n_outcomes
+        is_open = (work.verdicts[:n] != arrays.DEAD_END) & (work.outcome_n[:n] == 1)
+        rest: list[tuple[int, int, int]] = []
+        for cell, home in self._tops.items():
+            numbers = np.flatnonzero(is_open & (work.outcome_cell[:n, 0] == cell))
+            found = answers[home][work.outcome_state[numbers, 0]]
+            work.verdicts[numbers[found != live]] = arrays.DEAD_END
+            others = (found != live) & (found != dead)
+            rest += [
+                (number, home, answer)
+                for number, answer in zip(
+                    numbers[others].tolist(), found[others].tolist(), strict=True
+                )
+            ]
+            self._is_resolved[numbers] = True
+        return rest
+
+    @cached_property
+    def _is_resolved(self) -> npt.NDArray[np.bool_]:
+        return np.zeros(self.n_outcomes, dtype=np.bool_)
+
+    def unresolved(self) -> list[tuple[int, list[tuple[int, int | None]]]]:
+        """Return the outcomes that are open still, with where their hypotheses are.
+
+        That is the scanner state of each, and the hypothesis of the base whose lexeme it still
+        reads, or ignored text before the next; None if a lexeme has ended.
+        """
+        work, n = self._work, self.n_outcomes
+        is_open = (work.verdicts[:n] != arrays.DEAD_END) & ~self._is_resolved
+        found = []
+        for number in np.flatnonzero(is_open).tolist():
+            count = int(work.outcome_n[number])
+            states = work.outcome_state[number, :count].tolist()
+            cells = work.outcome_cell[number, :count].tolist()
+            homes = [self._tops.get(cell) for cell in cells]
+            found.append((number, list(zip(states, homes, strict=True))))
+        return found
+
+    def obligations(self, outcome: int) -> list[tuple[int, ...]]:
+        """Return the obligations of the hypotheses of an outcome."""
+        work = self._work
+        counts = work.outcome_n_obligations[outcome, : work.outcome_n[outcome]].tolist()
+        return [
+            tuple(work.outcome_obligations[outcome, rank, :n].tolist())
+            for rank, n in enumerate(counts)
+        ]
+
+    def context(self, outcome: int) -> int:
+        """Return the context of an outcome."""
+        return int(self._work.outcome_context[outcome])
+
+    def only(self, outcomes: Sequence[int]) -> None:
+        """Resolve some outcomes to be live, and all others to be dead ends."""
+        self._work.verdicts[: self.n_outcomes] = arrays.DEAD_END
+        self._work.verdicts[list(outcomes)] = arrays.LIVE
+
+    def tokens_of(self, outcomes: Sequence[int]) -> npt.NDArray[np.int32]:
+        """Return the tokens that lead to some outcomes."""
+        return self.trie.token_ids[self.places_of(*outcomes)]
+
+    def places_of(self, *outcomes: int) -> npt.NDArray[np.int64]:
+        """Return where the tokens that lead to some outcomes are in the trie."""
+        work = self._work
+        n = int(work.counts[arrays.N_SEGMENTS])
+        is_wanted = np.zeros(self.n_outcomes, dtype=np.bool_)
+        is_wanted[list(outcomes)] = True
+        segments = np.flatnonzero(is_wanted[work.segment_outcome[:n]])
+        starts = work.segment_start[segments].astype(np.int64)
+        lengths = work.segment_end[segments] - starts
+        firsts = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+        return firsts + np.arange(lengths.sum())
+
+    def stays(self, outcome: int) -> bool:
+        """Return whether no lexeme has ended on the way to an outcome."""
+        work = self._work
+        cells = work.outcome_cell[outcome, : work.outcome_n[outcome]].tolist()
+        return all(cell in self._tops for cell in cells)
+
+    def first_tokens(self) -> list[int]:
+        """Return for each outcome one of the tokens that lead to it."""
+        work = self._work
+        n_segments = int(work.counts[arrays.N_SEGMENTS])
+        outcomes, segments = np.unique(work.segment_outcome[:n_segments], return_index=True)
+        first = np.full(self.n_outcomes, arrays.NONE, dtype=np.int64)
+        first[outcomes] = self.trie.token_ids[work.segment_start[segments]]
+        return first.tolist()
+
+    def resolve(self, outcome: int, *, is_live: bool) -> None:
+        """Set whether a sentence can follow an outcome."""
+        self._work.verdicts[outcome] = arrays.LIVE if is_live else arrays.DEAD_END
+
+    def verdict(self, outcome: int) -> int:
+        """Return what is known of an outcome: `LIVE`, `DEAD_END` or `OPEN`."""
+        return int(self._work.verdicts[outcome])
+
+
+class Walker:
+    """Runs the kernel; owns its workspace, and so serves one thread at a time."""
+
+    def __init__(
+        self, recognizer: Recognizer, token_classes: TokenClasses, always_live: AlwaysLive
+    ) -> None:
+        self._tables = view(_tables(recognizer, always_live))
+        self._base = _Base()
+        self._is_walking = False  # still True if a walk was interrupted
+        self._token_classes = token_classes
+        self._use(token_classes.trie)
+        self._budget = recognizer.budget
+        self._sizes = {
+            "window": 32,
+            "cells": 1024,
+            "hypotheses": 4,
+            "obligations": 8,
+            "outcomes": 1024,
+        }
+
+    def _use(self, trie: VocabularyTrie | ClassTrie) -> None:
+        """Walk over a trie from now on."""
+        self._trie = trie
+        self._packed = view(trie.packed)
+        self._work: arrays.Workspace | None = None
+        self._view: arrays.Workspace | None = None  # the same memory, as the kernels read it
+
+    @property
+    def trie(self) -> PackedTrie:
+        """What the last walk was over."""
+        return self._trie.packed
+
+    def walk(self, configuration: Configuration) -> Walk | None:
+        """Return what the tokens lead to.
+
+        Parameters
+        ----------
+        configuration : Configuration
+            Where to start.
+
+        Returns
+        -------
+        Walk or None
+            None if the stacks end above a state that is needed, as parts of stacks may.
+
+        Raises
+        ------
+        LimitError
+            If the walk needs more than `MAX_SIZE` cells, hypotheses or outcomes.
+        """
+        warn_if_uncompiled(kernels.__file__)
+        if self._is_walking or self._token_classes.trie is not self._trie:
+            self._base = _Base()
+            self._use(self._token_classes.trie)
+        self._is_walking = True
+        started = perf_counter()
+        walk = self._walked(configuration)
+        self._is_walking = False
+        if not self._token_classes.are_made:
+            self._token_classes.work(perf_counter() - started)
+        return walk
+
+    def _walked(self, configuration: Configuration) -> Walk | None:
+        while True:
+            window = self._sizes["window"]
+            base = self._base.loaded(configuration, window)
+            if self._work is None or self._view is None:
+                self._work = self._workspace()
+                self._view = view(self._work)
+            result = kernels.outcomes(self._tables, self._packed, self._view, base)
+            if result == arrays.DONE:
+                return Walk(self._trie.packed, self._work, configuration, window)
+            if result == arrays.TOO_SHALLOW and self._sees_all(configuration):
+                return None
+            self._enlarge(result)
+
+    def _sees_all(self, configuration: Configuration) -> bool:
+        heights = [hypothesis.stack.height for hypothesis in configuration.hypotheses]
+        return max(heights) <= self._sizes["window"]
+
+    def join_live(self) -> Int32Array:
+        """Return the tokens of the last walk whose outcomes are live.
+
+        Returns
+        -------
+        int32, shape (n_ranges, 2)
+            Ranges of indices into the `token_ids` of what was walked over, ascending and apart. The
+            next walk overwrites them.
+        """
+        assert self._work is not None, "there was a walk"
+        assert self._view is not None, "it is made with the workspace"
+        return self._work.live_ranges[: trie_kernels.join_live(self._view)]
+
+    def fill(self, bitmask: Int32Array) -> None:
+        """Make the mask of the last walk, of the outcomes that are live.
+
+        Parameters
+        ----------
+        bitmask : int32, shape (n_words,)
+            Where the mask goes; without EOS.
+        """
+        assert self._view is not None, "there was a walk"
+        n_ranges = trie_kernels.join_live(self._view)
+        trie_kernels.fill(self._packed, self._view, n_ranges, bitmask.view(np.uint32))
+
+    def release_workspace(self) -> None:
+        """Free the workspace, between walks; the next walk allocates another."""
+        self._work = self._view = None
+
+    def _enlarge(self, result: int) -> None:
+        """Enlarge what proved too small."""
+        name = {
+            arrays.TOO_SHALLOW: "window",
+            arrays.TOO_MANY_CELLS: "cells",
+            arrays.TOO_MANY_HYPOTHESES: "hypotheses",
+            arrays.TOO_MANY_OBLIGATIONS: "obligations",
+            arrays.TOO_MANY_OUTCOMES: "outcomes",
+        }[result]
+        if name == "hypotheses":
+            self._budget.check("max_hypotheses", self._sizes[name], "the grammar")
+        self._sizes[name] *= 4
+        if self._sizes[name] > (MAX_OBLIGATIONS if name == "obligations" else MAX_SIZE):
+            raise LimitError(f"a mask needs more than {MAX_SIZE} {name}: simplify the grammar")
+        if name != "window":
+            self._work = None
+
+    def _workspace(self) -> arrays.Workspace:
+        sizes = {name: size for name, size in self._sizes.items() if name != "window"}
+        return arrays.workspace(
+            frames=self._trie.max_depth + 2,
+            terminal_ids=self._tables.ignored + 2,
+            tokens=len(self._trie.packed.token_ids),
+            **sizes,
+        )
+
+
+def _tables(recognizer: Recognizer, always_live: AlwaysLive) -> arrays.Tables:
+    """Return the tables of a grammar: each field from the one object that has it."""
+    scanner, reader = recognizer.scanner, recognizer.indentation_reader
+    owners: list[object] = [scanner, recognizer.parse_table, always_live]
+    if recognizer.short_stacks is not None:
+        owners.append(recognizer.short_stacks)
+    fields: dict[str, Any] = {"kind": _kinds(scanner)}
+    if reader is not None:
+        owners += [reader.indentation_rules, reader]
+        fields["has_indentation"] = True
+        fields["byte_kinds"] = reader.kinds
+        fields["is_followed"] = reader.is_newline | reader.is_counted
+    for name in arrays.Tables._fields:
+        for owner in owners:
+            if name not in fields and hasattr(owner, name):
+                fields[name] = getattr(owner, name)
+    return arrays.tables(**fields)
+
+
+def _kinds(scanner: Scanner) -> npt.NDArray[np.int8]:
+    is_match = scanner.match != NO_MATCH
+    kinds = np.where(is_match, arrays.MATCHING, arrays.RUNNING)
+    if scanner.asks_each:
+        # What may not match if a lexeme ends in each state.
+        longer = scanner.class_representatives[scanner.equivalence_classes]
+        is_other = is_match[scanner.transitions[longer]] != is_match[scanner.transitions]
+        kinds[is_match & is_other.any(axis=1)] = arrays.LEAVING
+    kinds[scanner.is_assertion] = arrays.ASSERTION
+    kinds[DEAD] = arrays.DYING
+    return kinds.astype(np.int8)
+
+
+class _Base:
+    """The bases of walks, one after another in the same memory."""
+
+    def __init__(self) -> None:
+        self._room = {"states": 32, "hypotheses": 1, "obligations": 4, "columns": 4}
+        self._make()
+
+    def _make(self) -> None:
+        made = arrays.base(**self._room)
+        self._view = view(made)
+        # Compiled, a view makes an object whenever Python asks for an array.
+        self._arrays: Any = arrays.Base._make(map(memoryview, made))  # type: ignore[arg-type]
+
+    def loaded(self, configuration: Configuration, window: int) -> arrays.Base:
+        """Return a configuration, with so many states of each stack at most."""
+        hypotheses = configuration.hypotheses
+        columns = _Columns()
+        indentations = [columns.number(hypothesis.indentation) for hypothesis in hypotheses]
+        self._make_room(
+            states=window * len(hypotheses),
+            hypotheses=len(hypotheses),
+            obligations=sum(len(hypothesis.obligations) for hypothesis in hypotheses),
+            columns=len(columns.columns),
+        )
+        base = self._arrays
+        n_states = n_obligations = 0
+        for home, (scanner_state, obligations, stack, _) in enumerate(hypotheses):
+            base.scanner_states[home] = scanner_state
+            base.indentations[home] = indentations[home]
+            cell: Stack | None = stack
+            end = n_states + window
+            while cell is not None and n_states < end:
+                base.parse_states[n_states] = cell.state
+                n_states += 1
+                cell = cell.below
+            base.offsets[home + 1] = n_states
+            for obligation in obligations:
+                base.obligations[n_obligations] = obligation
+                n_obligations += 1
+            base.obligation_offsets[home + 1] = n_obligations
+        for column, parts in enumerate(
+            zip(columns.columns, columns.parents, columns.depths, strict=True)
+        ):
+            base.columns[column], base.column_parents[column], base.column_depths[column] = parts
+        base.numbers[arrays.N_HYPOTHESES] = len(hypotheses)
+        base.numbers[arrays.N_BASE_COLUMNS] = len(columns.columns)
+        base.numbers[arrays.CONTEXT] = configuration.context
+        return self._view
+
+    def _make_room(self, **needed: int) -> None:
+        """Make larger arrays if there is not room for so much."""
+        if any(size > self._room[name] for name, size in needed.items()):
+            self._room = {name: 2 * max(size, self._room[name]) for name, size in needed.items()}
+            self._make()
+
+
+class _Columns:
+    """Turns indentations into numbers; those with equal outer columns share cells."""
+
+    def __init__(self) -> None:
+        self.columns = [COLUMN_0]
+        self.parents = [arrays.NONE]
+        self.depths = [0]
+        self._known: dict[tuple[int, int], int] = {}
+
+    def number(self, indentation: Indentation) -> int:
+        """Return an indentation as one number."""
+        cell = 0
+        for column in indentation.columns[1:]:
+            key = (cell, column)
+            if key not in self._known:
+                self._known[key] = len(self.columns)
+                self.columns.append(column)
+                self.parents.append(cell)
+                self.depths.append(self.depths[cell] + 1)
+            cell = self._known[key]
+        return (
+            cell << arrays.COLUMNS_SHIFT
+            | indentation.level << arrays.LEVEL_SHIFT
+            | indentation.column
+        )
+
+
+class _Cells:
+    """Turns the kernel's cells back into stacks."""
+
+    def __init__(self, work: arrays.Workspace, configuration: Configuration, window: int) -> None:
+        self._work = work
+        self._known: dict[int, tuple[Stack, tuple[int, int]]] = {}
+        for home, hypothesis in enumerate(configuration.hypotheses):
+            cell: Stack | None = hypothesis.stack
+            for _ in range(min(window, hypothesis.stack.height)):
+                assert cell is not None, "the window is part of the stack"
+                self._known[len(self._known)] = (cell, (home, cell.height))
+                cell = cell.below
+
+    def stack(self, cell: int) -> tuple[Stack, tuple[int, int]]:
+        """Return the stack of a cell, and where it leaves the base."""
+        pushed: list[int] = []
+        while cell not in self._known:
+            pushed.append(cell)
+            cell = int(self._work.cell_parent[cell])
+        stack, origin = self._known[cell]
+        for cell in reversed(pushed):
+            stack = stack.push(int(self._work.cell_state[cell]))
+            self._known[cell] = (stack, origin)
+        return stack, origin

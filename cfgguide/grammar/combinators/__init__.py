@@ -1,0 +1,1 @@
+"""Grammars made of parts: regular expressions, choices, free text, tokens, sequences."""

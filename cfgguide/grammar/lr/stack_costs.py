@@ -1,0 +1,261 @@
+"""How much text a stack still needs, as far as the parser alone can tell.
+
+In: a parse table and the length of the shortest lexeme of each terminal. Out: :class:`StackCosts`,
+which gives for a stack the least sum of such lengths after which ``$END`` is accepted, and the
+terminal that comes first.
+
+Every item of the topmost state is valid for the stack: where ``A -> b . c`` stands there, a
+shortest string of ``c`` may follow, and then whatever completes the stack with ``A`` in place of
+``b``. So a stack leads to others. Reductions that pop one state are followed at once, for each pair
+of topmost states; all others lead to lower stacks, so of a stack that grew by a few states only
+these are new. ::
+
+    [ { STRING :      item  pair -> STRING : . value      1 for a shortest value, then as below
+    [ { pair          item  object -> { pair . }          1
+    [ object          item  array -> [ object . ]         1, and the end
+
+The result says where to look first; it promises nothing. It ignores whether these lexemes can stand
+side by side, and which conflicts Lark resolved (:mod:`cfgguide.engine.liveness.endings` looks at
+both).
+
+Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.6, on viable prefixes and valid items.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from cfgguide.grammar.lr.stack import Stack
+from cfgguide.grammar.lr.table import END, NO_STATE, ParseTable
+
+_MAX_KNOWN = 50_000  # stacks kept in memory
+
+
+class Need(NamedTuple):
+    """What a stack needs.
+
+    Attributes
+    ----------
+    length : float
+        Bytes of the shortest completion; infinite if there is none.
+    first : int
+        The terminal it begins with; `END` if nothing is needed.
+    """
+
+    length: float
+    first: int
+
+
+class _Way(NamedTuple):
+    """A reduction that a stack can come to: how many states it pops, and what is needed before."""
+
+    n_popped: int
+    left: int
+    need: Need
+
+
+_NOTHING = Need(0, END)
+_HOPELESS = Need(inf, END)
+
+
+class StackCosts:
+    """The least that stacks need.
+
+    Parameters
+    ----------
+    table : ParseTable
+        The parser.
+    lengths : sequence of float, one for each terminal
+        Length of the shortest lexeme, at least 1; infinite if there is none.
+
+    Examples
+    --------
+    >>> from cfgguide.grammar import lark_frontend
+    >>> from cfgguide.grammar.grammar import Grammar
+    >>> from cfgguide.grammar.lr.table import START_STATE
+    >>> table = lark_frontend.load(Grammar('start: "(" start? ")"')).parse_table
+    >>> costs = StackCosts(table, [1] * table.n_terminals)
+    >>> stack = Stack(START_STATE)
+    >>> costs.need(stack).length
+    2
+    >>> for _ in range(3):
+    ...     stack = table.shift(stack, table.terminals.index("LPAR"))
+    >>> need = costs.need(stack)
+    >>> need.length, table.terminals[need.first]
+    (3, 'RPAR')
+    """
+
+    def __init__(self, table: ParseTable, lengths: Sequence[float]) -> None:
+        self._table = table
+        self._goto = memoryview(table.goto.data)  # quicker to index than the array
+        self._shortest: dict[str, Need] = {
+            name: Need(lengths[number], number)
+            for number, name in enumerate(table.terminals)
+            if lengths[number] < inf
+        }
+        self._measure()
+        self._kernels = _kernels(table)
+        self._ways: dict[int, list[_Way]] = {}
+        self._exits: dict[tuple[int, int], list[_Way]] = {}
+        self._known: dict[Stack, Need] = {}
+
+    def need(self, stack: Stack) -> Need:
+        """Return the least that completes a stack."""
+        known = self._known.get(stack)
+        if known is not None:
+            return known
+        if len(self._known) > _MAX_KNOWN:
+            self._known.clear()
+        pending = [stack]
+        while pending:  # what a stack needs follows from lower ones
+            here = pending[-1]
+            exits = [(exit_.need, after) for exit_, after in self._left(here)]
+            unknown = [after for _, after in exits if after not in self._known]
+            if unknown:
+                pending += unknown
+                continue
+            pending.pop()
+            self._known[here] = min(
+                (_sum(rest, self._known[after]) for rest, after in exits),
+                key=_length_of,
+                default=self._at_the_bottom(here),
+            )
+        return self._known[stack]
+
+    def _left(self, stack: Stack) -> Iterator[tuple[_Way, Stack]]:
+        """Yield the ways to leave the topmost state and the one below it, and the stack then."""
+        if stack.below is None or self._is_over(stack):
+            return
+        for exit_ in self._exits_of(stack.state, stack.below.state):
+            if exit_.n_popped < stack.height:
+                below = stack.pop(exit_.n_popped)
+                target = self._goto[below.state, exit_.left]
+                if target != NO_STATE:
+                    yield exit_, below.push(target)
+
+    def _is_over(self, stack: Stack) -> bool:
+        """Return whether the end state comes to the top without another lexeme."""
+        assert stack.below is not None, "there are two states"
+        exits = self._exits_of(stack.state, stack.below.state)
+        return bool(exits) and exits[0].n_popped == 0
+
+    def _at_the_bottom(self, stack: Stack) -> Need:
+        """Return what a stack needs that leads to no lower one."""
+        if stack.below is None:
+            return self._shortest.get(self._table.start_symbol, _HOPELESS)
+        exits = self._exits_of(stack.state, stack.below.state)
+        return exits[0].need if exits and not exits[0].n_popped else _HOPELESS
+
+    def _exits_of(self, state: int, below: int) -> list[_Way]:
+        """Return the shortest ways to pop at least two states, of which the topmost are given.
+
+        A reduction that pops one state puts another on the same state below it. If one is the end
+        state, there is one way alone, which pops nothing.
+        """
+        key = (state, below)
+        if key not in self._exits:
+            needs = {state: _NOTHING}
+            found: dict[tuple[int, int], Need] = {}
+            pending = [state]
+            while pending:
+                pending.sort(key=lambda each: needs[each].length, reverse=True)
+                here = pending.pop()
+                if here == self._table.end_state:
+                    found = {(0, 0): needs[here]}
+                    break
+                for n_popped, left, rest in self._ways_of(here):
+                    need = _sum(needs[here], rest)
+                    if n_popped > 1:
+                        if need.length < found.get((n_popped, left), _HOPELESS).length:
+                            found[n_popped, left] = need
+                        continue
+                    target = self._goto[below, left]
+                    if target == NO_STATE or need.length >= needs.get(target, _HOPELESS).length:
+                        continue
+                    needs[target] = need
+                    pending.append(target)
+            self._exits[key] = [_Way(*way, need) for way, need in found.items()]
+        return self._exits[key]
+
+    # -- the grammar ------------------------------------------------------------------------
+
+    def _measure(self) -> None:
+        """Find the shortest string that each symbol derives, the shortest of all first."""
+        productions = self._table.productions
+        using: dict[str, list[int]] = {}
+        n_open = []  # per production, of its symbols
+        pending: list[tuple[float, int, str]] = []
+        for number, (left, right) in enumerate(productions):
+            n_open.append(len(right))
+            for symbol in right:
+                using.setdefault(symbol, []).append(number)
+            if not right:
+                heapq.heappush(pending, (0, END, left))
+        for name, need in self._shortest.items():
+            heapq.heappush(pending, (*need, name))
+        self._shortest = {}
+        while pending:
+            length, first, symbol = heapq.heappop(pending)
+            if symbol in self._shortest:
+                continue
+            self._shortest[symbol] = Need(length, first)
+            for number in using.get(symbol, ()):
+                n_open[number] -= 1
+                left, right = productions[number]
+                if not n_open[number] and left not in self._shortest:
+                    heapq.heappush(pending, (*self._of_symbols(right), left))
+
+    def _of_symbols(self, symbols: Sequence[str]) -> Need:
+        needs = [self._shortest.get(symbol, _HOPELESS) for symbol in symbols]
+        first = next((need.first for need in needs if need.length), END)
+        return Need(sum(need.length for need in needs), first)
+
+    def _ways_of(self, state: int) -> list[_Way]:
+        """Return the shortest ways to come to the end of the items of a state."""
+        if state not in self._ways:
+            shortest: dict[tuple[int, int], Need] = {}
+            for production, dot in self._kernels[state]:
+                way = dot, int(self._table.left_sides[production])
+                need = self._of_symbols(self._table.productions[production][1][dot:])
+                if need.length < shortest.get(way, _HOPELESS).length:
+                    shortest[way] = need
+            self._ways[state] = [_Way(*way, need) for way, need in shortest.items()]
+        return self._ways[state]
+
+
+def _kernels(table: ParseTable) -> list[list[tuple[int, int]]]:
+    """Return the kernel items of each state: productions, and how many symbols are before the dot.
+
+    A state goes on with a nonterminal just if it was closed over its productions.
+    """
+    following = {name: table.goto[:, number] for number, name in enumerate(table.nonterminals)}
+    for number, name in enumerate(table.terminals):
+        following[name] = np.where(table.action[:, number] > 0, table.action[:, number] - 1, -1)
+    items: list[list[tuple[int, int]]] = [[] for _ in range(table.n_states)]
+    reached: dict[tuple[str, tuple[str, ...]], list[int]] = {
+        (name, ()): np.flatnonzero(following[name] != NO_STATE).tolist()
+        for name in table.nonterminals
+    }
+    for production, (left, right) in enumerate(table.productions):
+        for dot, symbol in enumerate(right, start=1):
+            beginning = (left, tuple(right[:dot]))
+            if beginning not in reached:
+                before = reached[left, beginning[1][:-1]]
+                targets = set(following[symbol][before].tolist())
+                reached[beginning] = sorted(targets - {NO_STATE})
+            for state in reached[beginning]:
+                items[state].append((production, dot))
+    return items
+
+
+def _sum(first: Need, then: Need) -> Need:
+    return Need(first.length + then.length, first.first if first.length else then.first)
+
+
+def _length_of(need: Need) -> float:
+    return need.length

@@ -1,0 +1,396 @@
+"""LALR(1) tables as arrays, and the stack machine that runs them.
+
+In: Lark's tables, renumbered canonically by :mod:`cfgguide.grammar.lark_frontend`, or those of a
+grammar for Lark's Earley parser (:mod:`cfgguide.grammar.earley`). Out: a :class:`ParseTable` and,
+on it, the moves of the textbook: reductions until a shift, and acceptance at the end.
+
+Actions are packed in one integer each, so that kernels can run them::
+
+    0 error          s + 1 shift, go to state s          -(p + 1) reduce by production p
+
+A table that keeps its conflicts is *general*: a state may have several actions for a terminal, and
+all of them are taken, each on a stack of its own (generalised LR). A shift then leads to several
+stacks, which share what they have in common.
+
+Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.6; Lark's ``ParserState.feed_token``; Tomita
+1985, "Efficient Parsing for Natural Language", chapter 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.automata.partition import refined
+from cfgguide.grammar.lr.stack import Stack
+
+ERROR = 0  # in `action`
+NO_STATE = -1  # in `goto`
+END = 0  # the terminal $END, fed when the text ends
+START_STATE = 0
+
+Production = tuple[str, tuple[str, ...]]  # left-hand side and right-hand side
+
+
+@dataclass(frozen=True)
+class ParseTable:
+    """The LALR(1) automaton of a grammar for one start symbol.
+
+    States are numbered breadth-first from the start state over sorted symbols, terminals and
+    nonterminals by name: the same grammar gives the same arrays in every process.
+
+    Attributes
+    ----------
+    terminals : tuple of str
+        Names; terminal 0 is ``$END``.
+    nonterminals : tuple of str
+        Names.
+    productions : tuple of Production
+        Left-hand side and right-hand side.
+    action : int32, shape (n_states, n_terminals)
+        See the module's text.
+    goto : int32, shape (n_states, n_nonterminals)
+        Next state, -1 = none.
+    lengths : int32, shape (n_productions,)
+        Number of symbols on the right-hand side.
+    left_sides : int32, shape (n_productions,)
+        Nonterminal on the left-hand side.
+    set_of_state : int32, shape (n_states,)
+        The terminal set that the lexer uses when this state is on top.
+    end_state : int
+        The state in which ``$END`` accepts.
+    conflicts : tuple of str
+        Terminals for which Lark resolved a conflict, in some state, so that the table does less
+        with them than the productions say.
+    alternatives : int32, shape (n_alternatives, 3)
+        The conflicts that are kept: a state, a terminal, and a production that may be reduced there
+        besides what `action` has. Sorted.
+    """
+
+    terminals: tuple[str, ...]
+    nonterminals: tuple[str, ...]
+    productions: tuple[Production, ...]
+    action: npt.NDArray[np.int32]
+    goto: npt.NDArray[np.int32]
+    lengths: npt.NDArray[np.int32]
+    left_sides: npt.NDArray[np.int32]
+    set_of_state: npt.NDArray[np.int32]
+    end_state: int
+    conflicts: tuple[str, ...]
+    alternatives: npt.NDArray[np.int32] = field(
+        default_factory=lambda: np.zeros((0, 3), dtype=np.int32)
+    )
+
+    @property
+    def is_general(self) -> bool:
+        """Whether some state has several actions for a terminal."""
+        return len(self.alternatives) > 0
+
+    @property
+    def n_states(self) -> int:
+        """Number of parse states."""
+        return len(self.action)
+
+    @property
+    def n_terminals(self) -> int:
+        """Number of terminals, ``$END`` included."""
+        return len(self.terminals)
+
+    @property
+    def start_symbol(self) -> str:
+        """The nonterminal of whole texts; empty in a table that has none."""
+        (starts,) = np.nonzero(self.goto[START_STATE] == self.end_state)
+        return self.nonterminals[starts[0]] if len(starts) else ""
+
+    def transitions(self) -> list[dict[str, int]]:
+        """Return the state after each symbol, by name, for each state."""
+        transitions: list[dict[str, int]] = [{} for _ in range(self.n_states)]
+        shifts, gotos = np.nonzero(self.action > 0), np.nonzero(self.goto != NO_STATE)
+        for names, (states, symbols), targets in (
+            (self.terminals, shifts, self.action[shifts] - 1),
+            (self.nonterminals, gotos, self.goto[gotos]),
+        ):
+            for state, symbol, target in zip(
+                states.tolist(), symbols.tolist(), targets.tolist(), strict=True
+            ):
+                transitions[state][names[symbol]] = target
+        return transitions
+
+    def shift(self, stack: Stack, terminal: int) -> Stack | None:
+        """Return the stack after the reductions and the shift of a terminal, or None if refused.
+
+        Where Lark resolves a conflict, reductions may go on for ever; these are refused.
+        """
+        reductions = _Reductions(stack) if self.may_repeat else None
+        actions = self._actions
+        while True:
+            action = actions[stack.state, terminal]
+            if action == ERROR:
+                return None
+            if action > 0:
+                return stack.push(action - 1)
+            stack = self.reduced(stack, -action - 1)
+            if reductions is not None and reductions.repeat(stack):
+                return None
+
+    def shifts(self, stack: Stack, terminal: int) -> tuple[Stack, ...]:
+        """Return all stacks after reductions and the shift of a terminal; none if it is refused."""
+        if not self.is_general:
+            after = self.shift(stack, terminal)
+            return () if after is None else (after,)
+        actions = self._actions
+        shifted = dict.fromkeys(
+            here.push(action - 1)
+            for here in self._reductions_of(stack, terminal)
+            if (action := actions[here.state, terminal]) > 0
+        )
+        return tuple(shifted)
+
+    def _reductions_of(self, stack: Stack, terminal: int) -> Iterator[Stack]:
+        """Yield a stack and all that reductions before a terminal make of it, each once.
+
+        In the tables that are made here no nonterminal is empty or derives itself alone, so they
+        end.
+        """
+        found = {stack}
+        pending = [stack]
+        for here in pending:  # grows while it is walked
+            yield here
+            for action in self.actions_of(here.state, terminal):
+                if action < ERROR:
+                    reduced = self.reduced(here, -action - 1)
+                    if reduced not in found:
+                        found.add(reduced)
+                        pending.append(reduced)
+
+    def actions_of(self, state: int, terminal: int) -> list[int]:
+        """Return all actions of a state for a terminal, as `action` has them; none if refused."""
+        action = self._actions[state, terminal]
+        more = self._alternatives.get((state, terminal), ())
+        return [action, *(-production - 1 for production in more)] if action else []
+
+    @cached_property
+    def choices(self) -> npt.NDArray[np.int32]:
+        """Where the `alternatives` of a state for a terminal begin in `choice_productions`.
+
+        Shape (n_states, n_terminals), 0 where there are none; (1, 1) without any alternatives.
+        """
+        if not self.is_general:
+            return np.zeros((1, 1), dtype=np.int32)
+        choices = np.zeros(self.action.shape, dtype=np.int32)
+        place = 1
+        for (state, terminal), productions in self._alternatives.items():
+            choices[state, terminal] = place
+            place += 1 + len(productions)
+        return choices
+
+    @cached_property
+    def choice_productions(self) -> npt.NDArray[np.int32]:
+        """The `alternatives`: for each state and terminal how many there are, and the productions.
+
+        The first number is of none.
+        """
+        parts = [0]
+        for productions in self._alternatives.values():
+            parts += [len(productions), *productions]
+        return np.array(parts, dtype=np.int32)
+
+    def is_sentence(self, stack: Stack) -> bool:
+        """Return whether the text may end here: whether ``$END`` leads to acceptance."""
+        if self.is_general:
+            return any(
+                here.state == self.end_state and here is not stack
+                for here in self._reductions_of(stack, END)
+            )
+        reductions = _Reductions(stack) if self.may_repeat else None
+        actions = self._actions
+        while True:
+            action = actions[stack.state, END]
+            if action >= 0:
+                return False
+            stack = self.reduced(stack, -action - 1)
+            if stack.state == self.end_state:
+                return True
+            if reductions is not None and reductions.repeat(stack):
+                return False
+
+    @cached_property
+    def max_reductions(self) -> int:
+        """More than the reductions that can come before a shift, if they end.
+
+        They always end unless the table :attr:`may_repeat`. Of such grammars Lark takes only those
+        whose conflicts it resolves. A parser that does not look for repetition may stop after so
+        many reductions.
+        """
+        return 1 << 16 if self.may_repeat else 1 << 62
+
+    @cached_property
+    def may_repeat(self) -> bool:
+        """Whether some nonterminal derives itself alone, or after symbols that may be empty."""
+        return _may_repeat(self.productions)
+
+    def deriving(self, is_usable: Sequence[bool]) -> npt.NDArray[np.bool_]:
+        """Return which nonterminals derive some string of usable terminals.
+
+        Parameters
+        ----------
+        is_usable : sequence of bool, one for each terminal
+            Which terminals may occur.
+
+        Returns
+        -------
+        bool, shape (n_nonterminals,)
+        """
+        derived = {name for name, usable in zip(self.terminals, is_usable, strict=True) if usable}
+        size = -1
+        while size != len(derived):
+            size = len(derived)
+            derived |= {left for left, right in self.productions if derived.issuperset(right)}
+        return np.array([name in derived for name in self.nonterminals])
+
+    def followers(self, is_written: Sequence[bool]) -> list[set[int]]:
+        """Return the states that may lie directly above each state, over symbols that are written.
+
+        Parameters
+        ----------
+        is_written : sequence of bool, one for each terminal
+            Which terminals occur in texts; nonterminals do that derive strings of them.
+        """
+        is_derived = self.deriving(is_written)
+        shifts = np.nonzero((self.action > 0) & is_written)
+        gotos = np.nonzero((self.goto != NO_STATE) & is_derived)
+        states = np.append(shifts[0], gotos[0]).tolist()
+        targets = np.append(self.action[shifts] - 1, self.goto[gotos]).tolist()
+        followers: list[set[int]] = [set() for _ in range(self.n_states)]
+        for state, target in zip(states, targets, strict=True):
+            followers[state].add(target)
+        return followers
+
+    def reached(self, is_written: Sequence[bool]) -> npt.NDArray[np.bool_]:
+        """Return which states occur in stacks of texts of some terminals; shape (n_states,)."""
+        followers = self.followers(is_written)
+        is_reached = np.zeros(self.n_states, dtype=np.bool_)
+        is_reached[START_STATE] = True
+        pending = [START_STATE]
+        while pending:
+            for state in followers[pending.pop()]:
+                if not is_reached[state]:
+                    is_reached[state] = True
+                    pending.append(state)
+        return is_reached
+
+    def first_alike(self, kinds: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+        """Return, for each state, the first of its kind that pushes states that are alike, too.
+
+        Parameters
+        ----------
+        kinds : int64, shape (n_states,)
+            Equal for states that do the same, but for what they push.
+
+        Returns
+        -------
+        int32, shape (n_states,)
+        """
+        # One more state, into which all goes that pushes nothing.
+        shifts = np.where(self.action > ERROR, self.action - 1, self.n_states)
+        gotos = np.where(self.goto != NO_STATE, self.goto, self.n_states)
+        pushed = np.hstack([shifts, gotos]).astype(np.int32)
+        nothing = np.full((1, pushed.shape[1]), self.n_states, dtype=np.int32)
+        classes = refined(np.vstack([pushed, nothing]), np.append(kinds, kinds.max() + 1))
+        return np.unique(classes, return_index=True)[1][classes].astype(np.int32)[:-1]
+
+    def reduced(self, stack: Stack, production: int) -> Stack:
+        """Return the stack after one reduction."""
+        n_popped, left_side = self._effects[production]
+        below = stack.pop(n_popped)
+        return below.push(self._gotos[below.state, left_side])
+
+    # Single numbers: quicker to read than those of an array.
+
+    @cached_property
+    def _actions(self) -> memoryview:
+        return memoryview(self.action.data)
+
+    @cached_property
+    def _alternatives(self) -> dict[tuple[int, int], tuple[int, ...]]:
+        """The productions of `alternatives`, by state and terminal."""
+        found: dict[tuple[int, int], tuple[int, ...]] = {}
+        for state, terminal, production in self.alternatives.tolist():
+            found[state, terminal] = (*found.get((state, terminal), ()), production)
+        return found
+
+    @cached_property
+    def _gotos(self) -> memoryview:
+        return memoryview(self.goto.data)
+
+    @cached_property
+    def _effects(self) -> list[tuple[int, int]]:
+        return list(zip(self.lengths.tolist(), self.left_sides.tolist(), strict=True))
+
+
+class _Reductions:
+    """Notices when the reductions before a shift repeat themselves.
+
+    What follows depends on the state on top and, once that is popped, on what lies below. So the
+    reductions repeat if the same state comes to the top again of an untouched rest, or above
+    itself before it is popped.
+    """
+
+    def __init__(self, stack: Stack) -> None:
+        # Ascending, the heights that the top reached and has not sunk below since, and the states
+        # that were there; the last of these has not been popped.
+        self._heights = [stack.height]
+        self._seen = [[stack.state]]
+
+    def repeat(self, stack: Stack) -> bool:
+        """Return whether the reductions repeat themselves with this one; note it if not."""
+        while self._heights and self._heights[-1] > stack.height:
+            self._heights.pop()
+            self._seen.pop()
+        if not self._heights or self._heights[-1] < stack.height:
+            self._heights.append(stack.height)
+            self._seen.append([])
+        below = (states[-1] for states in self._seen[:-1])
+        if stack.state in self._seen[-1] or stack.state in below:
+            return True
+        self._seen[-1].append(stack.state)
+        return False
+
+
+def _may_repeat(productions: tuple[Production, ...]) -> bool:
+    """Return whether a nonterminal derives itself alone, or after symbols that may be empty."""
+    nullable: set[str] = set()
+    size = -1
+    while size != len(nullable):
+        size = len(nullable)
+        nullable = {left for left, right in productions if nullable.issuperset(right)}
+    numbers = {left: index for index, left in enumerate(dict(productions))}
+    first, alone = np.zeros((2, len(numbers), len(numbers)), dtype=np.bool_)
+    hidden: list[tuple[int, int]] = []
+    for left, right in productions:
+        for index, symbol in enumerate(right):
+            if symbol in numbers:
+                edge = numbers[left], numbers[symbol]
+                first[edge] = True
+                if index:
+                    hidden.append(edge)
+                if nullable.issuperset(right[index + 1 :]):
+                    alone[edge] = True
+            if symbol not in nullable:
+                break
+    reached = _closed(first)
+    return bool(_closed(alone).diagonal().any()) or any(
+        reached[symbol, left] or symbol == left for left, symbol in hidden
+    )
+
+
+def _closed(edges: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return the pairs of nodes in which the first reaches the second."""
+    reached = edges.copy()
+    for node in range(len(edges)):
+        reached[reached[:, node]] |= reached[node]
+    return reached

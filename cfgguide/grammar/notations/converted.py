@@ -1,0 +1,170 @@
+r"""Grammars in the notations of other engines, as grammars in Lark's language.
+
+In: a text in GBNF (llama.cpp), in XGrammar's EBNF, or in the EBNF of W3C's specifications. Out: a
+grammar for Lark's Earley parser with exactly the same texts (:class:`Converted`). In all of them a
+grammar is over characters, and nothing is ignored between parts::
+
+    root ::= "(" root ")" | [0-9]+     ->   start: root
+                                            root: "(" root ")" | ROOT
+                                            ROOT: /[0-9]+/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from cfgguide.base.limits import Budget, Limits
+from cfgguide.errors import GrammarError, LimitError
+from cfgguide.grammar.llguidance.source import Source
+from cfgguide.grammar.notations.conversion import MAX_CHARACTERS, Conversion
+from cfgguide.grammar.notations.ebnf_reader import read_ebnf
+from cfgguide.grammar.notations.gbnf_reader import read_gbnf
+from cfgguide.grammar.notations.syntax import Rule
+from cfgguide.grammar.notations.w3c_reader import read_w3c
+
+#: Characters of a text.
+MAX_TEXT = 1_000_000
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A grammar in Lark's language for ``lark.Lark(text, parser="earley", lexer=lexer)``.
+
+    Attributes
+    ----------
+    text : str
+        The grammar.
+    start : str
+        Its start rule.
+    lexer : str
+        Lark's `lexer`, with which a terminal may end wherever its pattern matches.
+    special : dict of str to tuple
+        The terminals that are tokens, each with their names or ids, as for
+        :class:`~cfgguide.grammar.grammar.Grammar`.
+    names : dict of str to str
+        For each rule and terminal with a name, the rule of the text that it comes from.
+    """
+
+    text: str
+    start: str = "start"
+    lexer: str = "dynamic_complete"
+    special: dict[str, tuple[str | int, ...]] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+
+def gbnf(text: str, *, root: str = "root", limits: Limits | None = None) -> Converted:
+    r"""Return a grammar from a text in GBNF, llama.cpp's notation.
+
+    Rules may call themselves at their left end, which llama.cpp refuses.
+
+    Parameters
+    ----------
+    text : str
+        The grammar.
+    root : str
+        The rule with which it starts.
+    limits : Limits, optional
+        What reading may cost: `max_seconds` and `max_memory`.
+
+    Raises
+    ------
+    GrammarError
+        If the text is not in the notation, or has what a grammar here cannot say, such as all
+        tokens but one. The message points to the place.
+    LimitError
+        If it is too large.
+
+    Examples
+    --------
+    >>> print(gbnf('root ::= [a-z]+ ("," root)? <|end|>').text)
+    start: root
+    root: ROOT root_2? END
+    root_2: "," root
+    ROOT: /[a-z]+/
+    %declare END
+    """
+    return _converted(text, root, read_gbnf, limits)
+
+
+def ebnf(text: str, *, root: str = "root", limits: Limits | None = None) -> Converted:
+    """Return a grammar from a text in XGrammar's EBNF.
+
+    Parameters
+    ----------
+    text : str
+        The grammar.
+    root : str
+        The rule with which it starts.
+    limits : Limits, optional
+        What reading may cost: `max_seconds` and `max_memory`.
+
+    Raises
+    ------
+    GrammarError
+        If the text is not in the notation, or has what is not supported: macros other than
+        ``Token``, look-ahead, options of rules. The message points to the place.
+    LimitError
+        If it is too large.
+
+    Examples
+    --------
+    >>> ebnf("root ::= Token(3, 4)").special
+    {'TOKENS': (3, 4)}
+    """
+    return _converted(text, root, read_ebnf, limits)
+
+
+def w3c(text: str, *, root: str | None = None, limits: Limits | None = None) -> Converted:
+    """Return a grammar from a text in the EBNF of W3C's specifications.
+
+    Parameters
+    ----------
+    text : str
+        The grammar.
+    root : str, optional
+        The rule with which it starts; by default the first.
+    limits : Limits, optional
+        As for :func:`gbnf`.
+
+    Raises
+    ------
+    GrammarError
+        If the text is not in the notation. The message points to the place.
+    LimitError
+        If it is too large.
+
+    Examples
+    --------
+    >>> print(w3c("letter ::= [#x61-#x7A] - [aeiou]").text)
+    start: LETTER
+    LETTER: /[b-df-hj-np-tv-z]/
+    """
+    return _converted(text, root, read_w3c, limits)
+
+
+def _converted(
+    text: Any, root: str | None, read: Callable[[Source], dict[str, Rule]], limits: Limits | None
+) -> Converted:
+    if not isinstance(text, str):
+        raise GrammarError(f"a grammar is a text, not {type(text).__name__}")
+    if len(text) > MAX_TEXT:
+        raise LimitError(f"the grammar has {len(text)} characters, and at most {MAX_TEXT} fit")
+    source = Source(text, "the grammar")
+    budget = Budget(limits)
+    budget.begin("reading the grammar")
+
+    def conversion() -> Conversion:
+        rules = read(source)
+        if not rules:
+            raise source.error(0, "there is no rule; a rule is written name ::= ...")
+        return Conversion(source, rules, next(iter(rules)) if root is None else root)
+
+    found = budget.run(conversion)
+    if sum(map(len, found.lines)) > MAX_CHARACTERS:
+        raise LimitError(
+            f"the grammar has more than {MAX_CHARACTERS} characters in Lark's language; give parts "
+            "that stand in several places rules of their own"
+        )
+    return Converted("\n".join(found.lines), special=found.special, names=found.names)

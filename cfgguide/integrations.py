@@ -1,0 +1,33 @@
+"""Masks inside other people's libraries: torch, transformers, llama.cpp."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cfgguide.base.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from cfgguide.models.bitmask import apply_bitmask as apply_bitmask
+    from cfgguide.models.dense_mask import additive_mask as additive_mask
+    from cfgguide.models.dense_mask import bool_mask as bool_mask
+    from cfgguide.models.llama_cpp import LlamaCppProcessor as LlamaCppProcessor
+    from cfgguide.models.transformers.causal_model import TransformersModel as TransformersModel
+    from cfgguide.models.transformers.continuous_batching import guide_requests as guide_requests
+    from cfgguide.models.transformers.generation import Generation as Generation
+    from cfgguide.models.transformers.generation import generate as generate
+    from cfgguide.models.transformers.logits_processor import LogitsProcessor as LogitsProcessor
+
+_NAMES = {
+    "Generation": "models.transformers.generation",
+    "LlamaCppProcessor": "models.llama_cpp",
+    "LogitsProcessor": "models.transformers.logits_processor",
+    "TransformersModel": "models.transformers.causal_model",
+    "additive_mask": "models.dense_mask",
+    "apply_bitmask": "models.bitmask",
+    "bool_mask": "models.dense_mask",
+    "generate": "models.transformers.generation",
+    "guide_requests": "models.transformers.continuous_batching",
+}
+
+__all__ = sorted(_NAMES)
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -1,0 +1,1 @@
+"""What bundled languages know beyond their grammars: names in SQL, Python and C."""

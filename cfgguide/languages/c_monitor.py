@@ -1,0 +1,314 @@
+"""The monitor of C's names: which of them are types, and what may stand where then.
+
+In: the lexemes of a text, whose names the lexer cannot tell from one another. Out: which may come.
+It runs a parser of C itself (:mod:`cfgguide.languages.c_tables`), as compilers do, and gives it
+each name as what it is by the declarations so far. ::
+
+    typedef int T;         T becomes a type
+    T * x;                 so this declares x
+    void f(int T) {        here T is no type
+        T * x;             and this multiplies
+    }
+
+pycparser declares the names of a declaration at its end, and gcc each one at once, so between these
+a name that becomes a type, or no longer is one, is refused. So is, in the list where it stands, a
+parameter that is called as a type is.
+
+Source: C11, 6.2.1, 6.7.6.3p11, 6.7.8.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Hashable, Iterator
+from typing import ClassVar
+from weakref import WeakValueDictionary
+
+from cfgguide.engine.monitors.monitor import Monitor
+from cfgguide.engine.monitors.text_sets import NOTHING, AllBut, OneOf, Texts
+from cfgguide.languages.c_scopes import NONE, Names, visible_types
+from cfgguide.languages.c_tables import ALIKE, Rule, Tables
+
+_END = "$END"
+
+# What declares: the names in it are those of its parts. Others have none.
+_NAMING = (
+    *("_declared", "_name_alone", "_function_declarator", "_direct_function", "_other_declarator"),
+    *("_direct_other", "declarator", "_shadowing", "_typedef_declarator", "_typedef_direct"),
+    *("_typedef_declared", "_new_name", "init_declarator", "init_declarator_list"),
+    *("typedef_declarator", "_typedef_list", "_parameter_declarator", "_parameter_direct"),
+    *("_parameter_name", "_shadowing_parameter", "parameter_declaration", "_parameter_list"),
+    *(
+        "parameter_type_list",
+        "_parameters",
+        "identifier_list",
+        "enumeration_constant",
+        "enumerator",
+    ),
+)
+_NAMING_LISTS = (
+    "__init_declarator_list_",
+    "___typedef_list_",
+    "__identifier_list_",
+)
+_DECLARATIONS = frozenset(
+    {"declaration", "for_declaration", "_old_declaration", "_typedef_declaration"}
+)
+
+
+class Stack:
+    """A parser's stack; equal ones are the same object."""
+
+    __slots__ = ("__weakref__", "_after", "before", "names", "parameters", "state")
+
+    def __init__(
+        self,
+        state: int,
+        before: Stack | None,
+        names: tuple[str, ...] = (),
+        parameters: tuple[str, ...] | None = None,
+    ) -> None:
+        self.state = state
+        self.before = before
+        self.names = names  # what the topmost part of the text declares
+        self.parameters = parameters  # those of the function that it declares
+        self._after: WeakValueDictionary[Hashable, Stack] = WeakValueDictionary()
+
+    def pushed(
+        self, state: int, names: tuple[str, ...] = (), parameters: tuple[str, ...] | None = None
+    ) -> Stack:
+        """Return the stack with one part more."""
+        key = (state, names, parameters)
+        after = self._after.get(key)
+        if after is None:
+            after = self._after[key] = Stack(state, self, names, parameters)
+        return after
+
+
+class CNames(Monitor):
+    """What a parser of C knows of a text so far.
+
+    Parameters
+    ----------
+    tables : Tables
+        Those of the parser.
+    stack : Stack
+        That of the parser.
+    scopes : tuple of Names
+        Those that are open, the innermost last.
+    unsure : tuple of str
+        Names that are types for one compiler and not for another.
+    """
+
+    __slots__ = ("_hash", "_known", "_next", "_reduced", "scopes", "stack", "tables", "unsure")
+    terminals: ClassVar[frozenset[str]] = frozenset()  # set by those who make one
+    rules: ClassVar[frozenset[str]] = frozenset({"start"})
+
+    def __init__(
+        self,
+        tables: Tables,
+        stack: Stack,
+        scopes: tuple[Names, ...],
+        unsure: tuple[str, ...] = (),
+    ) -> None:
+        self.tables = tables
+        self.stack = stack
+        self.scopes = scopes
+        self.unsure = unsure
+        self._hash = hash((stack, scopes, unsure))
+        self._known: dict[str, Texts | None] = {}
+        self._next: dict[tuple[str, str], CNames] = {}
+        self._reduced: dict[Rule, CNames] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, CNames)
+            and self.stack is other.stack
+            and self.scopes == other.scopes
+            and self.unsure == other.unsure
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @property
+    def can_finish(self) -> bool:
+        """Return True: what a parser has begun can be ended, and there is always a new name."""
+        return True
+
+    # -- lexemes ----------------------------------------------------------------------------
+
+    def texts(self, terminal: str) -> Texts | None:
+        """Return which texts of a terminal may stand here; None if all may."""
+        if terminal not in self._known:
+            self._known[terminal] = self._texts(terminal)
+        return self._known[terminal]
+
+    def _texts(self, terminal: str) -> Texts | None:
+        if terminal != "NAME":
+            alike = ALIKE.get(terminal, (terminal,))
+            return None if any(self._ready(each) for each in alike) else NOTHING
+        ready = ((each, self._ready(each)) for each in ALIKE["NAME"])
+        return _names(
+            tuple((each, there.scopes, there.unsure) for each, there in ready if there is not None)
+        )
+
+    def shifted(self, terminal: str, text: str) -> CNames:
+        """Return the monitor after a lexeme that may stand here."""
+        key = (terminal, text if terminal == "NAME" else "")
+        after = self._next.get(key)
+        if after is None:
+            after = self._next[key] = self._after(terminal, text)
+        return after
+
+    def _after(self, terminal: str, text: str) -> CNames:
+        for each in ALIKE.get(terminal, (terminal,)):
+            ready = self._ready(each)
+            if ready is not None and (terminal != "NAME" or ready._takes(each, text)):
+                state = ready.tables.actions[ready.stack.state][each]
+                assert isinstance(state, int), "a lexeme comes after all reductions"
+                names = (text,) if terminal == "NAME" else ()
+                return ready._with(ready.stack.pushed(state, names))
+        raise AssertionError("texts() allowed it")
+
+    def _takes(self, terminal: str, name: str) -> bool:
+        """Return whether a name is what a terminal of the tables stands for."""
+        if name in self.unsure:
+            return False
+        is_type = name in visible_types(self.scopes)
+        here = self.scopes[-1].is_type(name)
+        if terminal == "NAME":
+            return not is_type
+        if terminal == "NEW_TYPE":
+            return here is not False
+        return is_type and not (terminal == "SHADOWING" and here)
+
+    def reduced(self, rule: str) -> CNames | None:
+        """Return the monitor at the end of a text; None if it cannot end here."""
+        return self if self._ready(_END) is not None else None
+
+    def way_out(self) -> Iterator[tuple[str, str]]:
+        """Return the next lexeme on a short way to the end."""
+        here = self
+        while True:
+            way = self.tables.ways[here.stack.state]
+            if isinstance(way, Rule):
+                if way.name.startswith("$root"):
+                    return
+                here = here._reduce(way)
+                continue
+            for terminal, alike in ALIKE.items():
+                if way in alike:
+                    way = terminal
+            yield way, (_new_name(here) if way == "NAME" else self.tables.spelled[way])
+            return
+
+    # -- the parser -------------------------------------------------------------------------
+
+    def _ready(self, terminal: str) -> CNames | None:
+        """Return the monitor after all that a terminal of the tables completes; None if refused."""
+        here = self
+        while True:
+            action = self.tables.actions[here.stack.state].get(terminal)
+            if action is None:
+                return here if terminal == _END and here.stack.state == self.tables.end else None
+            if isinstance(action, int):
+                return here
+            here = here._reduce(action)
+
+    def _with(self, stack: Stack) -> CNames:
+        return CNames(self.tables, stack, self.scopes, self.unsure)
+
+    def _reduce(self, rule: Rule) -> CNames:
+        after = self._reduced.get(rule)
+        if after is None:
+            after = self._reduced[rule] = self._after_rule(rule)
+        return after
+
+    def _after_rule(self, rule: Rule) -> CNames:
+        stack = self.stack
+        names: tuple[str, ...] = ()
+        parameters: tuple[str, ...] | None = None
+        for _ in range(rule.length):
+            names = stack.names + names
+            if stack.parameters is not None:
+                parameters = stack.parameters
+            assert stack.before is not None, "each part stands on another"
+            stack = stack.before
+        after = self._declaring(rule.name, names)
+        if rule.name == "_function_suffix":
+            names, parameters = (), names
+        elif rule.name in _DECLARATIONS or not _is_naming(rule.name):
+            names, parameters = (), None
+        state = self.tables.gotos[stack.state][rule.name]
+        return after._with(stack.pushed(state, names, parameters))
+
+    def _declaring(self, rule: str, names: tuple[str, ...]) -> CNames:
+        """Return the monitor with what a rule declares, whose parts have some names."""
+        scopes, unsure = self.scopes, self.unsure
+        if rule in _DECLARATIONS:
+            is_typedef = rule == "_typedef_declaration"
+            scopes = (*scopes[:-1], _declared(scopes[-1], names, is_type=is_typedef))
+            unsure = ()
+        elif rule in ("_new_name", "typedef_declarator", "parameter_declaration"):
+            types = visible_types(scopes)
+            becomes = rule == "typedef_declarator"
+            changed = (each for each in names if (each in types) is not becomes)
+            unsure = tuple(sorted({*unsure, *changed}))
+        elif rule in ("_function_suffix", "_abstract_suffix"):
+            unsure = tuple(each for each in unsure if each not in names)
+        elif rule == "enumerator":
+            scopes = (*scopes[:-1], _declared(scopes[-1], names[:1], is_type=False))
+        elif rule == "_function_scope":
+            scopes = (*scopes, _declared(NONE, self.stack.parameters or (), is_type=False))
+        elif rule == "_scope":
+            scopes = (*scopes, NONE)
+        elif rule in ("compound_statement", "_declaring_for"):
+            scopes = scopes[:-1]
+        elif rule == "function_definition":
+            outer = _declared(scopes[-2], names[:1], is_type=False)
+            scopes = (*scopes[:-2], outer)
+        return CNames(self.tables, self.stack, scopes, unsure)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _names(ready: tuple[tuple[str, tuple[Names, ...], tuple[str, ...]], ...]) -> Texts | None:
+    """Return which names are taken, as one of some terminals in the scopes that there are then."""
+    wanted: set[str] = set()
+    refused: set[str] | None = None  # of all names, if others may come
+    for terminal, scopes, unsure in ready:
+        types = visible_types(scopes)
+        if terminal == "NAME":
+            refused = {*types, *unsure}
+        elif terminal == "NEW_TYPE":
+            refused = {*unsure, *scopes[-1].others}
+        elif terminal == "SHADOWING":
+            wanted |= types - scopes[-1].types - {*unsure}
+        else:
+            wanted |= types - {*unsure}
+    if refused is None:
+        return OneOf(wanted)
+    refused -= wanted
+    return AllBut(refused) if refused else None
+
+
+@functools.cache
+def _is_naming(rule: str) -> bool:
+    return rule in _NAMING or rule.startswith(_NAMING_LISTS)
+
+
+def _declared(scope: Names, names: tuple[str, ...], *, is_type: bool) -> Names:
+    for name in names:
+        scope = scope.declared(name, is_type=is_type)
+    return scope
+
+
+def _new_name(monitor: CNames) -> str:
+    """Return a name that nothing is known of."""
+    types = visible_types(monitor.scopes)
+    number = 0
+    while True:
+        name = f"x{number or ''}"
+        if name not in types and monitor.scopes[-1].is_type(name) is None:
+            return name
+        number += 1

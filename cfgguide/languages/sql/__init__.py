@@ -1,0 +1,1 @@
+"""SQL that knows a schema: a front end beside the engine."""

@@ -1,0 +1,245 @@
+"""What a monitor needs to know of a database: its tables, their columns, and the functions.
+
+In: a mapping, a database, a text of definitions, or SQLAlchemy's metadata. Out: a
+:class:`Database`. SQLite itself is asked what functions there are, with how many arguments, and
+which of them are aggregates.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, NamedTuple
+
+from cfgguide.automata.name_patterns import is_word
+from cfgguide.errors import GrammarError
+from cfgguide.languages.sql.name_sets import NameSet, folded
+from cfgguide.languages.sql.names import functions_of
+from cfgguide.languages.sql.tables import created, tables_of
+from cfgguide.languages.sql.writes import NOTHING_WRITTEN, Writes, writes_of
+
+_MAX_ARGUMENTS = 100
+_TRIED = 4  # numbers of arguments of a function that takes any number
+# They prepare, but run only inside of queries of virtual tables, or read no data at all.
+_OF_MODULES = frozenset(
+    [
+        "match",
+        "bm25",
+        "fts5",
+        "fts5_source_id",
+        "highlight",
+        "matchinfo",
+        "offsets",
+        "optimize",
+        "rtreecheck",
+        "rtreedepth",
+        "rtreenode",
+        "snippet",
+        "subtype",
+    ]
+)
+_WINDOW_ONLY = frozenset(
+    [
+        "row_number",
+        "rank",
+        "dense_rank",
+        "percent_rank",
+        "cume_dist",
+        "ntile",
+        "lag",
+        "lead",
+        "first_value",
+        "last_value",
+        "nth_value",
+    ]
+)
+
+SCALAR, AGGREGATE, WINDOW, EITHER = "scalar", "aggregate", "window", "either"
+
+
+class Function(NamedTuple):
+    """A function of SQL.
+
+    Attributes
+    ----------
+    kind : str
+        `SCALAR`, `AGGREGATE`, `WINDOW` for one that needs OVER, or `EITHER`: an aggregate with one
+        argument and scalar with more.
+    counts : frozenset of int
+        How many arguments it may have.
+    is_windowed : bool
+        Whether it may have OVER.
+    takes_star : bool
+        Whether it may have ``*`` for its arguments.
+    """
+
+    kind: str
+    counts: frozenset[int]
+    is_windowed: bool
+    takes_star: bool
+
+    @property
+    def most(self) -> int:
+        """The largest number of arguments."""
+        return max(self.counts)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table or view.
+
+    Attributes
+    ----------
+    name : str
+        As it was defined.
+    columns : tuple of str
+        The columns that can be read, folded, in order.
+    writes : Writes
+        What may be written.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    writes: Writes = NOTHING_WRITTEN
+
+
+@dataclass(frozen=True, eq=False)
+class Database:
+    """Tables by folded name, and functions by name.
+
+    Two databases are equal if their contents are.
+    """
+
+    tables: Mapping[str, Table]
+    functions: Mapping[str, Function]
+    _key: tuple[Any, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        tables = tuple(
+            sorted((name, table.columns, table.writes) for name, table in self.tables.items())
+        )
+        functions = tuple(sorted(self.functions.items()))
+        object.__setattr__(self, "_key", (hash((tables, functions)), tables, functions))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Database) and self._key == other._key)
+
+    def __hash__(self) -> int:
+        hashed: int = self._key[0]
+        return hashed
+
+    @classmethod
+    def of(
+        cls, schema: object, functions: Iterable[str] | None = None, *, writes: bool = False
+    ) -> Database:
+        """Return what is known of a schema in any form, and if `writes`, of what may be written.
+
+        Raises
+        ------
+        GrammarError
+            If it is none, or names no table.
+        """
+        connection = schema if isinstance(schema, sqlite3.Connection) else None
+        if isinstance(schema, str):
+            connection = created(schema)
+        tables = tables_of(schema if connection is None else connection)
+        named: dict[str, Table] = {}
+        for name, columns in tables.items():
+            if folded(name) in named:
+                raise GrammarError(
+                    f"the tables {named[folded(name)].name!r} and {name!r} have the same name in "
+                    "SQL, where case is ignored; rename one"
+                )
+            table = Table(name, tuple(map(folded, columns)))
+            if writes:
+                table = replace(table, writes=writes_of(table.name, table.columns, connection))
+            named[folded(name)] = table
+            if len(set(named[folded(name)].columns)) < len(columns):
+                raise GrammarError(
+                    f"the table {name!r} has a column twice, since SQL ignores case; rename one"
+                )
+        known = _functions(connection)
+        if functions is not None:
+            wanted = {folded(name) for name in functions}
+            known = {name: each for name, each in known.items() if name in wanted}
+        return cls(named, known)
+
+
+def _functions(connection: sqlite3.Connection | None) -> dict[str, Function]:
+    if connection is None:
+        return _functions_of_sqlite()
+    return _asked_functions(connection)
+
+
+@cache
+def _functions_of_sqlite() -> dict[str, Function]:
+    database = sqlite3.connect(":memory:")
+    try:
+        return _asked_functions(database)
+    finally:
+        database.close()
+
+
+def _asked_functions(database: sqlite3.Connection) -> dict[str, Function]:
+    """Return the functions of a database: SQLite is asked which calls it prepares."""
+    allowed = {folded(name) for name in functions_of(database)}.difference(_OF_MODULES)
+    cursor = database.cursor()
+    cursor.row_factory = None
+    try:
+        rows = cursor.execute("SELECT name, type, narg FROM pragma_function_list").fetchall()
+    except sqlite3.Error as error:
+        raise GrammarError(
+            f"cannot list the functions of the database: {error}; use SQLite 3.30 or newer"
+        ) from None
+    given: dict[str, set[tuple[str, int]]] = {}
+    for name, kind, n_arguments in rows:
+        if folded(name) in allowed and is_word(name):
+            given.setdefault(folded(name), set()).add((kind, n_arguments))
+    functions = {}
+    for name, forms in sorted(given.items()):
+        function = _function(cursor, name, forms)
+        if function is not None:
+            functions[name] = function
+    return functions
+
+
+def _function(cursor: sqlite3.Cursor, name: str, forms: set[tuple[str, int]]) -> Function | None:
+    """Return what a function takes; None if no call of it is prepared."""
+
+    def prepares(arguments: str, rest: str = "", *, clause: str = "SELECT {}") -> bool:
+        call = f"{name}({arguments}){rest}"
+        try:
+            cursor.execute("EXPLAIN " + clause.format(call))
+        except sqlite3.Error:
+            return False
+        return True
+
+    counts: set[int] = set()
+    over = " OVER ()" if name in _WINDOW_ONLY else ""
+    for _, n in forms:
+        tried = range(_TRIED + 1) if n < 0 else (n,)
+        counts.update(each for each in tried if prepares(", ".join("1" * each), over))
+        if n < 0 and _TRIED in counts:
+            counts.update(range(_TRIED, _MAX_ARGUMENTS + 1))
+    if not counts:
+        return None
+    some = ", ".join("1" * min(counts))
+    where = "SELECT 1 WHERE {}"
+    is_aggregate = not over and not prepares(some, clause=where)
+    is_scalar = not over and any(
+        prepares(", ".join("1" * each), clause=where) for each in sorted(counts)[:_TRIED]
+    )
+    kind = SCALAR
+    if over:
+        kind = WINDOW
+    elif is_aggregate:
+        kind = EITHER if is_scalar else AGGREGATE
+    is_windowed = prepares(some, " OVER ()")
+    return Function(kind, frozenset(counts), is_windowed, prepares("*", over) and kind == AGGREGATE)
+
+
+def names_of(functions: Iterable[str]) -> NameSet:
+    """Return names of functions, which are not quoted."""
+    return NameSet(functions, is_word_only=True)

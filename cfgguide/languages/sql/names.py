@@ -1,0 +1,356 @@
+r"""SQL that knows a schema: only existing tables, columns and functions are named.
+
+In: a bundled grammar of SQL and a schema. Out: a grammar in which every name is a known one. It is
+an ordinary grammar in Lark's language: `grammars/sql_schema.lark` narrows the rules for names, and
+the terminals of the names are appended here. A word may name a table, a column and an alias, but
+Lark's lexer gives it one terminal. So there is a terminal for each set of roles that occurs. ::
+
+    _table_to_read: TABLE_NAME | TABLE_OR_COLUMN_NAME | ALIAS_NAME
+    TABLE_NAME: /(?ai:orders|users)(?![...])|(?ai:"(?:orders|users)")(?!")|.../
+
+Where a keyword is allowed, Lark's lexer tries it before all names, as in the original grammar.
+
+The names are SQLite's here; :mod:`cfgguide.languages.sql.postgresql_names` does the same for
+PostgreSQL.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, replace
+from enum import Flag, auto
+from pathlib import Path
+
+from cfgguide.automata.name_patterns import is_word, name_patterns
+from cfgguide.errors import GrammarError
+from cfgguide.grammar.grammar import Grammar
+from cfgguide.languages.sql import postgresql_names
+from cfgguide.languages.sql.name_sets import folded, keywords
+from cfgguide.languages.sql.tables import Schema, asked, checked_names, created, tables_of
+
+_ALIASES = (*"abcdefghijklmnopqrstuvwxyz", *(f"t{number}" for number in range(1, 10)))
+_REPLACED = ("NAME", "WORD", "sql__NAME")  # terminals in whose place those of the schema come
+_COLLATIONS = ("binary", "nocase", "rtrim")
+# Types to which SQLite converts as expected. DATE and BOOLEAN are not: they turn texts to numbers.
+_INTEGERS = ("bigint", "int", "integer", "smallint")
+_NUMBERS = ("decimal", "double", "float", "numeric", "real")
+_TYPES = (*_INTEGERS, *_NUMBERS, "blob", "char", "text", "varchar")
+_OPERATORS = ("match", "regexp")  # which call the function of that name
+_TABLE_FUNCTIONS = ("json_each", "json_tree")
+_ELEMENTS = ("atom", "fullkey", "id", "key", "parent", "path", "type", "value")
+
+# The start rules of each grammar, and what it ignores besides spaces.
+_STARTS = {
+    "sql": "%import .sql (start, statement, select, expression, LINE_COMMENT, BLOCK_COMMENT)\n"
+    "%ignore LINE_COMMENT\n%ignore BLOCK_COMMENT\n",
+    "sql_select": "%import .sql (_operator, _sign)\n"
+    "%override SPACE: /[\\t\\n\\f\\r ]+/\n"
+    '%extend _operator: "--" NEVER\n%extend _sign: "--" NEVER\nstart: select_stmt ";"?\n',
+    "postgresql": "%import .postgresql (start, statement, select, expression)\n",
+}
+
+
+class _Role(Flag):
+    """What a name may be; flags combine if it may be several things."""
+
+    TABLE = auto()
+    COLUMN = auto()
+    ALIAS = auto()
+    FUNCTION = auto()
+    TABLE_FUNCTION = auto()
+    ELEMENT = auto()  # a column of a table function
+    EXCLUDED = auto()
+    TRUTH = auto()
+    COLLATION = auto()
+    TYPE = auto()
+
+    @property
+    def terminal(self) -> str:
+        """The terminal of the names that have exactly these roles."""
+        return "_OR_".join(str(role.name) for role in self) + "_NAME"
+
+
+_NEVER_QUOTED = _Role.TRUTH | _Role.COLLATION | _Role.TYPE
+
+# The rules that sql_schema.lark leaves open, and the roles of the names that are allowed there.
+_PLACES = {
+    "_table_to_read": _Role.TABLE | _Role.ALIAS,
+    "_written_table": _Role.TABLE,
+    "_column": _Role.COLUMN | _Role.ALIAS | _Role.TRUTH,
+    "_qualifier": _Role.TABLE | _Role.ALIAS | _Role.TABLE_FUNCTION,
+    "_qualified_column": _Role.COLUMN | _Role.ALIAS | _Role.ELEMENT,
+    "_excluded": _Role.EXCLUDED,
+    "_written_column": _Role.COLUMN,
+    "_joined_column": _Role.COLUMN | _Role.ALIAS,
+    "_new": _Role.ALIAS,
+    "_function_name": _Role.FUNCTION,
+    "_table_function_name": _Role.TABLE_FUNCTION,
+    "%override _collation": _Role.COLLATION,
+    "_type": _Role.TYPE,
+}
+
+
+def with_schema(
+    grammar: Grammar,
+    schema: Schema,
+    *,
+    aliases: Iterable[str] | None = None,
+    functions: Iterable[str] | None = None,
+) -> Grammar:
+    """Return a bundled grammar of SQL in which all names are aliases or those of a schema.
+
+    In SQLite's dialect, names compare as in SQLite: ASCII case is ignored. They may be written in
+    double quotes, brackets or backticks. Reserved words, including LEFT and the other words of
+    joins, and names that are not plain words must be quoted. ``'text'`` is always a string.
+
+    * A table that is read is in the schema or an alias; one that is written is in the schema. The
+      name of a database never precedes it.
+    * A column is one of any table, or an alias. It may be qualified by a table, an alias, or
+      `excluded` (with "sql"). After json_each, json_tree and aliases, their columns are too.
+      `rowid` is a column only if the schema has it.
+    * A new name (after AS or without it; of a CTE, its columns, a window) is an alias. If it is a
+      keyword of any kind, it is quoted.
+    * REGEXP and MATCH are operators if there are functions of these names.
+    * Collations are BINARY, NOCASE and RTRIM; types in CAST are the usual ones to which SQLite
+      converts as expected (not DATE, for example, which turns a text into a number).
+    * Definitions, transactions, PRAGMA and the like are left out of "sql": they make new names, or
+      have names that no schema has. So are INDEXED BY and RAISE.
+
+    "postgresql" follows PostgreSQL instead. A name is in lower case unless it stands in double
+    quotes, so one with capitals needs them; so do reserved words (but not after a dot), and
+    keywords that are new names without AS. No schema precedes the name of a table or function. Any
+    function may stand in FROM; the columns that it makes are aliases, or `key`, `value` and
+    `ordinality` after a dot. Types and collations are those of every PostgreSQL; the functions
+    with a syntax of their own, such as COALESCE, are always there. Left out are SELECT INTO, XML,
+    and the names of constraints, cursors and classes of operators.
+
+    No grammar of this kind can check that a column belongs to a table in scope, that an alias was
+    introduced, that a name is unambiguous, or types and numbers of arguments and columns.
+
+    Parameters
+    ----------
+    grammar : Grammar
+        The bundled "sql", "sql_select" or "postgresql", with any of its start rules.
+    schema : mapping of str to names, sqlite3.Connection, str, or SQLAlchemy's MetaData
+        The columns of each table; or a database, whose tables and views are read now (not those of
+        attached databases, nor SQLite's own, nor columns that are hidden); or, in SQLite's dialect,
+        a text of definitions such as CREATE TABLE, which SQLite runs in memory.
+    aliases : iterable of str, optional
+        Names that a statement may introduce; by default the letters a to z, and t1 to t9.
+    functions : iterable of str, optional
+        Names of functions; by default those of the database, or of SQLite itself, without the ones
+        that "sql_select" forbids. ``json_each`` and ``json_tree`` are used as tables.
+
+    Returns
+    -------
+    Grammar
+        With the start rule and the options of `grammar`.
+
+    Raises
+    ------
+    GrammarError
+        If the grammar is none of these, or a name or the schema cannot be used.
+
+    Examples
+    --------
+    >>> import cfgguide
+    >>> grammar = with_schema(
+    ...     cfgguide.Grammar.bundled("sql_select"),
+    ...     {"users": ["id", "name"], "order": ["id", "user_id"]},
+    ... )
+    >>> recognizer = cfgguide.index.compile_recognizer(grammar)
+    >>> def is_sentence(text):
+    ...     configuration = recognizer.advance(recognizer.initial, text)
+    ...     return configuration is not None and recognizer.is_sentence(configuration)
+    >>> is_sentence(b'SELECT u.name, count(*) FROM users u JOIN "order" AS o ON o.user_id = u.id')
+    True
+    >>> is_sentence(b"SELECT nam FROM users"), is_sentence(b"SELECT name FROM customers")
+    (False, False)
+    """
+    name, folder = _place_of(grammar)
+    given = _ALIASES if aliases is None else checked_names(aliases, "aliases")
+    if name == "postgresql":
+        part, rules = "postgresql_schema", _rules_of_postgresql(schema, given, functions)
+    else:
+        part, rules = "sql_schema", _rules_of_sqlite(name, schema, given, functions)
+    text = Grammar.open(folder / f"{part}.lark").text
+    # Names are other terminals now, and what is imported is called after its file.
+    restrict = {
+        {"VARIABLE": "sql__VARIABLE"}.get(each, each): pattern
+        for each, pattern in dict(grammar.restrict).items()
+        if each not in _REPLACED and not (each == "QUOTED" and name == "postgresql")
+    }
+    text = "\n".join([text, _STARTS[name], *rules, ""])
+    return replace(grammar, text=text, restrict=restrict)
+
+
+def _rules_of_postgresql(
+    schema: Schema, aliases: Iterable[str], functions: Iterable[str] | None
+) -> Iterator[str]:
+    if isinstance(schema, str | sqlite3.Connection):
+        raise GrammarError(
+            f"'postgresql' takes no {type(schema).__name__} for a schema, since SQLite would read "
+            "it; give a mapping such as {'users': ['id', 'name']}, or SQLAlchemy's metadata, which "
+            "reflects a database"
+        )
+    known = postgresql_names.FUNCTIONS
+    called = known if functions is None else checked_names(functions, "functions")
+    return postgresql_names.rules(tables_of(schema), aliases, called)
+
+
+def _rules_of_sqlite(
+    name: str, schema: Schema, aliases: Iterable[str], functions: Iterable[str] | None
+) -> Iterator[str]:
+    opened = closing(created(schema)) if isinstance(schema, str) else nullcontext(schema)
+    with opened as given:
+        database = given if isinstance(given, sqlite3.Connection) else None
+        tables = tables_of(given)
+        called = (
+            functions_of(database) if functions is None else checked_names(functions, "functions")
+        )
+    roles = _roles_of(tables, aliases, called, has_upserts=name == "sql")
+    if name == "sql_select":
+        _Forbidden.read().check(roles)
+    return _rules_of(roles)
+
+
+def _place_of(grammar: object) -> tuple[str, Path]:
+    """Return the name of a bundled grammar, and its folder."""
+    if not isinstance(grammar, Grammar):
+        raise GrammarError(f"with_schema takes a Grammar, not {type(grammar).__name__}")
+    for name in _STARTS:
+        bundled = Grammar.bundled(name)
+        if (grammar.text, grammar.source_path) == (bundled.text, bundled.source_path):
+            return name, Path(str(bundled.source_path)).parent
+    raise GrammarError(
+        f"with_schema narrows the bundled grammars {', '.join(map(repr, _STARTS))}, "
+        "as Grammar.bundled returns them, and no other"
+    )
+
+
+def functions_of(database: sqlite3.Connection | None) -> list[str]:
+    """Return the functions of a database, or of SQLite, that `sql_select` does not forbid."""
+    own = database or sqlite3.connect(":memory:")
+    try:
+        found = asked(own, "SELECT DISTINCT name FROM pragma_function_list")
+        modules = asked(own, "SELECT name FROM pragma_module_list")
+    finally:
+        if database is None:
+            own.close()
+    forbidden = _Forbidden.read().functions
+    # The list has operators too: "->" is not a word.
+    return [name for name in found if is_word(name) and folded(name) not in forbidden] + [
+        name for name in modules if name in _TABLE_FUNCTIONS
+    ]
+
+
+# --- Roles ---------------------------------------------------------------------------------------
+
+
+def _roles_of(
+    tables: Mapping[str, Iterable[str]],
+    aliases: Iterable[str],
+    functions: Iterable[str],
+    *,
+    has_upserts: bool,
+) -> dict[str, _Role]:
+    """Return the roles of each name, by the name in lower case."""
+    roles: dict[str, _Role] = {}
+
+    def give(role: _Role, names: Iterable[str]) -> None:
+        for name in map(folded, names):
+            roles[name] = roles.get(name, _Role(0)) | role
+
+    called = {folded(name) for name in functions}
+    give(_Role.TABLE, tables)
+    give(_Role.COLUMN, (column for columns in tables.values() for column in columns))
+    give(_Role.ALIAS, aliases)
+    give(_Role.FUNCTION, called.difference(_TABLE_FUNCTIONS))
+    give(_Role.TABLE_FUNCTION, called.intersection(_TABLE_FUNCTIONS))
+    give(_Role.ELEMENT, _ELEMENTS if called.intersection(_TABLE_FUNCTIONS) else ())
+    give(_Role.TRUTH, ("true", "false"))
+    give(_Role.COLLATION, _COLLATIONS)
+    give(_Role.TYPE, _TYPES)
+    # Before a dot, one terminal cannot belong to two rules; a table `excluded` allows as much.
+    if has_upserts and not roles.get("excluded", _Role(0)) & _PLACES["_qualifier"]:
+        give(_Role.EXCLUDED, ["excluded"])
+    return roles
+
+
+@dataclass(frozen=True)
+class _Forbidden:
+    """The names, in lower case, that `sql_select` allows for no function or table."""
+
+    functions: frozenset[str]
+    tables: frozenset[str]
+
+    @classmethod
+    def read(cls) -> _Forbidden:
+        """Return the names that the text of that grammar lists."""
+        text = Grammar.bundled("sql_select").text
+        return cls(_words_of("FORBIDDEN.3", text), _words_of("NO_TABLE.3", text))
+
+    def check(self, roles: Mapping[str, _Role]) -> None:
+        """Check that every name can be written.
+
+        Raises
+        ------
+        GrammarError
+            If a function or a table is forbidden.
+        """
+        for name, role in roles.items():
+            if role & _Role.FUNCTION and name in self.functions:
+                raise GrammarError(
+                    f"the function {name!r} is forbidden by 'sql_select'; leave it out of functions"
+                )
+            is_forbidden = name in self.tables or name.startswith("pragma_")
+            if is_forbidden and role & _PLACES["_table_to_read"]:
+                raise GrammarError(
+                    f"no table may be called {name!r} in 'sql_select'; give a mapping without it"
+                )
+
+
+def _words_of(terminal: str, text: str) -> frozenset[str]:
+    """Return the words that a terminal of a bundled grammar lists in its first pattern."""
+    found = re.search(rf"^{re.escape(terminal)}: /\(\?ai:([a-z0-9_|]+)\)", text, re.MULTILINE)
+    assert found is not None, terminal
+    return frozenset(found[1].split("|"))
+
+
+# --- Rules and terminals -------------------------------------------------------------------------
+
+
+def _rules_of(roles: Mapping[str, _Role]) -> Iterator[str]:
+    """Yield the rules that say which names may stand where, and the terminals of the names."""
+    terminals = _terminals_of(roles)
+    for rule, wanted in _PLACES.items():
+        fitting = [name for name, (role, _) in terminals.items() if role & wanted]
+        yield f"{rule}: {' | '.join(fitting or ['NEVER'])}"
+    called = [name for name in _OPERATORS if roles.get(name, _Role(0)) & _Role.FUNCTION]
+    yield f"_called_operator: {' | '.join(map(str.upper, called)) or 'NEVER'}"
+    for name, (_, pattern) in terminals.items():
+        yield f"{name}: /{pattern}/"
+
+
+def _terminals_of(roles: Mapping[str, _Role]) -> dict[str, tuple[_Role, str]]:
+    """Return the roles and the pattern of each terminal, by its name."""
+    reserved, every = keywords()
+    plain: dict[_Role, list[str]] = {}
+    quoted: dict[_Role, list[str]] = {}
+    for name, role in roles.items():
+        # After an expression both a keyword and a new name are allowed.
+        as_word = role & ~_Role.ALIAS if name in every else role
+        if as_word and is_word(name) and name not in reserved:
+            plain.setdefault(as_word, []).append(name)
+        if in_quotes := role & ~_NEVER_QUOTED:
+            quoted.setdefault(in_quotes, []).append(name)
+    terminals = {}
+    for role in sorted({*plain, *quoted}, key=lambda role: role.value):
+        patterns = name_patterns(plain.get(role, []), quoted.get(role, []))
+        for number, pattern in enumerate(patterns, 1):
+            suffix = f"_{number}" if len(patterns) > 1 else ""
+            terminals[role.terminal + suffix] = role, pattern
+    return terminals

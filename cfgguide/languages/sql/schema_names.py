@@ -1,0 +1,103 @@
+"""The names of a schema, as sets that places in a query share.
+
+In: a :class:`~cfgguide.languages.sql.database.Database`. Out: :class:`SchemaNames`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
+
+from cfgguide.languages.sql.database import AGGREGATE, WINDOW, Database, names_of
+from cfgguide.languages.sql.name_sets import NameSet
+
+_DIGITS = ("", *"123456789")
+
+
+@lru_cache(maxsize=4096)
+def name_set(names: frozenset[str]) -> NameSet:
+    """Return a set of names; equal ones share one."""
+    return NameSet(names)
+
+
+NO_NAMES = NameSet(())
+TRUTH = NameSet(["true", "false"], is_word_only=True)
+
+
+class SchemaNames:
+    """The names of a database, and those that FROM may give to tables.
+
+    Parameters
+    ----------
+    database : Database
+        Tables and functions.
+    aliases : iterable of str, optional
+        What may qualify a column before FROM gives the name to a table; by default one letter,
+        ``t1`` and the like, and beginnings or initials of the names of tables.
+    takes_new_columns : bool
+        Whether the result columns of a SELECT may name columns that only a subquery in its FROM
+        will have.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        aliases: Iterable[str] | None = None,
+        *,
+        takes_new_columns: bool = False,
+    ) -> None:
+        self.database = database
+        self.takes_new_columns = takes_new_columns
+        given = _aliases_of(database.tables) if aliases is None else aliases
+        self.aliases = NameSet(set(given).difference(database.tables))
+        self._key = database, self.aliases, takes_new_columns
+
+    @cached_property
+    def tables(self) -> NameSet:
+        """All tables."""
+        return NameSet(self.database.tables)
+
+    @cached_property
+    def columns(self) -> NameSet:
+        """The columns of all tables."""
+        return NameSet(
+            column for table in self.database.tables.values() for column in table.columns
+        )
+
+    def columns_of(self, table: str) -> NameSet:
+        """Return the columns of a table."""
+        return name_set(frozenset(self.database.tables[table].columns))
+
+    def functions(self, *, aggregates: bool, windows: bool) -> NameSet:
+        """Return the functions that may stand where aggregates and windows may, or not."""
+        return self._functions[aggregates, windows]
+
+    @cached_property
+    def _functions(self) -> dict[tuple[bool, bool], NameSet]:
+        every = self.database.functions
+        return {
+            (aggregates, windows): names_of(
+                name
+                for name, function in every.items()
+                if (aggregates or function.kind != AGGREGATE)
+                and (windows or function.kind != WINDOW)
+            )
+            for aggregates in (False, True)
+            for windows in (False, True)
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, SchemaNames) and self._key == other._key)
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+def _aliases_of(tables: Iterable[str]) -> set[str]:
+    """Return names that people give to tables: letters, t1 and the like, parts of their names."""
+    bases = set("abcdefghijklmnopqrstuvwxyz")
+    for table in tables:
+        words = table.replace(" ", "_").split("_")
+        bases.add("".join(word[:1] for word in words))
+        bases.update(table[:length] for length in range(1, min(len(table), 12)))
+    return {base + digit for base in bases if base for digit in _DIGITS}

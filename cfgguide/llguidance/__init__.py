@@ -1,1 +1,0 @@
-"""Grammars in llguidance's dialect, translated into Lark's own language."""

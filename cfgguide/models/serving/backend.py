@@ -1,0 +1,508 @@
+"""Compiles what requests ask for: one backend for all requests of an engine.
+
+In: the kind of a request and its text, as vLLM and SGLang have them. Out: a
+:class:`~cfgguide.models.serving.matcher.Matcher`. ::
+
+    json            a JSON Schema                       json_object     any JSON object
+    regex           a pattern of Python's `re`          choice          a JSON array of texts
+    grammar         a grammar in Lark's language, or the name of one: `cfgguide:sql`
+    structural_tag  a structural tag: text, calls of tools, thinking
+
+A *name* is that of a bundled grammar or of a `.lark` file in the operator's folder; options may
+follow it, as a JSON object: `cfgguide:sql {"tables": {"users": ["id", "name"]}}`. Bundled grammars
+are tidy, and those of SQL one statement, as for :func:`cfgguide.generate`; `{"tidy": false}` asks
+for the whole language. If a line break follows the colon, the rest is a grammar in Lark's language.
+After `cfgguide:llguidance` and a line break it is one in llguidance's dialect, and so is a text
+that begins with `%llguidance`. No other file is read: a request comes from strangers, so compiling
+has :meth:`Limits.for_strangers`.
+
+What a model would write without end is left out, as :func:`cfgguide.generate` has it: JSON is
+tidy (:func:`cfgguide.json_schema`), and nothing follows what is complete. The operator may choose
+otherwise, and so may a schema, by a keyword of our own at its top::
+
+    {"x-cfgguide": {"tidy": false}, ...}    also: "closed", "separators", "max_whitespace"
+
+`closed` is as for :func:`cfgguide.json_schema`: clients make schemas of types, whose objects have
+no other members, and a small model invents some without end.
+
+What was asked before is at hand: grammars by kind and text, indexes in an
+:class:`~cfgguide.index_pool.IndexPool`. :meth:`Backend.requested` returns it at once, and compiles
+the rest in threads of its own (:mod:`cfgguide.models.serving.lanes`). One line is logged for each
+that is compiled.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cfgguide.base import cache
+from cfgguide.base.limits import Limits
+from cfgguide.base.locks import new_lock
+from cfgguide.engine.index.index import Index
+from cfgguide.engine.machine import grammar_file
+from cfgguide.engine.machine.grammar_cache import CachedGrammar
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
+from cfgguide.errors import CfgGuideError, GrammarError, LimitError
+from cfgguide.grammar.combinators.patterns import choice, regex
+from cfgguide.grammar.grammar import Grammar
+from cfgguide.index_pool import DEFAULT_MAX_BYTES, IndexPool
+from cfgguide.languages.sql.names import with_schema
+from cfgguide.models.serving.lanes import Lanes, Request
+from cfgguide.models.serving.matcher import Matcher
+from cfgguide.output_types import STARTS, output_type
+from cfgguide.schema.json_schema import json_schema
+from cfgguide.schema.messages.message_grammar import structural_tag
+
+PREFIX = "cfgguide:"  # of a name
+#: What a grammar in llguidance's dialect begins with; the second is a part of it.
+DIALECT = re.compile(r"(?:cfgguide:llguidance[ \t]*\r?\n|(?=\s*%llguidance\b))")
+KINDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag")
+
+#: A grammar that has a name is the operator's or ours; what follows the name is a stranger's.
+_FOR_NAMED: dict[str, Any] = {"allows_imports": True, "max_seconds": 60.0}
+
+_OPTIONS = ("start", "max_ignored")  # of a grammar that a request names; `tidy` of a bundled one
+_TYPES: dict[str, type] = {"start": str, "max_ignored": int, "tidy": bool}
+
+_KEYWORD = "x-cfgguide"  # of a schema
+_CHOICES = ("tidy", "separators", "max_whitespace", "closed")  # of that keyword
+_SCHEMAS = ("json", "json_object", "structural_tag")  # kinds
+_MAX_KNOWN = 1_000  # requests whose grammars are remembered
+#: How a rule of GBNF, and of XGrammar's EBNF, begins; nothing in Lark's language does.
+_EBNF = re.compile(r"^[ \t]*[\w-]+[ \t]*::=", re.MULTILINE)
+_NAME = re.compile(r"([A-Za-z0-9_-]{1,100})(?:\s+(\{.*\}))?\s*", re.DOTALL)
+_SHOWN, _MAX_SAID = 60, 200  # characters of a request, and of an error, in the log
+
+_LOG = logging.getLogger("cfgguide.serving")
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """What a backend has done.
+
+    Attributes
+    ----------
+    n_compiled : int
+        Requests for which a grammar was compiled, again if its index had been dropped.
+    n_hits : int
+        Requests whose grammar was there, or was being compiled for another one.
+    n_refused : int
+        Requests with an error of ours, but for those that were cancelled.
+    seconds : float
+        Spent in compiling, errors included.
+    n_first_visits : int
+        Masks that were made for the first time.
+    first_visit_seconds : float
+        Spent in making them.
+    n_indexes, n_bytes : int
+        Indexes at hand, and what they held when they were measured last.
+    """
+
+    n_compiled: int = 0
+    n_hits: int = 0
+    n_refused: int = 0
+    seconds: float = 0.0
+    n_first_visits: int = 0
+    first_visit_seconds: float = 0.0
+    n_indexes: int = 0
+    n_bytes: int = 0
+
+
+class Backend:
+    r"""Makes matchers; thread-safe.
+
+    Parameters
+    ----------
+    tokenizer_or_vocabulary : Vocabulary, or a tokenizer
+        What the model writes with. Its size is the number of the engine's logits.
+    limits : Limits, optional
+        What compiling may cost; by default :meth:`Limits.for_strangers`. Grammars that have a name
+        get a minute, and may import files.
+    folder : Path or str, optional
+        Where the operator's `.lark` files are; requests name them without the ending.
+    max_bytes : int
+        As for :class:`IndexPool`, of which there are two: for grammars that have names, and others.
+    use_cache : bool
+        As for :class:`IndexPool`.
+    tidy : bool
+        Whether what models would write without end is left out, unless a request asks for it.
+
+    Examples
+    --------
+    >>> import cfgguide
+    >>> backend = Backend(cfgguide.Vocabulary.of_bytes())
+    >>> matcher = backend.matcher("choice", '["yes", "no"]')
+    >>> matcher.accept(list(b"no")), matcher.accept(list(b"n")), backend.metrics.n_compiled
+    (True, False, 1)
+    >>> select = backend.grammar("grammar", 'cfgguide:sql_select {"tables": {"users": ["id"]}}')
+    >>> call = backend.grammar("grammar", 'cfgguide:llguidance\nstart: "a"{2} %json {}')
+    """
+
+    def __init__(
+        self,
+        tokenizer_or_vocabulary: object,
+        *,
+        limits: Limits | None = None,
+        folder: Path | str | None = None,
+        max_bytes: int = DEFAULT_MAX_BYTES,
+        use_cache: bool = True,
+        tidy: bool = True,
+    ) -> None:
+        self._is_tidy = tidy
+        self._limits = limits or Limits.for_strangers()
+        self._folder = None if folder is None else Path(folder)
+        self.vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
+        self._limits_of = {False: self._limits, True: replace(self._limits, **_FOR_NAMED)}
+        self._use_cache = use_cache
+        self._pools = {
+            is_named: IndexPool(
+                self.vocabulary, max_bytes=max_bytes // 2, limits=limits, use_cache=use_cache
+            )
+            for is_named, limits in self._limits_of.items()
+        }
+        self._lock = new_lock()
+        self._known: OrderedDict[Hashable, Grammar] = OrderedDict()
+        self._metrics = Metrics()
+        self._lanes = Lanes()
+
+    @classmethod
+    def from_environment(cls, tokenizer_or_vocabulary: object) -> Backend:
+        """Return the backend of an engine's plug-in.
+
+        The operator says what it may hold, in the environment::
+
+            CFGGUIDE_GRAMMARS   the folder of `.lark` files
+            CFGGUIDE_MEMORY     `max_bytes` in megabytes, 500 if it is not set
+            CFGGUIDE_TIDY       `off` for whole languages
+
+        Raises
+        ------
+        ValueError
+            If the memory is no number of megabytes, or the last is something else.
+        """
+        tidy = os.environ.get("CFGGUIDE_TIDY", "on")
+        if tidy not in ("on", "off"):
+            raise ValueError(f"CFGGUIDE_TIDY is {tidy!r}; it may be on or off")
+        folder, memory = os.environ.get("CFGGUIDE_GRAMMARS"), os.environ.get("CFGGUIDE_MEMORY")
+        if memory is not None and not memory.isdecimal():
+            raise ValueError(f"CFGGUIDE_MEMORY is {memory!r}; it is a number of megabytes")
+        max_bytes = DEFAULT_MAX_BYTES if memory is None else int(memory) * 1_000_000
+        return cls(tokenizer_or_vocabulary, folder=folder, max_bytes=max_bytes, tidy=tidy == "on")
+
+    @property
+    def metrics(self) -> Metrics:
+        """What was done so far."""
+        pools = self._pools.values()
+        visits = [pool.first_visits for pool in pools]
+        return replace(
+            self._metrics,
+            n_first_visits=sum(each.n for each in visits),
+            first_visit_seconds=sum(each.seconds for each in visits),
+            n_indexes=sum(map(len, pools)),
+            n_bytes=sum(pool.nbytes for pool in pools),
+        )
+
+    def matcher(
+        self,
+        kind: str,
+        text: str,
+        *,
+        stop_token_ids: Iterable[int] = (),
+        cancelled: Callable[[], bool] | None = None,
+    ) -> Matcher:
+        """Return a matcher for a request.
+
+        Parameters
+        ----------
+        kind : str
+            One of :data:`KINDS`.
+        text : str
+            What is asked for.
+        stop_token_ids : iterable of int
+            As for :class:`Matcher`; nothing is compiled for them.
+        cancelled : callable, optional
+            As for :meth:`index`.
+
+        Raises
+        ------
+        CfgGuideError
+            If the text is wrong, or compiling it would exceed the limits.
+        """
+        index = self.index(kind, text, cancelled=cancelled)
+        return self.matcher_of(index, stop_token_ids=stop_token_ids)
+
+    def matcher_of(self, index: Index, *, stop_token_ids: Iterable[int] = ()) -> Matcher:
+        """Return a new matcher of an index of this backend, which ends texts as its others do."""
+        return Matcher(index, stop_token_ids=stop_token_ids, trailing=not self._is_tidy)
+
+    def index(self, kind: str, text: str, *, cancelled: Callable[[], bool] | None = None) -> Index:
+        """Return the index of what a request asks for.
+
+        Parameters
+        ----------
+        kind, text : str
+            As for :meth:`matcher`.
+        cancelled : callable, optional
+            Asked often, from another thread too, whether the client has left. A grammar is then
+            compiled no further, unless others wait for it. A schema is read to its end, or its
+            limits.
+
+        Raises
+        ------
+        CfgGuideError
+            As :meth:`matcher`.
+        """
+        started = time.perf_counter()
+        try:
+            grammar = self.grammar(kind, text)
+            pool = self._pools[_is_named(kind, text)]
+            requested = pool.requested(grammar, cancelled=cancelled)
+        except CfgGuideError as error:
+            seconds = time.perf_counter() - started
+            if isinstance(error, LimitError) and cancelled is not None and cancelled():
+                self._count(seconds=seconds)
+                raise
+            self._count(n_refused=1, seconds=seconds)
+            said = " ".join(str(error).split())[:_MAX_SAID]
+            _LOG.warning("refused %s after %.3f s: %s", _shown(kind, text), seconds, said)
+            raise
+        if not requested.is_new:
+            self._count(n_hits=1)
+            return requested.index
+        seconds = time.perf_counter() - started
+        self._count(n_compiled=1, seconds=seconds)
+        _LOG.info("compiled %s in %.3f s", _shown(kind, text), seconds)
+        return requested.index
+
+    def requested(
+        self, kind: str, text: str, *, cancelled: Callable[[], bool] | None = None
+    ) -> Future[Index]:
+        """Return a future of the index of what a request asks for; returns at once.
+
+        It is done already if the index is there (:meth:`ready`). Others are made in threads of the
+        backend, once for all who ask for the same at a time; grammars that only have to be loaded
+        from a cache do not wait for those that are compiled.
+
+        Parameters
+        ----------
+        kind, text, cancelled
+            As for :meth:`index`, and so are the errors of the future.
+        """
+        index = self.ready(kind, text)
+        if index is not None:
+            future: Future[Index] = Future()
+            future.set_result(index)
+            return future
+        try:
+            key, _ = self._reading(kind, text)
+        except CfgGuideError:  # which the future says, too
+            key = kind, text
+        request = Request(
+            key,
+            partial(self._is_at_hand, kind, text),
+            lambda stops: self.index(kind, text, cancelled=stops),
+        )
+        future, is_first = self._lanes.index(request, cancelled)
+        if not is_first:
+            self._count(n_hits=1)
+        return future
+
+    def ready(self, kind: str, text: str) -> Index | None:
+        """Return the index of what a request asks for if it is there, at once; else None."""
+        grammar = self._known_grammar(kind, text)
+        pool = self._pools[_is_named(kind, text)]
+        index = None if grammar is None else pool.ready(grammar)
+        if grammar is None or index is None:
+            return None
+        self._count(n_hits=1)
+        self._lanes.later(partial(pool.hold_bounds, grammar))
+        return index
+
+    def _is_at_hand(self, kind: str, text: str) -> bool:
+        """Return whether the grammar of a request was compiled before, or needs no compiling."""
+        is_known = self._known_grammar(kind, text) is not None
+        if kind in _SCHEMAS:
+            return is_known  # it is read, and that takes longest
+        is_read = kind == "grammar" and not (DIALECT.match(text) or _EBNF.search(text))
+        if not self._use_cache or not (is_known or is_read):
+            return False
+        limits = self._limits_of[_is_named(kind, text)]
+        key = CachedGrammar(self.grammar(kind, text), limits).key
+        return bool(key) and cache.is_at_hand(grammar_file.KIND, key)
+
+    def _count(self, **more: float) -> None:
+        with self._lock:
+            now = self._metrics
+            self._metrics = replace(
+                now, **{name: getattr(now, name) + value for name, value in more.items()}
+            )
+
+    def grammar(self, kind: str, text: str) -> Grammar:
+        """Return the grammar of what a request asks for; nothing is compiled.
+
+        Raises
+        ------
+        CfgGuideError
+            If the text is wrong.
+        """
+        key, read = self._reading(kind, text)
+        with self._lock:
+            grammar = self._known.get(key)
+            if grammar is not None:
+                self._known.move_to_end(key)
+                return grammar
+        grammar = read()
+        with self._lock:
+            self._known[key] = grammar
+            while len(self._known) > _MAX_KNOWN:
+                self._known.popitem(last=False)
+        return grammar
+
+    def _known_grammar(self, kind: str, text: str) -> Grammar | None:
+        """Return the grammar of a request if it was read before."""
+        try:
+            key, _ = self._reading(kind, text)
+        except CfgGuideError:
+            return None
+        with self._lock:
+            return self._known.get(key)
+
+    def _reading(self, kind: str, text: str) -> tuple[Hashable, Callable[[], Grammar]]:
+        """Return what the grammar of a request is known by, and what reads it, which may take long.
+
+        A grammar that has a name is known by its text as well: the operator's file may change.
+        """
+        if not isinstance(kind, str) or not isinstance(text, str):
+            raise GrammarError("a request has a kind and a text")
+        if not _is_named(kind, text):
+            return (kind, text), partial(self._read, kind, text)
+        named, tables = self._by_name(text.removeprefix(PREFIX))
+        return (named, text), lambda: named if tables is None else with_schema(named, tables)
+
+    def _read(self, kind: str, text: str) -> Grammar:
+        if kind == "json":
+            return self._schema(text)
+        if kind == "json_object":
+            return json_schema({"type": "object"}, tidy=self._is_tidy, limits=self._limits)
+        if kind == "regex":
+            return regex(text, tidy=self._is_tidy)
+        if kind == "choice":
+            return choice(_json(text, list, "a choice is a JSON array of texts"))
+        if kind == "structural_tag":
+            return structural_tag(text, tidy=self._is_tidy, limits=self._limits)
+        if kind != "grammar":
+            raise GrammarError(f"no request is of kind {kind!r:.60}; there is {', '.join(KINDS)}")
+        if found := DIALECT.match(text):
+            text = text[found.end() :]
+            return Grammar.llguidance(text, tidy=self._is_tidy, limits=self._limits)
+        text = text.removeprefix(PREFIX)
+        if _EBNF.search(text):
+            return Grammar.ebnf(text, limits=self._limits)
+        return Grammar(text, parser="auto")
+
+    def _schema(self, text: str) -> Grammar:
+        """Return the grammar of a schema, which may say how its values are written."""
+        options: dict[str, Any] = {"tidy": self._is_tidy, "closed": self._is_tidy}
+        options["limits"] = self._limits
+        if _KEYWORD not in text:
+            return json_schema(text, **options)
+        schema = _json(text, dict, "a schema that has the keyword x-cfgguide is a JSON object")
+        chosen = schema.pop(_KEYWORD, {})
+        if not isinstance(chosen, dict) or not chosen.keys() <= {*_CHOICES}:
+            raise GrammarError(f"{_KEYWORD} is an object that may have {', '.join(_CHOICES)}")
+        if isinstance(chosen.get("separators"), list):
+            chosen["separators"] = tuple(chosen["separators"])
+        return json_schema(schema, **options | chosen)
+
+    def _by_name(self, text: str) -> tuple[Grammar, Any]:
+        """Return a grammar that has a name, and the tables with whose names it is to be."""
+        found = _NAME.fullmatch(text)
+        if found is None:
+            raise GrammarError(
+                f"{PREFIX} is followed by a name and perhaps a JSON object, not {text!r:.60}"
+            )
+        name = found[1]
+        path = None if self._folder is None else self._folder / f"{name}.lark"
+        is_own = path is not None and path.is_file()
+        if not is_own and name not in Grammar.bundled_names():
+            names = {*Grammar.bundled_names()}
+            if self._folder is not None:
+                names |= {each.stem for each in self._folder.glob("*.lark")}
+            raise GrammarError(
+                f"no grammar is called {name!r}; there is {', '.join(sorted(names))}"
+            )
+        options = _json(found[2] or "{}", dict, "the options of a grammar are a JSON object")
+        tables = options.pop("tables", None)
+        known = _OPTIONS if is_own else (*_OPTIONS, "tidy")
+        for option, value in options.items():
+            if option not in known:
+                raise GrammarError(
+                    f"no grammar has an option {option!r:.60}; there is {', '.join(known)}, tables"
+                )
+            if not isinstance(value, _TYPES[option]):
+                raise GrammarError(f"the option {option} is no {type(value).__name__}")
+        if is_own and path is not None:
+            grammar = Grammar.open(path, **options)
+        else:
+            if name == "json" and self._is_tidy and not options and tables is None:
+                return output_type(name).grammar, None
+            if options.setdefault("tidy", self._is_tidy):
+                options.setdefault("start", STARTS.get(name, "start"))
+            grammar = Grammar.bundled(name, **options)
+        return grammar, tables
+
+
+def compact(kind: str, text: str, *, is_compact: bool, is_closed: bool) -> tuple[str, str]:
+    """Return a request for JSON as vLLM's options have it: no white space, no other members.
+
+    Examples
+    --------
+    >>> compact("json_object", "", is_compact=True, is_closed=False)
+    ('json', '{"type": "object", "x-cfgguide": {"separators": [",", ":"]}}')
+    """
+    if kind not in ("json", "json_object") or not (is_compact or is_closed):
+        return kind, text
+    try:
+        schema = {"type": "object"} if kind == "json_object" else json.loads(text)
+    except (ValueError, RecursionError):
+        return kind, text  # which is refused with a message
+    if not isinstance(schema, dict):
+        schema = {"allOf": [schema]}
+    chosen: dict[str, Any] = {"separators": [",", ":"]} if is_compact else {}
+    chosen |= {"closed": True} if is_closed else {}
+    said = schema.get(_KEYWORD)
+    chosen |= said if isinstance(said, dict) else {}
+    return "json", json.dumps({**schema, _KEYWORD: chosen})
+
+
+def _is_named(kind: str, text: str) -> bool:
+    """Return whether a request names a grammar instead of giving one."""
+    if kind != "grammar" or DIALECT.match(text):
+        return False
+    return text.startswith(PREFIX) and text[len(PREFIX) :][:1] not in "\r\n"
+
+
+def _json(text: str, wanted: type, expected: str) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, wanted):
+        raise GrammarError(f"{expected}, not {text!r:.60}")
+    return value
+
+
+def _shown(kind: str, text: str) -> str:
+    """Return a request as the log shows it, on one line."""
+    return f"{kind} {text[:_SHOWN]!r}{'...' if len(text) > _SHOWN else ''}"

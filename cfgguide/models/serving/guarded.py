@@ -1,0 +1,92 @@
+"""A matcher that never raises an error of ours in the middle of a text.
+
+An engine ends with the first exception, and all its requests with it. So after an error, such as
+that of a schema which takes too long in the middle of a text, only EOS is allowed, and then
+refused: the engine ends this request as failed, and the others go on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from cfgguide.engine.masks.subset import bitmask_of
+from cfgguide.errors import CfgGuideError
+from cfgguide.models.serving.matcher import Matcher, rows_of
+
+_LOG = logging.getLogger("cfgguide.serving")
+
+
+class GuardedMatcher:
+    """Follows one request as :class:`Matcher` does, and notes an error instead of raising it.
+
+    Parameters
+    ----------
+    matcher : Matcher
+        Follows the request.
+
+    Attributes
+    ----------
+    matcher : Matcher
+        The same.
+    error : CfgGuideError or None
+        What went wrong.
+    """
+
+    def __init__(self, matcher: Matcher) -> None:
+        self.matcher = matcher
+        self.error: CfgGuideError | None = None
+
+    def _fail(self, error: CfgGuideError) -> None:
+        _LOG.error("a request fails after %d tokens: %s", self.matcher.n_tokens, error)
+        self.error = error
+
+    @property
+    def is_terminated(self) -> bool:
+        """Whether a stop token was accepted."""
+        return self.matcher.is_terminated
+
+    def accept(self, token_ids: Sequence[int]) -> bool:
+        """Consume tokens, all or none; return whether all may come. After an error, none may."""
+        try:
+            return self.error is None and self.matcher.accept(token_ids)
+        except CfgGuideError as error:
+            self._fail(error)
+            return False
+
+    def validate(self, token_ids: Sequence[int]) -> list[int]:
+        """Return the first of some tokens that may come; none after an error."""
+        try:
+            return [] if self.error is not None else self.matcher.validate(token_ids)
+        except CfgGuideError as error:
+            self._fail(error)
+            return []
+
+    def rollback(self, n: int) -> None:
+        """Take back the last `n` tokens; see :meth:`Matcher.rollback`."""
+        self.matcher.rollback(n)
+
+    def fill_bitmask(self, bitmasks: Any, row: int) -> None:
+        """Write the mask of the next token into a row: only EOS after an error."""
+        if self.error is None:
+            try:
+                self.matcher.fill_bitmask(bitmasks, row)
+                return
+            except CfgGuideError as error:
+                self._fail(error)
+        vocabulary = self.matcher.index.vocabulary
+        out = rows_of(bitmasks)[row]
+        out[:] = 0
+        out[: vocabulary.n_words] = bitmask_of(vocabulary.eos_token_ids[:1], vocabulary.n_words)
+
+    def reset(self) -> None:
+        """Go back to before the first token, and forget the error."""
+        self.matcher.reset()
+        self.error = None
+
+    def copy(self) -> GuardedMatcher:
+        """Return an independent one in the same state."""
+        copy = GuardedMatcher(self.matcher.copy())
+        copy.error = self.error
+        return copy

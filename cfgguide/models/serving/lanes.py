@@ -1,0 +1,162 @@
+"""Compiling for many requests at a time, so that none waits for others longer than it has to.
+
+In: what a request asks for, and whether its client has left. Out: a future of its index. Requests
+for the same share one *job*, however many they are. A job goes through *lanes*, each with threads
+of its own and with first come, first served::
+
+    at hand   every job: what only has to be loaded is loaded here; the others go on to
+    new       where they are compiled; what takes long, while another job waits here, goes on to
+    long      where it is compiled from the beginning, however long it takes
+
+So nothing that only has to be loaded waits for anything to be compiled, and what is compiled within
+a turn waits at most a turn for each job before it. What takes longer loses a turn. (More threads
+would help nobody: they share Python's lock, and the limits of a grammar are in seconds.)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from cfgguide.base.locks import new_lock, tell_child
+from cfgguide.engine.index.index import Index
+from cfgguide.errors import LimitError
+
+Cancelled = Callable[[], bool]
+
+_N_THREADS = 2  # of a lane
+_TURN = 0.5  # seconds that a job may take in the lane for new ones while another one waits there
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for.
+
+    Attributes
+    ----------
+    key : hashable
+        Requests with one key are for the same.
+    is_at_hand : callable
+        Returns whether its grammar only has to be loaded; it may take a moment.
+    make : callable
+        Returns the index, given a function that is asked often whether to give up.
+    """
+
+    key: Hashable
+    is_at_hand: Callable[[], bool]
+    make: Callable[[Cancelled], Index]
+
+
+@dataclass(eq=False)
+class _Job:
+    """What some requests ask for, and who waits for it."""
+
+    request: Request
+    waiting: list[tuple[Future[Index], Cancelled]] = field(default_factory=list)
+    is_stopped: bool = False
+
+    def all_left(self) -> bool:
+        """Return whether nobody waits any more."""
+        return all(future.cancelled() or has_left() for future, has_left in list(self.waiting))
+
+
+class Lanes:
+    """Runs jobs; thread-safe, and empty in a child of `fork`."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self.begin_child()
+        tell_child(self)
+
+    def begin_child(self) -> None:
+        """Begin with no job: the threads of the parent are not here."""
+        self._at_hand, self._new, self._long = (
+            ThreadPoolExecutor(_N_THREADS, thread_name_prefix=f"cfgguide-{name}")
+            for name in ("at-hand", "new", "long")
+        )
+        self._jobs: dict[Hashable, _Job] = {}
+        self._n_waiting = 0  # jobs in the lane for new ones
+
+    def index(
+        self, request: Request, cancelled: Cancelled | None = None
+    ) -> tuple[Future[Index], bool]:
+        """Return a future of the index of a request, and whether it is the first to ask for it.
+
+        Parameters
+        ----------
+        request : Request
+            What is asked for.
+        cancelled : callable, optional
+            Asked often, from another thread, whether the client has left.
+        """
+        future: Future[Index] = Future()
+        with self._lock:
+            job = self._jobs.get(request.key)
+            is_first = job is None
+            if job is None:
+                job = self._jobs[request.key] = _Job(request)
+            job.waiting.append((future, cancelled or _never))
+        if is_first:
+            self._at_hand.submit(self._run, job, self._look)
+        return future, is_first
+
+    def later(self, work: Callable[[], object]) -> None:
+        """Do something that nobody waits for."""
+        self._at_hand.submit(work)
+
+    def _run(self, job: _Job, step: Callable[[_Job], Index | None]) -> None:
+        """Run a step of a job, and tell those who wait how it ended; None goes on elsewhere."""
+        try:
+            index = step(job)
+        except BaseException as error:
+            if job.is_stopped and isinstance(error, LimitError) and not job.all_left():
+                # Its turn is over, or its clients had left before another one came.
+                self._long.submit(self._run, job, self._in_full)
+            else:
+                for future in self._ended(job):
+                    future.set_exception(error)
+        else:
+            if index is not None:
+                for future in self._ended(job):
+                    future.set_result(index)
+
+    def _look(self, job: _Job) -> Index | None:
+        """Load what is at hand; send on what is not."""
+        if job.request.is_at_hand():
+            return self._in_full(job)
+        with self._lock:
+            self._n_waiting += 1
+        self._new.submit(self._run, job, self._in_turn)
+        return None
+
+    def _in_turn(self, job: _Job) -> Index:
+        """Compile until that has taken its turn and another job waits, or all clients have left."""
+        with self._lock:
+            self._n_waiting -= 1
+        end = time.monotonic() + _TURN
+        return self._until(job, lambda: self._n_waiting > 0 and time.monotonic() > end)
+
+    def _in_full(self, job: _Job) -> Index:
+        """Compile until all clients have left."""
+        return self._until(job, _never)
+
+    def _until(self, job: _Job, is_over: Cancelled) -> Index:
+        job.is_stopped = False
+
+        def stops() -> bool:
+            job.is_stopped = job.is_stopped or job.all_left() or is_over()
+            return job.is_stopped
+
+        return job.request.make(stops)
+
+    def _ended(self, job: _Job) -> list[Future[Index]]:
+        """Return the futures of those who wait for a job, which is no more."""
+        with self._lock:
+            del self._jobs[job.request.key]
+        return [future for future, _ in job.waiting if future.set_running_or_notify_cancel()]
+
+
+def _never() -> bool:
+    return False

@@ -1,0 +1,326 @@
+r"""Follows one request of an engine: tokens in, rows of its bitmask out.
+
+A :class:`~cfgguide.guide.guide.Guide` is strict: a token that may not come is an error, and after
+EOS there is nothing. Engines are not. They ask about drafts that turn out wrong, pad them with -1,
+go on past the end, take tokens back, and let each request name tokens that stop it. A
+:class:`Matcher` is a guide for them; all adapters use it.
+
+A *stop token* is EOS, or one that the request names. It ends the sentence where one may end, as EOS
+does, or with it, if it is a special terminal. Elsewhere the engine would cut the text there, so a
+stop token that is also text is left out of the mask, as long as another token is in it. ::
+
+    JSON, stop token `\n`       [ 1        `,`  `]`  ` `        but not `\n`
+                                [ 1 ]      EOS  `\n`            where it ends
+
+Where a text is complete, and nothing but ignored text could follow, it ends: small models write
+white space there until their tokens run out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from cfgguide.engine.index.index import Index
+from cfgguide.engine.masks.arrays import Int32Array
+from cfgguide.engine.masks.rows import copy_rows
+from cfgguide.engine.masks.subset import bitmask_of
+from cfgguide.errors import BitmaskError, RollbackError
+from cfgguide.guide.guide import Guide, as_token_id
+
+PADDING = -1  # what engines write where there is no token
+_EVERYTHING = -1  # a word with all of its bits set
+
+
+class Matcher:
+    r"""Follows one request.
+
+    Not thread-safe: a request belongs to one thread at a time. Many matchers may share an index.
+
+    Parameters
+    ----------
+    index : Index
+        Of the grammar.
+    stop_token_ids : iterable of int
+        Tokens that end the sentence, beside the vocabulary's EOS. Ids beyond the vocabulary are
+        left out.
+    trailing : bool
+        Whether ignored text, such as white space, may stand behind a sentence where nothing else
+        could follow.
+
+    Examples
+    --------
+    >>> import cfgguide, numpy as np
+    >>> vocabulary = cfgguide.Vocabulary([b"a", b"b", b"\n", None], eos_token_ids=3)
+    >>> index = cfgguide.compile(cfgguide.Grammar('start: "a" "b"*'), vocabulary)
+    >>> matcher = Matcher(index, stop_token_ids=[2])
+    >>> matcher.accept([0, 1]), matcher.accept([0]), matcher.validate([1, 1, 0])
+    (True, False, [1, 1])
+    >>> rows = np.zeros((1, 1), dtype=np.int32)
+    >>> matcher.fill_bitmask(rows, 0)
+    >>> [token_id for token_id in range(4) if rows[0, 0] >> token_id & 1]
+    [1, 2, 3]
+    >>> matcher.accept([2]), matcher.is_terminated
+    (True, True)
+    """
+
+    def __init__(
+        self, index: Index, *, stop_token_ids: Iterable[int] = (), trailing: bool = False
+    ) -> None:
+        self._is_trailing = trailing
+        vocabulary = index.vocabulary
+        stops = {as_token_id(token_id) for token_id in stop_token_ids}
+        others = stops - set(vocabulary.eos_token_ids)
+        self._guide = Guide(index)
+        self._stops = stops | set(vocabulary.eos_token_ids)
+        self._n_ended = 0  # tokens from the stop token on
+        self._ending = self._stops & vocabulary.symbol_ids  # special terminals: not left out
+        others -= self._ending
+        inside = sorted(each for each in others if 0 <= each < vocabulary.size)
+        self._stop_bits = bitmask_of(inside, vocabulary.n_words) if inside else None
+        eos = vocabulary.eos_token_ids[0]
+        self._eos_word, self._eos_bit = eos >> 5, 1 << (eos & 31)
+
+    def __repr__(self) -> str:
+        return f"Matcher({self._guide!r}, is_terminated={self.is_terminated})"
+
+    @property
+    def index(self) -> Index:
+        """The index of the grammar."""
+        return self._guide.index
+
+    @property
+    def guide(self) -> Guide:
+        """The guide of the text so far, without stop tokens."""
+        return self._guide
+
+    @property
+    def n_tokens(self) -> int:
+        """How many tokens were accepted, those from the stop token on included."""
+        return len(self._guide._steps) - 1 + self._n_ended
+
+    @property
+    def is_terminated(self) -> bool:
+        """Whether a stop token was accepted that ends a sentence."""
+        if self._n_ended or not self._ending:
+            return self._n_ended > 0
+        return self._guide._steps[-1][1] in self._ending and self._guide.is_accepting
+
+    def accept(self, token_ids: Sequence[int]) -> bool:
+        """Consume tokens, all or none; return whether all may come.
+
+        Whatever comes after a stop token is accepted. -1 is padding, and not counted.
+        """
+        guide, n_tokens, n_ended = self._guide, len(self._guide._steps), self._n_ended
+        for token_id in token_ids:
+            if not self._consume(token_id):
+                del guide._steps[n_tokens:]
+                self._n_ended = n_ended
+                return False
+        return True
+
+    def _consume(self, token_id: int) -> bool:
+        if type(token_id) is not int:
+            token_id = as_token_id(token_id)
+        guide = self._guide
+        known = guide._steps[-1][0].following.get(token_id)
+        is_stop = token_id in self._stops
+        if known is not None and not self._n_ended and not is_stop and not self._has_to_end():
+            guide._steps.append((known, token_id, False))
+            return True
+        if token_id == PADDING:
+            return True
+        if self.is_terminated or (is_stop and guide.is_accepting):
+            self._n_ended += 1
+            return True
+        if self._has_to_end() or not guide.accepts(token_id):
+            return False
+        guide.advance(token_id)
+        return True
+
+    def _has_to_end(self) -> bool:
+        """Return whether nothing but a stop token may come."""
+        step_node = self._guide._steps[-1][0]
+        known = step_node.is_at_end
+        is_at_end = self.index.is_at_end(step_node) if known is None else known
+        return is_at_end and not self._is_trailing
+
+    def validate(self, token_ids: Sequence[int]) -> list[int]:
+        """Return the first of some tokens that may come one after the other; none is consumed.
+
+        Nothing may come after a stop token, and padding ends the tokens.
+        """
+        guide, n_tokens, n_ended = self._guide, len(self._guide._steps), self._n_ended
+        valid: list[int] = []
+        try:
+            for token_id in token_ids:
+                if self.is_terminated or token_id == PADDING or not self._consume(token_id):
+                    break
+                valid.append(token_id)
+        finally:
+            del guide._steps[n_tokens:]
+            self._n_ended = n_ended
+        return valid
+
+    def rollback(self, n: int) -> None:
+        """Take back the last `n` tokens.
+
+        Raises
+        ------
+        RollbackError
+            If `n` is negative or more than were accepted; nothing is taken back then.
+        """
+        if not 0 <= n <= self.n_tokens:
+            raise RollbackError(f"cannot roll back {n} tokens: {self.n_tokens} were accepted")
+        n_ended = min(n, self._n_ended)
+        self._guide.rollback(n - n_ended)
+        self._n_ended -= n_ended
+
+    def reset(self) -> None:
+        """Go back to before the first token."""
+        self._guide = Guide(self.index)
+        self._n_ended = 0
+
+    def copy(self) -> Matcher:
+        """Return an independent matcher in the same state."""
+        copy = Matcher.__new__(Matcher)
+        copy.__dict__.update(self.__dict__)
+        copy._guide = self._guide.copy()
+        return copy
+
+    def __copy__(self) -> Matcher:
+        return self.copy()
+
+    def __deepcopy__(self, _memo: object) -> Matcher:
+        return self.copy()  # the index is shared: nothing of it changes what another one sees
+
+    def fill_bitmask(self, bitmasks: Any, row: int) -> None:
+        """Write the mask of the next token into a row.
+
+        After a stop token, the stop tokens are in it, and nothing else; so where a text ends.
+
+        Parameters
+        ----------
+        bitmasks : int32 array, shape (n_rows, n_words)
+            A numpy array, or a torch tensor on the CPU, with as many words as the vocabulary needs
+            or more. The layout is that of :meth:`Guide.fill_bitmask`.
+        row : int
+            The row.
+
+        Raises
+        ------
+        BitmaskError
+            If `bitmasks` has another dtype or shape, or too few words.
+        """
+        out = rows_of(bitmasks)[row]
+        n_words = self.index.vocabulary.n_words
+        if len(out) != n_words:
+            if len(out) < n_words:
+                raise _too_few(n_words, len(out))
+            out[n_words:] = 0
+            out = out[:n_words]
+        out[:] = self.bitmask()
+
+    def bitmask(self) -> Int32Array:
+        """Return the mask of the next token, to be read only; see :meth:`fill_bitmask`.
+
+        Returns
+        -------
+        int32, shape (ceil(vocabulary size / 32),)
+            Bit ``i % 32`` of word ``i // 32`` is set if token ``i`` may come.
+        """
+        vocabulary, stops = self.index.vocabulary, self._stop_bits
+        if self.is_terminated or self._has_to_end():
+            ends = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
+            return ends if stops is None else ends | stops
+        step_node = self._guide._steps[-1][0]
+        bitmask = (step_node.subset or self.index.allowed(step_node)).bitmask
+        if stops is None:
+            return bitmask
+        if int(bitmask[self._eos_word]) & self._eos_bit:
+            return bitmask | stops
+        others = bitmask & ~stops  # the text may not end here
+        return others if others.any() else bitmask
+
+    def forced_token_ids(self, tokenizer: object) -> tuple[int, ...]:
+        """Return the tokens that have to come; see :meth:`Guide.forced_token_ids`."""
+        return () if self.is_terminated else self._guide.forced_token_ids(tokenizer)
+
+
+def fill_bitmasks(matchers: Sequence[Matcher | None], bitmasks: Any) -> None:
+    """Write the masks of many requests into rows, in one copy that lets other threads run.
+
+    Parameters
+    ----------
+    matchers : sequence of Matcher or None
+        One for each row; None for a row without a grammar, where everything is allowed.
+    bitmasks : int32 array, shape (n_matchers, n_words)
+        As for :meth:`Matcher.fill_bitmask`.
+
+    Raises
+    ------
+    BitmaskError
+        If `bitmasks` has another dtype or shape, or too few words; nothing is written then.
+
+    Examples
+    --------
+    >>> import cfgguide, numpy as np
+    >>> vocabulary = cfgguide.Vocabulary([b"a", b"b", None], eos_token_ids=2)
+    >>> index = cfgguide.compile(cfgguide.Grammar('start: "a" "b"'), vocabulary)
+    >>> rows = np.zeros((2, 1), dtype=np.int32)
+    >>> fill_bitmasks([Matcher(index), None], rows)
+    >>> rows.tolist()
+    [[1], [-1]]
+    """
+    rows = rows_of(bitmasks)
+    if len(rows) != len(matchers):
+        raise BitmaskError(f"{len(matchers)} matchers need as many rows, not {len(rows)}")
+    n_words = len(rows[0]) if rows else 0
+    everything = np.full(n_words, _EVERYTHING, dtype=np.int32)
+    masks = [everything if matcher is None else matcher.bitmask() for matcher in matchers]
+    longest = max(map(len, masks), default=0)
+    if longest > n_words:
+        raise _too_few(longest, n_words)
+    out = np.asarray(bitmasks)
+    if out.strides[1] == out.itemsize:
+        copy_rows(masks, out)
+        return
+    packed = np.empty(out.shape, dtype=np.int32)  # the words lie apart
+    copy_rows(masks, packed)
+    out[:] = packed
+
+
+def _too_few(needed: int, n_words: int) -> BitmaskError:
+    return BitmaskError(f"the vocabulary needs {needed} words, the bitmasks have {n_words}")
+
+
+_Address = tuple[int, int] | None  # of a tensor's first word, and how many there are
+
+_known_rows: tuple[Any, _Address, list[Int32Array]] | None = None
+
+
+def _address_of(bitmasks: Any) -> _Address:
+    """Return where a tensor is; None for an array, which does not move."""
+    if not hasattr(bitmasks, "data_ptr"):
+        return None
+    return bitmasks.data_ptr(), bitmasks.numel()
+
+
+def rows_of(bitmasks: Any) -> list[Int32Array]:
+    """Return the rows of bitmasks as arrays: an engine gives the same bitmasks at every step."""
+    global _known_rows
+    known = _known_rows
+    if known is not None and known[0]() is bitmasks and known[1] == _address_of(bitmasks):
+        return known[2]
+    array = bitmasks if type(bitmasks) is np.ndarray else np.asarray(bitmasks)
+    if array.dtype != np.int32 or array.ndim != 2 or not array.flags.writeable:
+        raise BitmaskError(
+            "bitmasks are a writeable int32 array of shape (n_rows, n_words), "
+            f"not {array.dtype} of shape {array.shape}"
+        )
+    rows = list(array)
+    _known_rows = (ref(bitmasks), _address_of(bitmasks), rows)
+    return rows

@@ -1,0 +1,179 @@
+"""SGLang's interface for a backend and a request, over ours.
+
+Imported by :mod:`cfgguide.models.serving.sglang` only, where SGLang is installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from sglang.srt.constrained.base_grammar_backend import (
+    BaseGrammarBackend,
+    BaseGrammarObject,
+    InvalidGrammarObject,
+)
+from sglang.srt.runtime_context import get_serving
+
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
+from cfgguide.errors import CfgGuideError
+from cfgguide.models.bitmask import apply_bitmask
+from cfgguide.models.serving.backend import Backend
+from cfgguide.models.serving.guarded import GuardedMatcher
+
+_ANY = "$$ANY$$"  # what SGLang writes for any JSON value
+#: What SGLang calls the kinds of requests.
+_KINDS = {each: each for each in ("json", "regex", "structural_tag")} | {"ebnf": "grammar"}
+
+
+def backend_of(
+    _server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Iterable[int] | None = None
+) -> Any:
+    """Return the backend of an engine, which waits for the end of thinking if there is a parser."""
+    vocabulary = Vocabulary.from_tokenizer(
+        tokenizer,
+        eos_token_ids=sorted(eos_token_ids) if eos_token_ids else None,
+        size=vocab_size,
+    )
+    backend = SglangBackend(Backend.from_environment(vocabulary))
+    serving = get_serving()
+    if not serving.reasoning_parser:
+        return backend
+    from sglang.srt.constrained.reasoner_grammar_backend import ReasonerGrammarBackend
+    from sglang.srt.parser.reasoning_parser import ReasoningParser
+
+    parser = ReasoningParser(
+        model_type=serving.reasoning_parser, stream_reasoning=False, tokenizer=tokenizer
+    )
+    return ReasonerGrammarBackend(
+        backend, parser, tokenizer, enable_strict_thinking=serving.enable_strict_thinking
+    )
+
+
+def _asked(key_type: str, key_string: str) -> tuple[str, str]:
+    """Return the kind and the text of a request, as our backend takes them."""
+    is_any = key_type == "json" and key_string == _ANY
+    return _KINDS[key_type], "true" if is_any else key_string
+
+
+def _bitmasks(vocab_size: int, batch_size: int, device: Any) -> Any:
+    """Return bitmasks on the CPU in which everything is allowed."""
+    return torch.full((batch_size, (vocab_size + 31) // 32), -1, dtype=torch.int32)
+
+
+def _moved(vocab_mask: Any, device: Any) -> Any:
+    """Return bitmasks on a device."""
+    return vocab_mask.to(device, non_blocking=True)
+
+
+def _applied(logits: Any, vocab_mask: Any) -> None:
+    """Mask logits, in place."""
+    apply_bitmask(logits, vocab_mask)
+
+
+class SglangBackend(BaseGrammarBackend):  # type: ignore[misc]
+    """Compiles what requests ask for."""
+
+    def __init__(self, backend: Backend) -> None:
+        super().__init__()
+        self.backend = backend
+
+    def get_cached_or_future_value(self, key: tuple[str, str], *options: Any) -> Any:
+        """Return the grammar of a request, and that it is there; or a future of it.
+
+        What SGLang has forgotten may still be here: it does not wait in SGLang's threads.
+        """
+        if key not in self.cache and key[0] in _KINDS:
+            index = self.backend.ready(*_asked(*key))
+            if index is not None:
+                self.set_cache(key, SglangGrammar(GuardedMatcher(self.backend.matcher_of(index))))
+        return super().get_cached_or_future_value(key, *options)
+
+    def _grammar(self, key_type: str, key_string: str) -> Any:
+        try:
+            matcher = self.backend.matcher(*_asked(key_type, key_string))
+        except CfgGuideError as error:
+            return InvalidGrammarObject(f"cfgguide: {error}")
+        return SglangGrammar(GuardedMatcher(matcher))
+
+    def dispatch_json(self, key_string: str) -> Any:
+        """Return the grammar of a schema."""
+        return self._grammar("json", key_string)
+
+    def dispatch_regex(self, key_string: str) -> Any:
+        """Return the grammar of a pattern."""
+        return self._grammar("regex", key_string)
+
+    def dispatch_ebnf(self, key_string: str) -> Any:
+        """Return a grammar in Lark's language, or one that has a name."""
+        return self._grammar("ebnf", key_string)
+
+    def dispatch_structural_tag(self, key_string: str) -> Any:
+        """Return the grammar of a structural tag."""
+        return self._grammar("structural_tag", key_string)
+
+    # What thinking needs before there is a grammar.
+    allocate_vocab_mask = staticmethod(_bitmasks)
+    move_vocab_mask = staticmethod(_moved)
+    apply_vocab_mask = staticmethod(_applied)
+
+
+class SglangGrammar(BaseGrammarObject):  # type: ignore[misc]
+    """A request as SGLang sees it."""
+
+    def __init__(self, guarded: GuardedMatcher) -> None:
+        super().__init__()
+        self.guarded = guarded
+
+    def accept_token(self, token: int) -> None:
+        """Consume a token.
+
+        Raises
+        ------
+        ValueError
+            If it may not come: SGLang then ends the request.
+        """
+        if not self.guarded.accept([token]):
+            raise ValueError(f"cfgguide: token {token} may not come: {self.guarded.error or ''}")
+
+    def rollback(self, k: int) -> None:
+        """Take tokens back."""
+        self.guarded.rollback(k)
+
+    def is_terminated(self) -> bool:
+        """Return whether EOS came."""
+        return self.guarded.is_terminated
+
+    def fill_vocab_mask(self, vocab_mask: Any, idx: int) -> None:
+        """Write the mask into a row."""
+        self.guarded.fill_bitmask(vocab_mask, idx)
+
+    @staticmethod
+    def reset_vocab_mask(vocab_mask: Any) -> None:
+        """Allow everything."""
+        vocab_mask.fill_(-1)
+
+    allocate_vocab_mask = staticmethod(_bitmasks)
+    move_vocab_mask = staticmethod(_moved)
+    apply_vocab_mask = staticmethod(_applied)
+
+    def copy(self) -> SglangGrammar:
+        """Return an independent request in the same state: SGLang keeps one for each text."""
+        return SglangGrammar(self.guarded.copy())
+
+    def try_jump_forward(self, tokenizer: Any) -> tuple[list[int], str] | None:
+        """Return the tokens that have to come; None if there is a choice."""
+        if self.guarded.error is not None:
+            return None
+        tokens = self.guarded.matcher.forced_token_ids(tokenizer)
+        return (list(tokens), "") if tokens else None
+
+    def jump_forward_str_state(self, helper: tuple[list[int], str]) -> tuple[str, int]:
+        """Return no text: the jump is by tokens."""
+        return "", -1
+
+    def jump_and_retokenize(
+        self, old_output_ids: list[int], new_output_ids: list[int], next_state: int
+    ) -> None:
+        """Do nothing: the tokens of a jump are those that the tokenizer makes."""

@@ -1,0 +1,65 @@
+"""Numbers of the plug-in among those of vLLM, at `/metrics`.
+
+In: what backends have done. Out: counters of `prometheus_client`, which vLLM's exporter shows with
+its own. The front end, where each request is compiled first, counts ::
+
+    cfgguide_compiled_total           requests whose grammar was compiled
+    cfgguide_hits_total               requests whose grammar was there
+    cfgguide_refused_total            requests with an error of ours
+    cfgguide_referred_total           structural tags that vLLM's own backend got
+    cfgguide_compile_seconds_total    seconds in which grammars were compiled or refused
+
+and the engine, where masks are made, whenever a request comes ::
+
+    cfgguide_first_visits_total         masks that were made for the first time
+    cfgguide_first_visit_seconds_total  seconds of that
+
+The engine is a process of its own. vLLM shows its registry where `PROMETHEUS_MULTIPROC_DIR` is
+set: by vLLM if there are several API servers, else by the operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from prometheus_client import Counter
+
+from cfgguide.base.locks import new_lock
+from cfgguide.models.serving.backend import Metrics
+
+#: What the front end counts, and what the engine does, by attributes of :class:`Metrics`.
+FRONT_END = {
+    "n_compiled": Counter("cfgguide_compiled", "Requests whose grammar was compiled."),
+    "n_hits": Counter("cfgguide_hits", "Requests whose grammar was there."),
+    "n_refused": Counter("cfgguide_refused", "Requests with an error of cfgguide's."),
+    "seconds": Counter("cfgguide_compile_seconds", "Seconds of compiling and refusing."),
+}
+ENGINE = {
+    "n_first_visits": Counter("cfgguide_first_visits", "Masks made for the first time."),
+    "first_visit_seconds": Counter("cfgguide_first_visit_seconds", "Seconds of first visits."),
+}
+REFERRED = Counter("cfgguide_referred", "Structural tags that vLLM's own backend got.")
+
+
+class Exported:
+    """Adds what backends have done since the last time to counters; thread-safe.
+
+    Parameters
+    ----------
+    counters : dict
+        :data:`FRONT_END` or :data:`ENGINE`.
+    """
+
+    def __init__(self, counters: dict[str, Counter]) -> None:
+        self._counters = counters
+        self._lock = new_lock()
+        self._shown = dict.fromkeys(counters, 0.0)
+
+    def show(self, backends: Iterable[Metrics]) -> None:
+        """Bring the counters to the sums of some metrics, which never fall."""
+        found = list(backends)
+        with self._lock:
+            for name, counter in self._counters.items():
+                total = float(sum(getattr(each, name) for each in found))
+                counter.inc(max(0.0, total - self._shown[name]))
+                self._shown[name] = max(total, self._shown[name])

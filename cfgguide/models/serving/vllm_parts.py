@@ -1,0 +1,350 @@
+"""What is wrapped of vLLM, and its interface for a request, over a matcher.
+
+Imported by :mod:`cfgguide.models.serving.vllm` only, where vLLM is installed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+import torch
+from vllm.exceptions import VLLMValidationError
+from vllm.sampling_params import SamplingParams
+from vllm.v1.engine.async_llm import AsyncLLM
+from vllm.v1.structured_output import StructuredOutputManager
+from vllm.v1.structured_output.backend_types import (
+    StructuredOutputBackend,
+    StructuredOutputGrammar,
+)
+from vllm.v1.structured_output.request import get_structured_output_key
+
+from cfgguide.base.locks import new_lock
+from cfgguide.engine.index.index import Index
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
+from cfgguide.errors import CfgGuideError
+from cfgguide.models.serving.backend import KINDS, PREFIX, Backend, compact
+from cfgguide.models.serving.guarded import GuardedMatcher
+from cfgguide.models.serving.matcher import Matcher
+from cfgguide.models.serving.vllm_metrics import ENGINE, FRONT_END, REFERRED, Exported
+from cfgguide.schema.messages.parts import UnsupportedTagError
+
+#: What is wrapped: a class, a method, and the first of its arguments.
+WRAPPED: tuple[tuple[Any, str, list[str]], ...] = (
+    (
+        SamplingParams,
+        "_validate_structured_outputs",
+        ["self", "model_config", "structured_outputs_config", "tokenizer"],
+    ),
+    (AsyncLLM, "add_request", ["self", "request_id", "prompt", "params"]),
+    (StructuredOutputManager, "grammar_init", ["self", "request"]),
+)
+
+_MAX_REFERRED = 1_000  # structural tags that are remembered as vLLM's own
+_OPTIONS = ("disable_any_whitespace", "disable_additional_properties")  # of vLLM, for JSON
+_OURS = "cfgguide"  # where vLLM notes the backend of a request
+_LOG = logging.getLogger("cfgguide.serving")
+
+#: What was compiled for this task just now, beside the event loop: validation comes next.
+_COMPILED: ContextVar[Any] = ContextVar("compiled", default=None)
+
+Asked = tuple[str, str]  # a kind and a text, as Backend takes them
+Result = TypeVar("Result")
+
+
+def wrap(*, takes_all: bool) -> None:
+    """Wrap the methods; more than once does no harm."""
+    if hasattr(SamplingParams._validate_structured_outputs, "__wrapped__"):
+        return
+    _LOG.parent = logging.getLogger("vllm")  # our lines come where vLLM's do
+    backends = _Backends()
+    _wrap_validation(takes_all, backends)
+    _wrap_front_end(takes_all, backends)
+    _wrap_engine(backends)
+
+
+def asked(params: Any, takes_all: bool) -> Asked | None:
+    """Return what a request asks of us; None if it asks nothing, or not us."""
+    if params is None or params.all_constraints_none():
+        return None
+    option, text = get_structured_output_key(params)
+    kind = option.name.lower()
+    if kind not in KINDS or not isinstance(text, str):
+        return None
+    if not takes_all and not (text.startswith(PREFIX) and kind == "grammar"):
+        return None
+    is_compact, is_closed = (bool(getattr(params, name, False)) for name in _OPTIONS)
+    return compact(kind, text, is_compact=is_compact, is_closed=is_closed)
+
+
+def _note_options(params: Any, config: Any) -> None:
+    """Have a request carry what the server was told of JSON, to the engine too."""
+    for name in _OPTIONS:
+        if params is not None and getattr(config, name, False):
+            setattr(params, name, True)
+
+
+class _Backends:
+    """The backend of each tokenizer and number of logits: mostly one."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._made: dict[tuple[int, int], tuple[Any, Backend]] = {}
+        self._referred: dict[Asked, None] = {}
+        self._counted = {True: Exported(ENGINE), False: Exported(FRONT_END)}
+
+    def of(self, tokenizer: Any, model_config: Any) -> Backend:
+        """Return the backend of an engine."""
+        n_logits = model_config.get_vocab_size()
+        with self._lock:
+            if (id(tokenizer), n_logits) not in self._made:
+                backend = Backend.from_environment(_vocabulary_of(tokenizer, n_logits))
+                self._made[id(tokenizer), n_logits] = tokenizer, backend
+            return self._made[id(tokenizer), n_logits][1]
+
+    def made(self, tokenizer: Any, model_config: Any) -> Backend | None:
+        """Return the backend of an engine if its vocabulary has been read."""
+        made = self._made.get((id(tokenizer), model_config.get_vocab_size()))
+        return None if made is None else made[1]
+
+    def takes(self, request: Asked, tokenizer: Any, model_config: Any) -> bool:
+        """Compile what a request asks for; False if that is for vLLM's own backend.
+
+        Raises
+        ------
+        VLLMValidationError
+            If there is an error of ours: vLLM makes an HTTP status of it.
+        """
+        if request not in self._referred:
+            with self._told(request):
+                self.of(tokenizer, model_config).index(*request)
+        return request not in self._referred
+
+    async def takes_beside(
+        self,
+        request: Asked,
+        tokenizer: Any,
+        model_config: Any,
+        cancelled: Callable[[], bool],
+    ) -> bool:
+        """Do as :meth:`takes` beside the event loop; `cancelled`: as for :meth:`Backend.index`."""
+        if request not in self._referred:
+            backend = self.made(tokenizer, model_config)
+            if backend is None:
+                backend = await asyncio.to_thread(self.of, tokenizer, model_config)
+            with self._told(request):
+                requested = backend.requested(*request, cancelled=cancelled)
+                if requested.done():
+                    requested.result()
+                else:
+                    await asyncio.wrap_future(requested)
+        return request not in self._referred
+
+    @contextmanager
+    def _told(self, request: Asked) -> Iterator[None]:
+        """Note what vLLM's own backend is to take, and tell vLLM of other errors of ours."""
+        try:
+            yield
+        except UnsupportedTagError:
+            self._refer(request)
+        except CfgGuideError as error:
+            raise VLLMValidationError(f"cfgguide: {error}") from error
+        finally:
+            self.count(in_engine=False)
+
+    def count(self, *, in_engine: bool) -> None:
+        """Show in `/metrics` what was done so far."""
+        backends = [backend for _, backend in list(self._made.values())]
+        self._counted[in_engine].show(backend.metrics for backend in backends)
+
+    def _refer(self, request: Asked) -> None:
+        with self._lock:
+            if request in self._referred:
+                return
+            self._referred[request] = None
+            while len(self._referred) > _MAX_REFERRED:
+                self._referred.pop(next(iter(self._referred)))
+        REFERRED.inc()
+        _LOG.warning("vLLM's own backend takes this structural tag, now and later: %.200r", request)
+
+
+def _vocabulary_of(tokenizer: Any, n_logits: int) -> Vocabulary:
+    """Return the tokens that have logits, which may be fewer than the tokenizer has, or more."""
+    vocabulary = Vocabulary.from_tokenizer(tokenizer, size=max(n_logits, len(tokenizer)))
+    if vocabulary.size == n_logits:
+        return vocabulary
+    eos = [token_id for token_id in vocabulary.eos_token_ids if token_id < n_logits]
+    named = {
+        name: token_id
+        for name, token_id in vocabulary.special_tokens.items()
+        if token_id < n_logits
+    }
+    return Vocabulary(vocabulary.tokens[:n_logits], eos_token_ids=eos, special_tokens=named)
+
+
+def _wrap_validation(takes_all: bool, backends: _Backends) -> None:
+    before = SamplingParams._validate_structured_outputs
+
+    @functools.wraps(before)
+    def validate(
+        self: Any, model_config: Any, structured_outputs_config: Any, tokenizer: Any
+    ) -> None:
+        params = self.structured_outputs
+        _note_options(params, structured_outputs_config)
+        request = asked(params, takes_all)
+        if request is None or structured_outputs_config is None:
+            before(self, model_config, structured_outputs_config, tokenizer)
+            return
+        if tokenizer is None or getattr(model_config, "is_diffusion", False):
+            raise VLLMValidationError(
+                "cfgguide: structured outputs need a tokenizer, and tokens that come in turn"
+            )
+        is_compiled = _COMPILED.get() is params
+        if not is_compiled and not backends.takes(request, tokenizer, model_config):
+            before(self, model_config, structured_outputs_config, tokenizer)
+            return
+        params._backend = _OURS
+        params.__post_init__()
+
+    SamplingParams._validate_structured_outputs = validate
+
+
+def _wrap_front_end(takes_all: bool, backends: _Backends) -> None:
+    before = AsyncLLM.add_request
+
+    @functools.wraps(before)
+    async def add_request(
+        self: Any, request_id: str, prompt: Any, params: Any, *rest: Any, **options: Any
+    ) -> Any:
+        config = getattr(self.vllm_config, "structured_outputs_config", None)
+        _note_options(getattr(params, "structured_outputs", None), config)
+        request = asked(getattr(params, "structured_outputs", None), takes_all)
+        tokenizer = self.input_processor.tokenizer
+        if request is not None and tokenizer is not None:
+            has_left = threading.Event()
+            try:
+                if await backends.takes_beside(
+                    request, tokenizer, self.model_config, has_left.is_set
+                ):
+                    _COMPILED.set(params.structured_outputs)
+            finally:
+                has_left.set()  # when vLLM ends this task, since the client has
+        return await before(self, request_id, prompt, params, *rest, **options)
+
+    AsyncLLM.add_request = add_request
+
+
+def _wrap_engine(backends: _Backends) -> None:
+    before = StructuredOutputManager.grammar_init
+
+    @functools.wraps(before)
+    def grammar_init(self: Any, request: Any) -> None:
+        asking = request.structured_output_request
+        if asking is None or asking.params._backend != _OURS:
+            if asking is not None and isinstance(self.backend, VllmBackend):
+                self.backend = None  # vLLM makes the one that this request needs
+            before(self, request)
+            return
+        if self.backend is None:
+            self.backend = VllmBackend(
+                self.vllm_config, self.tokenizer, self.vllm_config.model_config.get_vocab_size()
+            )
+        wanted = asked(asking.params, takes_all=True)
+        assert wanted is not None, "the front end has found it to be ours"
+        stops = request.sampling_params.all_stop_token_ids
+        engine = self.tokenizer, self.vllm_config.model_config
+        backend = backends.made(*engine)
+        if not self._use_async_grammar_compilation:
+            requested = _run_now(lambda: backends.of(*engine).index(*wanted))
+        elif backend is None:
+            requested = self.executor.submit(lambda: backends.of(*engine).index(*wanted))
+        else:
+            requested = backend.requested(*wanted)
+
+        def begun(index: Index) -> VllmGrammar:
+            backends.count(in_engine=True)
+            return VllmGrammar(backends.of(*engine).matcher_of(index, stop_token_ids=stops))
+
+        asking.grammar = _after(requested, begun)
+
+    StructuredOutputManager.grammar_init = grammar_init
+
+
+def _run_now(work: Callable[[], Result]) -> Future[Result]:
+    """Return a future, done, of what a function returns."""
+    future: Future[Result] = Future()
+    try:
+        future.set_result(work())
+    except Exception as error:
+        future.set_exception(error)
+    return future
+
+
+def _after(first: Future[Index], then: Callable[[Index], Result]) -> Future[Result]:
+    """Return a future of what a function makes of the result of another one."""
+    future: Future[Result] = Future()
+
+    def go_on(first: Future[Index]) -> None:
+        done = _run_now(lambda: then(first.result()))
+        if error := done.exception():
+            future.set_exception(error)
+        else:
+            future.set_result(done.result())
+
+    first.add_done_callback(go_on)
+    return future
+
+
+class VllmBackend(StructuredOutputBackend):  # type: ignore[misc]
+    """Has the bitmasks of an engine all of whose requests are ours."""
+
+    def compile_grammar(
+        self, request_type: Any, grammar_spec: str, stop_token_ids: set[int] | None = None
+    ) -> Any:
+        """Refuse: our requests are compiled elsewhere."""
+        raise VLLMValidationError(f"cfgguide does not take {request_type}: {grammar_spec!r:.60}")
+
+    def allocate_token_bitmask(self, max_num_seqs: int) -> Any:
+        """Return bitmasks in which everything is allowed."""
+        return torch.full((max_num_seqs, (self.vocab_size + 31) // 32), -1, dtype=torch.int32)
+
+    def destroy(self) -> None:
+        """Nothing is to be done."""
+
+
+class VllmGrammar(StructuredOutputGrammar):  # type: ignore[misc]
+    """A request as vLLM sees it."""
+
+    def __init__(self, matcher: Matcher) -> None:
+        self.guarded = GuardedMatcher(matcher)
+
+    def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
+        """Consume tokens."""
+        return self.guarded.accept(tokens)
+
+    def validate_tokens(self, tokens: list[int]) -> list[int]:
+        """Return the first tokens that may come."""
+        return self.guarded.validate(tokens)
+
+    def rollback(self, num_tokens: int) -> None:
+        """Take tokens back."""
+        self.guarded.rollback(num_tokens)
+
+    def fill_bitmask(self, bitmask: Any, batch_index: int) -> None:
+        """Write the mask into a row."""
+        self.guarded.fill_bitmask(bitmask, batch_index)
+
+    def is_terminated(self) -> bool:
+        """Return whether a stop token came."""
+        return self.guarded.is_terminated
+
+    def reset(self) -> None:
+        """Go back to the beginning."""
+        self.guarded.reset()

@@ -1,0 +1,1 @@
+"""Masks inside transformers."""

@@ -1,0 +1,231 @@
+"""Where each row of a batch is in its grammar, according to the ids that it has generated.
+
+In: the rows of one call of ``generate``, step by step: beams may have been reordered, drafts
+rejected, and rows that have ended still come. Out: a step node of an index for each row. It is
+looked up by what the row has written, in a table from generated ids to step nodes; usually only the
+last token is new. What is not in the table is read again, so a step node depends only on the
+grammar and the generated ids.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.engine.index.index import Index
+from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.masks.subset import Int32Array, bitmask_of, is_in_bitmask
+from cfgguide.errors import BudgetError, BudgetWarning, GenerationError
+from cfgguide.guide.budget import TokenBudget, allowed_within
+
+_MAX_STEPS = 256  # of each row that are remembered
+RESERVE = 64  # tokens by which one token is not known to lengthen what finishes a sentence
+
+Ids = tuple[int, ...]
+IdArray = npt.NDArray[np.int64]
+
+
+class GeneratedRows:
+    """The rows of one call of ``generate``.
+
+    Parameters
+    ----------
+    indexes : sequence of Index
+        One for all rows, or one for each prompt; then the rows of a prompt (its beams, or its
+        texts) follow each other.
+    prompts : int64, shape (n_rows, prompt_length)
+        How the rows begin, padding included.
+    max_new_tokens : int, optional
+        Maximum number of tokens after the prompt within which a sentence is finished, EOS included.
+    is_exact : bool
+        Whether the masks are within that from the first token on. If not, only when few tokens are
+        left beyond those that finish the sentence, since earlier masks cost more so.
+    trailing : bool
+        Whether ignored text may stand behind a sentence where nothing else could follow.
+
+    Raises
+    ------
+    GenerationError
+        If the rows cannot be shared out among the indexes.
+    """
+
+    def __init__(
+        self,
+        indexes: Sequence[Index],
+        prompts: IdArray,
+        max_new_tokens: int | None = None,
+        *,
+        is_exact: bool = True,
+        trailing: bool = False,
+    ) -> None:
+        self._indexes = indexes
+        self._max_new_tokens = max_new_tokens
+        self._is_exact = is_exact
+        self._is_trailing = trailing
+        vocabulary = indexes[0].vocabulary
+        self._only_eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
+        self._prompts = prompts.copy()
+        # For each index: from generated ids to where they lead, or None if the row has ended.
+        self._states: list[dict[Ids, StepNode | None]] = [{} for _ in indexes]
+        self._is_cut = False
+        self._index_of = self._shared_out()  # for each row, the number of its index
+        self._indexes_of: dict[Ids, set[int]] = {}  # for each prompt
+        for prompt, number in zip(_rows_of(prompts), self._index_of, strict=True):
+            self._indexes_of.setdefault(prompt, set()).add(number)
+
+    def _shared_out(self) -> list[int]:
+        n_rows, n_indexes = len(self._prompts), len(self._indexes)
+        if n_rows % n_indexes:
+            raise GenerationError(
+                f"{n_rows} rows cannot be shared out among {n_indexes} indexes; "
+                "give one index for each prompt of the batch, or one for all"
+            )
+        n_each = n_rows // n_indexes
+        index_of = [row // n_each for row in range(n_rows)]
+        for row, number in enumerate(index_of if n_indexes > 1 else []):
+            first = number * n_each
+            if not np.array_equal(self._prompts[row], self._prompts[first]):
+                raise GenerationError(
+                    f"rows {first} and {row} have one index and different prompts: "
+                    f"{n_rows} rows, {n_indexes} indexes; "
+                    "give one index for each prompt of the batch, or one for all"
+                )
+        return index_of
+
+    def begin_alike(self, ids: IdArray) -> bool:
+        """Return whether rows begin with the prompts, and it is clear which index each has.
+
+        Rows may be missing if each prompt has one index. And a row may have another row's prompt:
+        diverse beam search copies the first row over those of a prompt that is done.
+
+        Parameters
+        ----------
+        ids : int64, shape (n_rows, length)
+            Prompt and generated ids of each row.
+        """
+        return self._numbers(ids) is not None
+
+    def _numbers(self, ids: IdArray) -> list[int] | None:
+        """Return the number of each row's index, or None if it is not clear."""
+        prompts = ids[:, : self._prompts.shape[1]]
+        if np.array_equal(prompts, self._prompts):
+            return self._index_of
+        possible = [self._indexes_of.get(prompt, set()) for prompt in _rows_of(prompts)]
+        is_whole = len(prompts) == len(self._prompts)
+        if not all(numbers and (is_whole or len(numbers) == 1) for numbers in possible):
+            return None
+        if not is_whole:
+            return [min(numbers) for numbers in possible]
+        return [
+            own if own in numbers else min(numbers)
+            for own, numbers in zip(self._index_of, possible, strict=True)
+        ]
+
+    def _generated(self, ids: IdArray) -> list[Ids]:
+        return _rows_of(ids[:, self._prompts.shape[1] :])
+
+    def go_on(self, ids: IdArray) -> bool:
+        """Return whether each row was seen before, or is such a row with one more token.
+
+        False if all of the new tokens were ruled out: no model has written them.
+        """
+        if (numbers := self._numbers(ids)) is None:
+            return False
+        n_likely = 0
+        for number, generated in zip(numbers, self._generated(ids), strict=True):
+            states = self._states[number]
+            if generated not in states:
+                if not generated or generated[:-1] not in states:
+                    return False
+                before = states[generated[:-1]]
+                if before is not None and not self._is_allowed(number, before, generated):
+                    continue
+            n_likely += 1
+        return n_likely > 0
+
+    def masks(self, ids: IdArray) -> list[Int32Array | None]:
+        """Return the mask of each row; None if it has ended.
+
+        The rows must :meth:`begin_alike`.
+
+        A token that the mask forbids also ends a row: if fewer tokens are allowed than there are
+        beams, beam search adds such rows, and later drops them for their score.
+
+        Returns
+        -------
+        list of (int32, shape (ceil(vocabulary size / 32),))
+            Bit ``i % 32`` of word ``i // 32`` is set if token ``i`` is allowed.
+
+        Raises
+        ------
+        BudgetError
+            If no sentence is known that a row can finish in time.
+        """
+        masks: list[Int32Array | None] = []
+        for number, generated in zip(self._numbers(ids) or (), self._generated(ids), strict=True):
+            step_node = self._step_node(number, generated)
+            masks.append(None if step_node is None else self._mask(number, step_node, generated))
+        for states in self._states:
+            _forget(states, len(ids))
+        return masks
+
+    def _step_node(self, number: int, generated: Ids) -> StepNode | None:
+        index, states = self._indexes[number], self._states[number]
+        known = len(generated)
+        while known and generated[:known] not in states:
+            known -= 1
+        step_node = states[generated[:known]] if known else index.start
+        for n_read in range(known + 1, len(generated) + 1):
+            if step_node is None:
+                break
+            token_id = generated[n_read - 1]
+            if not self._is_allowed(number, step_node, generated[:n_read]):
+                step_node = None
+                break
+            following = index.advance(step_node, token_id)
+            step_node = None if index.is_end(step_node, token_id, following) else following
+        states[generated] = step_node
+        return step_node
+
+    def _is_allowed(self, number: int, before: StepNode, generated: Ids) -> bool:
+        """Return whether the last of the generated tokens was allowed."""
+        return is_in_bitmask(generated[-1], self._mask(number, before, generated[:-1]))
+
+    def _mask(self, number: int, step_node: StepNode, generated: Ids) -> Int32Array:
+        index = self._indexes[number]
+        if not self._is_trailing and index.is_at_end(step_node):
+            return self._only_eos
+        if self._max_new_tokens is None:
+            return index.allowed(step_node).bitmask
+        n_left = self._max_new_tokens - len(generated)
+        if not self._is_exact and TokenBudget.of(index).fits(step_node, n_left - RESERVE):
+            return index.allowed(step_node).bitmask
+        before = self._states[number].get(generated[:-1]) if generated else None
+        step = (before, generated[-1]) if before is not None else None
+        try:
+            return allowed_within(index, step_node, n_left, step=step)
+        except BudgetError as error:
+            if self._is_exact:
+                raise
+            self._say_cut(error)
+            return index.allowed(step_node).bitmask
+
+    def _say_cut(self, error: BudgetError) -> None:
+        if not self._is_cut:
+            warnings.warn(
+                f"a text will be cut before its end: {error}", BudgetWarning, stacklevel=2
+            )
+        self._is_cut = True
+
+
+def _rows_of(ids: IdArray) -> list[Ids]:
+    return [tuple(row) for row in ids.tolist()]
+
+
+def _forget(states: dict[Ids, StepNode | None], n_rows: int) -> None:
+    """Forget the oldest rows, but none to which a rejected draft may return."""
+    while len(states) > _MAX_STEPS * n_rows:
+        del states[next(iter(states))]

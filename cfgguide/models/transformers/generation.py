@@ -1,0 +1,430 @@
+"""Generation: a model of transformers, a prompt and what to write in; a sentence out.
+
+The loop is :mod:`cfgguide.models.decoding.loop`; this module compiles what is to be written, makes
+tokens of the prompt, streams the text, and says whether it is complete. Only the mask and the
+arguments change the model's distribution; the settings in the model's own generation config have no
+effect.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
+from weakref import WeakKeyDictionary
+
+from tqdm import tqdm
+
+from cfgguide.engine.index.index import Index
+from cfgguide.errors import GenerationError
+from cfgguide.guide.budget import check_max_new_tokens
+from cfgguide.guide.forced import encoder_of
+from cfgguide.models.decoding.loop import Seed, decode, generator
+from cfgguide.models.decoding.prefix_tree import PrefixNode, PrefixTree
+from cfgguide.models.decoding.warpers import Warper
+from cfgguide.models.prompts import prompt_ids
+from cfgguide.models.transformers.causal_model import SingleText, TransformersModel
+from cfgguide.output_types import OutputType, TreeParser, output_type
+from cfgguide.shared_indexes import shared_index, shared_vocabulary
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+Message = Mapping[str, str]  # "role" and "content", as in transformers' chat templates
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What a model wrote.
+
+    Attributes
+    ----------
+    text : str
+        The text, from `prefix` on and without the prompt. If it was cut inside a character, that
+        part is missing.
+    token_ids : tuple of int
+        Its tokens, with EOS if the model wrote it.
+    is_complete : bool
+        Whether the text is a sentence of the grammar that the model ended with EOS, or that `until`
+        ended. If not, the tokens ran out, and the text is the start of a sentence.
+    n_model_calls : int
+        How often the model was called.
+    n_forced : int
+        How many tokens were written without asking it, because nothing else could follow.
+    log_probs : tuple of float, or None
+        The model's log-probability of each new token among all tokens; NaN for those that it was
+        not asked for. None unless `generate` was told to keep them.
+    """
+
+    text: str
+    token_ids: tuple[int, ...]
+    is_complete: bool
+    n_model_calls: int = 0
+    n_forced: int = 0
+    log_probs: tuple[float, ...] | None = None
+    _parse: Callable[[str], Any] = field(default=str, repr=False, compare=False)
+
+    @property
+    def parsed(self) -> Any:
+        """The value of the text, as the table of :mod:`cfgguide.output_types` says.
+
+        Raises
+        ------
+        GenerationError
+            If the text is not complete.
+        """
+        if not self.is_complete:
+            raise GenerationError(
+                "the text was cut, so it has no value: give more max_new_tokens, or finish=True"
+            )
+        return self._parse(self.text)
+
+
+Prompt = str | Sequence[Message]
+
+
+@overload
+def generate(
+    model: Any,
+    prompt: Prompt,
+    what: object,
+    *,
+    tokenizer: PreTrainedTokenizerBase | None = ...,
+    max_new_tokens: int = ...,
+    prefix: str = ...,
+    until: Callable[[str], bool] | None = ...,
+    temperature: float = ...,
+    top_k: int | None = ...,
+    top_p: float = ...,
+    min_p: float = ...,
+    seed: Seed = ...,
+    on_text: Callable[[str], None] | None = ...,
+    progress: bool | None = ...,
+    finish: bool = ...,
+    force: bool = ...,
+    heal: bool = ...,
+    trailing: bool = ...,
+    log_probs: bool = ...,
+) -> Generation: ...
+
+
+@overload
+def generate(
+    model: Any,
+    prompt: Sequence[Prompt],
+    what: object,
+    *,
+    tokenizer: PreTrainedTokenizerBase | None = ...,
+    max_new_tokens: int = ...,
+    prefix: str = ...,
+    until: Callable[[str], bool] | None = ...,
+    temperature: float = ...,
+    top_k: int | None = ...,
+    top_p: float = ...,
+    min_p: float = ...,
+    seed: Seed = ...,
+    on_text: Callable[[str], None] | None = ...,
+    progress: bool | None = ...,
+    finish: bool = ...,
+    force: bool = ...,
+    heal: bool = ...,
+    trailing: bool = ...,
+    log_probs: bool = ...,
+) -> list[Generation]: ...
+
+
+def generate(
+    model: Any,
+    prompt: Prompt | Sequence[Prompt],
+    what: object,
+    *,
+    tokenizer: PreTrainedTokenizerBase | None = None,
+    max_new_tokens: int = 256,
+    prefix: str = "",
+    until: Callable[[str], bool] | None = None,
+    temperature: float = 0.0,
+    top_k: int | None = None,
+    top_p: float = 1.0,
+    min_p: float = 0.0,
+    seed: Seed = None,
+    on_text: Callable[[str], None] | None = None,
+    progress: bool | None = None,
+    finish: bool = True,
+    force: bool = True,
+    heal: bool = False,
+    trailing: bool = False,
+    log_probs: bool = False,
+) -> Generation | list[Generation]:
+    """Return what a model writes after a prompt, within a grammar.
+
+    Parameters
+    ----------
+    model : PreTrainedModel, or a pipeline
+        A causal language model of transformers; or a model and its tokenizer, as a pair or a
+        pipeline of transformers.
+    prompt : str or sequence of messages, or a list of those
+        A text to continue, or a chat, which goes through the tokenizer's chat template. If its last
+        message is the assistant's, the model goes on with that; no part of it is in the sentence.
+        A list of prompts is a batch.
+    what : type, mapping, Grammar, Index, ...
+        What to write: anything that :func:`cfgguide.output_types.output_type` takes, or an index of
+        it and this tokenizer. The same grammar is compiled once, with all tokens that the model's
+        generation config lets end a text.
+    tokenizer : PreTrainedTokenizerBase, optional
+        The model's tokenizer. By default that beside the model: in the pair, the pipeline, or the
+        folder that the model was loaded from.
+    max_new_tokens : int
+        Maximum number of new tokens of each text, EOS included; at least 1.
+    prefix : str
+        How the sentence begins: it comes after the prompt, and the model goes on from there.
+    until : callable, optional
+        Called with the text, `prefix` included, wherever it is a sentence: True ends it there,
+        without EOS.
+    temperature, top_k, top_p, min_p
+        How a token is chosen among the allowed ones, see
+        :class:`~cfgguide.models.decoding.warpers.Warper`; they are applied in this order, after the
+        mask. By default the most probable token is taken at each step.
+    seed : int or numpy Generator, optional
+        Makes sampling reproducible; the global random states stay as they were. Without it, a seed
+        is drawn from torch's global random state.
+    on_text : callable, optional
+        Called with each piece of text as it is written; not with `prefix`. Not for a batch.
+    progress : bool, optional
+        Whether to show what is being compiled, if that takes more than a second, and a bar of
+        tokens; by default on a terminal, and no bar if `on_text` is given.
+    finish : bool
+        Whether to finish a sentence within `max_new_tokens`: a token is allowed only if a sentence
+        still fits after it. If not, the text is cut when the tokens run out.
+    force : bool
+        Whether text that must come next is written without asking the model, in the tokenizer's own
+        tokens (:mod:`cfgguide.guide.forced`). If not, the model chooses each token of it.
+    heal : bool
+        Whether the last tokens of prompt and prefix are taken back, so that the model writes their
+        bytes again and may go on in the same token (:mod:`cfgguide.guide.healing`). These tokens
+        count in `max_new_tokens`, and those of the prompt are in `token_ids`, but not in `text`.
+    trailing : bool
+        Whether ignored text, such as white space and comments, may stand behind a sentence where
+        nothing else could follow. By default the model ends the text there.
+    log_probs : bool
+        Whether to keep the log-probabilities of the tokens.
+
+    Returns
+    -------
+    Generation or list of Generation
+        The text, its value, and whether it is complete; for a batch one for each prompt.
+
+    Raises
+    ------
+    GrammarError, SchemaError
+        If `what` does not say what to write, or not what can be guaranteed.
+    GenerationError
+        If a setting is out of its range, no tokenizer is known, a chat has no template, or the
+        model excludes all tokens that the grammar allows.
+    BudgetError
+        If no sentence can be finished within `max_new_tokens`.
+    ModelError
+        If the model's logits do not fit the vocabulary, or are not numbers; or if it cannot read a
+        batch.
+    TokenRejectedError
+        If no sentence begins with `prefix`.
+    """
+    check_max_new_tokens(max_new_tokens)
+    warper = Warper(temperature, top_k, top_p, min_p)
+    random = generator(_torch_seed() if seed is None and temperature else seed)
+    model, tokenizer = model_and_tokenizer(model, tokenizer)
+    if isinstance(what, Index):
+        index, known = what, what.output_type
+    else:
+        known = output_type(what)
+        eos_token_ids = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
+        vocabulary = shared_vocabulary(tokenizer, eos_token_ids)
+        index = shared_index(known.grammar, vocabulary, progress=progress, is_written=True)
+    prompts, is_batch = _prompts(prompt)
+    if is_batch and on_text is not None:
+        raise GenerationError("on_text is for one prompt: a batch has several texts at once")
+    single_text = None if is_batch else SingleText(model)
+    tree = PrefixTree(
+        single_text or TransformersModel(model),
+        index,
+        max_new_tokens=max_new_tokens,
+        prefix_ids=_prefix_ids(prefix, tokenizer),
+        finish=finish,
+        heal=heal,
+        trailing=trailing,
+        measure=log_probs,
+    )
+    starts = [prompt_ids(each, tokenizer) for each in prompts]
+    roots = [tree.root(token_ids) for token_ids in starts]
+    if progress is None:
+        progress = on_text is None and sys.stderr.isatty()
+    total = max_new_tokens * len(prompts)
+    with tqdm(total=total, unit="token", disable=not progress, leave=False) as bar:
+        streams = [_Stream(index, prefix, until, on_text, bar) for _ in prompts]
+        nodes = decode(
+            tree,
+            starts,
+            warper=warper,
+            randoms=random.spawn(len(prompts)) if is_batch else [random],
+            encode=encoder_of(tokenizer) if force else None,
+            has_ended=lambda number, node: streams[number].add(node),
+        )
+    written = []
+    for token_ids, root, node, stream in zip(starts, roots, nodes, streams, strict=True):
+        path = list(node.path())
+        n_forced = sum(step.is_forced for step in path)
+        written.append(
+            Generation(
+                stream.text,
+                (*root.read_ids[len(token_ids) :], *node.token_ids),
+                stream.is_complete,
+                single_text.n_calls if single_text else len(path) - n_forced,
+                n_forced,
+                tuple(step.log_prob for step in path) if log_probs else None,
+                _parse_of(known, index, node, tree) if known else str,
+            )
+        )
+    return written if is_batch else written[0]
+
+
+def _parse_of(
+    known: OutputType, index: Index, node: PrefixNode, tree: PrefixTree
+) -> Callable[[str], Any]:
+    """Return what makes a value of a text: with special tokens in it, of its symbols."""
+    parse: Any = known.parse
+    if not index.vocabulary.symbols or not isinstance(parse, TreeParser):
+        return known.parse
+    data = index.vocabulary.spell((*tree.prefix_ids, *node.token_ids))
+    return lambda _: parse(data)
+
+
+def model_and_tokenizer(model: Any, tokenizer: Any) -> tuple[Any, Any]:
+    """Return a model and its tokenizer.
+
+    Parameters
+    ----------
+    model : PreTrainedModel, pair, or pipeline
+        As :func:`generate` takes it.
+    tokenizer : PreTrainedTokenizerBase or None
+        The tokenizer, if it was given.
+
+    Raises
+    ------
+    GenerationError
+        If none was given and none lies beside the model.
+    """
+    if isinstance(model, tuple) and len(model) == 2:
+        model, beside = model
+    else:
+        beside = getattr(model, "tokenizer", None)
+        model = getattr(model, "model", model) if beside is not None else model
+    if not callable(getattr(model, "forward", None)):
+        raise GenerationError(
+            f"a model of transformers is needed, not {model!r:.60}: load one with "
+            "transformers.AutoModelForCausalLM.from_pretrained or cfgguide.models.load_model; "
+            "cfgguide.sample takes any function from token ids to logits"
+        )
+    tokenizer = tokenizer or beside
+    if tokenizer is None:
+        tokenizer = _loaded_beside(model)
+    if not callable(tokenizer):
+        raise GenerationError(
+            f"a tokenizer of transformers is needed, not {tokenizer!r:.60}: load it with "
+            "transformers.AutoTokenizer.from_pretrained"
+        )
+    return model, tokenizer
+
+
+_TOKENIZERS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+
+
+def _loaded_beside(model: Any) -> Any:
+    """Return the tokenizer in the folder that a model was loaded from."""
+    if model not in _TOKENIZERS:
+        from transformers import AutoTokenizer
+
+        name = getattr(getattr(model, "config", None), "_name_or_path", "")
+        load: Any = AutoTokenizer.from_pretrained
+        try:
+            if not name:
+                raise OSError
+            _TOKENIZERS[model] = load(name)
+        except (OSError, ValueError):
+            raise GenerationError(
+                f"no tokenizer lies beside the model ({name or 'it has no name'}): give it as "
+                "generate(..., tokenizer=tokenizer)"
+            ) from None
+    return _TOKENIZERS[model]
+
+
+def _prompts(prompt: Any) -> tuple[list[Any], bool]:
+    """Return the prompts, and whether they are a batch."""
+    if isinstance(prompt, str):
+        return [prompt], False
+    if not isinstance(prompt, Sequence) or isinstance(prompt, bytes):
+        raise GenerationError(
+            f"a prompt is a text or a list of messages, not {type(prompt).__name__}; a list of "
+            "prompts is a batch"
+        )
+    is_chat = bool(prompt) and isinstance(prompt[0], Mapping)
+    return ([prompt], False) if is_chat else (list(prompt), True)
+
+
+class _Stream:
+    """Passes a text on as it is written, and decides where it ends.
+
+    Attributes
+    ----------
+    text : str
+        The text so far.
+    is_complete : bool
+        Whether it is a sentence that the model or `until` has ended.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        prefix: str,
+        until: Callable[[str], bool] | None,
+        on_text: Callable[[str], None] | None,
+        bar: tqdm[Any],
+    ) -> None:
+        self._index = index
+        self._until = until
+        self._on_text = on_text
+        self._bar = bar
+        self._decoder = index.vocabulary.text_decoder()
+        self.text = prefix
+        self.is_complete = False
+
+    def add(self, node: PrefixNode) -> bool:
+        """Add the last token of a node; return whether the text ends there."""
+        assert node.parent is not None, "a root has no new token"
+        token = self._index.vocabulary.tokens[node.token_id] or b""
+        piece = self._decoder.decode(token[len(node.parent.left) :])  # less what heals the prompt
+        self.text += piece
+        self._bar.update()
+        if piece and self._on_text is not None:
+            self._on_text(piece)
+        if node.is_finished:
+            self.is_complete = True
+        elif self._until is not None and not node.left:
+            is_sentence = self._index.recognizer.is_sentence(node.step_node.configuration)
+            self.is_complete = is_sentence and self._until(self.text)
+        return self.is_complete
+
+
+def _torch_seed() -> int:
+    """Return a seed, drawn from torch's global random state."""
+    import torch
+
+    return int(torch.randint(2**63 - 1, ()))
+
+
+def _prefix_ids(prefix: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """Return the tokens of plain text, without special tokens."""
+    if not prefix:
+        return []
+    encode: Any = tokenizer.encode
+    ids: list[int] = encode(prefix, add_special_tokens=False, split_special_tokens=True)
+    return ids

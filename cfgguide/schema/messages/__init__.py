@@ -1,0 +1,1 @@
+"""What a model writes around its values: thinking, text, and calls of tools."""

@@ -1,0 +1,86 @@
+"""What a model has written, as a value.
+
+In: the text of a message, and how it is read. Out: a :class:`Message`: its thinking, its text, and
+the calls of tools in it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from cfgguide.schema.messages.formats import FORMATS
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A call of a tool.
+
+    Attributes
+    ----------
+    name : str
+        The name of the tool.
+    arguments : dict
+        What it is called with.
+    """
+
+    name: str
+    arguments: Any
+
+
+@dataclass(frozen=True)
+class Message:
+    """What a model has written.
+
+    Attributes
+    ----------
+    content : str
+        The text that is for the user.
+    calls : list of ToolCall
+        The calls, in their order.
+    thinking : str
+        The thinking before.
+    """
+
+    content: str = ""
+    calls: list[ToolCall] = field(default_factory=list)
+    thinking: str = ""
+
+
+class Reading(NamedTuple):
+    """How a message is read.
+
+    Attributes
+    ----------
+    format : str or None
+        The name of the format of its calls (:data:`~cfgguide.schema.messages.formats.FORMATS`).
+    opening, closing : str
+        What stands around its thinking; empty if there is none.
+    """
+
+    format: str | None = None
+    opening: str = ""
+    closing: str = ""
+
+    def parse(self, text: str) -> Message:
+        """Return the message of a text."""
+        thoughts = ""
+        if self.closing and self.closing in text:
+            thoughts, _, text = text.partition(self.closing)
+            thoughts, text = thoughts.removeprefix(self.opening).strip("\n"), text.lstrip("\n")
+        if self.format is None:
+            return Message(text, [], thoughts)
+        form = FORMATS[self.format]
+        decoder, calls, end = json.JSONDecoder(), [], 0
+        begin = None  # of the first call
+        while (found := form.call.search(text, end)) is not None:
+            begin = found.start() if begin is None else begin
+            arguments, end = decoder.raw_decode(text, found.end())
+            calls.append(ToolCall(found[1], arguments))
+        content = text[:begin]
+        if form.content is not None:
+            content = "".join(form.content.findall(text))
+        if form.thinking is not None:
+            thoughts = "".join(form.thinking.findall(text))
+        return Message(content, calls, thoughts)

@@ -1,0 +1,234 @@
+"""The pushdown automaton of messages: their structure, and the JSON values in it.
+
+In: a :class:`~cfgguide.schema.messages.structure.Structure`, and the schemas of its values. Out: a
+:class:`MessageAutomaton`. It reads what is around a value in states of its own, and the value as a
+:class:`~cfgguide.schema.automaton.SchemaAutomaton` does: its frame says where the message goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from cfgguide.base.limits import Steps
+from cfgguide.base.symbols import SYMBOLS
+from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
+from cfgguide.engine.machine.recognizer import Configuration
+from cfgguide.grammar.lr.stack import Stack
+from cfgguide.schema.automaton import Layout, SchemaAutomaton
+from cfgguide.schema.endings import SchemaEndings
+from cfgguide.schema.messages.parts import UnsupportedTagError
+from cfgguide.schema.messages.structure import Structure
+from cfgguide.schema.solver.nodes import Node
+
+#: The bytes with which values of each kind begin.
+_BEGINS = {
+    "null": b"n",
+    "true": b"t",
+    "false": b"f",
+    "number": b"-0123456789",
+    "string": b'"',
+    "array": b"[",
+    "object": b"{",
+}
+_MANY = 32  # bytes: a state that reads more reads text
+_PART = "part"
+LEFT = -1  # instead of a state: what comes is outside of the text
+
+
+class MessageAutomaton(SchemaAutomaton):
+    """Reads messages.
+
+    Parameters
+    ----------
+    structure : Structure
+        What is around the values.
+    roots : sequence of Node
+        Of the schema of each value, by its number.
+    symbols : mapping of str to int
+        The bytes of tokens that are no text, by names.
+    layout, is_ordered, steps :
+        As for :class:`SchemaAutomaton`.
+
+    Raises
+    ------
+    UnsupportedTagError
+        If a value may come where text or another value may begin with the same byte.
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        roots: Sequence[Node],
+        symbols: Mapping[str, int],
+        layout: Layout,
+        *,
+        is_ordered: bool,
+        steps: Steps | None = None,
+    ) -> None:
+        self.structure = structure
+        self._symbols = {byte: name for name, byte in symbols.items()}
+        super().__init__(roots, layout, is_ordered=is_ordered, steps=steps)
+        for state in structure.states:
+            self._check(state.moves, state.values)
+
+    def _begun(self) -> int:
+        return self.state_of(0)
+
+    def _check(self, moves: list[tuple[bytes, int]], values: list[tuple[int, int]]) -> None:
+        """Check that the next byte tells whether a value begins, and which."""
+        taken = {byte for data, _ in moves for byte in data} if values else set()
+        for number, _ in values:
+            for kind in self.roots[number].kinds:
+                begins = set(_BEGINS[kind])
+                if not taken.isdisjoint(begins):
+                    raise UnsupportedTagError(
+                        f"a {kind} may come where something else begins with "
+                        f"{chr(min(taken & begins))!r}, too: a structural tag has to tell them "
+                        "apart by what comes before"
+                    )
+                taken |= begins
+
+    def state_of(self, number: int) -> int:
+        """Return the state of the automaton for one of the structure."""
+        return self._state((_PART, number), is_end=self.structure.states[number].is_end)
+
+    def number_of(self, state: int) -> int | None:
+        """Return the number of a state in the structure; None inside a value."""
+        kind, number, *_ = self.meaning(state)
+        return number if kind == _PART else None
+
+    def leaving(self, number: int, byte: int) -> int | None:
+        """Return the state of the structure after a byte, in a text that has to be left.
+
+        `LEFT` if the byte is outside of the text; None if it leads no nearer to the end.
+        """
+        part, states = self.structure.states[number], self.structure.states
+        for data, target in part.moves:
+            if byte in data:
+                if states[target].text != part.text:
+                    return LEFT
+                return target if states[target].distance < part.distance else None
+        kinds = {kind for value, _ in part.values for kind in self.roots[value].kinds}
+        return LEFT if any(byte in _BEGINS[kind] for kind in kinds) else None
+
+    def _row_of_part(self, state: int, number: int) -> None:
+        part = self.structure.states[number]
+        entries: list[tuple[Iterable[int], int]] = []
+        for data, target in part.moves:
+            entries.append((data, self.state_of(target)))
+        for value, target in part.values:
+            entries += self._values(self.roots[value], None, self._frame(("hole", target), 1))
+        self.set_row(state, entries)
+
+    def _after_hole(self, _tag: int, target: int) -> int:
+        return self.state_of(target)
+
+    def expected(self, state: int, frame: int) -> list[str]:
+        """Return the names of what may begin, or go on, in a state."""
+        number = self.number_of(state)
+        if number is None:
+            return super().expected(state, frame)
+        part = self.structure.states[number]
+        read = bytes(byte for data, _ in part.moves for byte in data)
+        found = {self._symbols[byte] for byte in read if byte in self._symbols}
+        text = bytes(byte for byte in read if byte not in SYMBOLS)
+        found |= {"TEXT"} if len(text) > _MANY else {repr(chr(byte)) for byte in text}
+        for value, _ in part.values:
+            found |= {kind.upper() for kind in self.roots[value].kinds}
+        return sorted(found)
+
+
+class MessageEndings(SchemaEndings):
+    """Finds short endings of messages."""
+
+    _automaton: MessageAutomaton
+
+    def _step(self, state: int, stack: Stack) -> tuple[bytes, tuple[int, Stack] | None]:
+        number = self._automaton.number_of(state)
+        if number is None:
+            return super()._step(state, stack)
+        structure = self._automaton.structure
+        if structure.states[number].is_end:
+            return b"", None
+        moved, target = structure.nearer(number)
+        after = self._automaton.state_of(target)
+        if isinstance(moved, bytes):
+            return moved[:1], (after, stack)
+        written = self._values.of(self._automaton.roots[moved], None)
+        assert written is not None, "the schema allows some value"
+        return written.text, (after, stack)
+
+
+@dataclass(frozen=True)
+class CountingConfiguration(Configuration):
+    """A configuration inside of a text with a limit.
+
+    Attributes
+    ----------
+    n_tokens : int
+        How many tokens the text has had.
+    """
+
+    n_tokens: int = 0
+
+
+class MessageRecognizer(PushdownRecognizer):
+    """Reads messages; each call of `advance` is one token where tokens are counted.
+
+    The token that begins a text counts for none. After the last that the text may have, each byte
+    has to lead out of the text, or nearer to the end of the message: `nearer` of the structure
+    always does, so there is one, and endings have no others.
+    """
+
+    pushdown: MessageAutomaton
+
+    def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
+        """Return the configuration after a token, or None if it is refused."""
+        if self.is_exhausted(configuration) and not self._leaves(configuration, data):
+            return None
+        after = self.read(configuration, data)
+        text = None if after is None else self.text_of(after)
+        if after is None or text is None:
+            return after
+        n_tokens = 0
+        if self.text_of(configuration) == text:
+            n_tokens = min(n_tokens_of(configuration) + 1, self.pushdown.structure.limits[text])
+        return CountingConfiguration(after.hypotheses, n_tokens=n_tokens)
+
+    def read(self, configuration: Configuration, data: bytes) -> Configuration | None:
+        """Return the configuration after some bytes, or None; no token is counted."""
+        return super().advance(configuration, data)
+
+    def is_exhausted(self, configuration: Configuration) -> bool:
+        """Return whether a text has had all of its tokens, so that it has to be left."""
+        text = self.text_of(configuration)
+        if text is None:
+            return False
+        return n_tokens_of(configuration) >= self.pushdown.structure.limits[text]
+
+    def text_of(self, configuration: Configuration) -> int | None:
+        """Return the number of the text with a limit that is being read."""
+        number = self._number_of(configuration)
+        return None if number is None else self.pushdown.structure.states[number].text
+
+    def _number_of(self, configuration: Configuration) -> int | None:
+        if not self.pushdown.structure.limits:
+            return None
+        ((state, *_),) = configuration.hypotheses
+        return self.pushdown.number_of(state)
+
+    def _leaves(self, configuration: Configuration, data: bytes) -> bool:
+        """Return whether a token leads out of the text, or nearer to the end."""
+        number = self._number_of(configuration)
+        for byte in data:
+            assert number is not None, "a text is being read"
+            number = self.pushdown.leaving(number, byte)
+            if number is None or number == LEFT:
+                return number == LEFT
+        return True
+
+
+def n_tokens_of(configuration: Configuration) -> int:
+    """Return how many tokens the text has had that a configuration is inside of."""
+    return configuration.n_tokens if isinstance(configuration, CountingConfiguration) else 0

@@ -1,0 +1,303 @@
+"""The grammar of a model's messages: what is around the values, and the values.
+
+In: a structural tag and options for the JSON in it. Out: a :class:`MessageGrammar`, which
+:func:`cfgguide.compile` takes as it takes the grammar of a schema. It has no text in Lark's
+language: its judges are the parser of the model's format, and the schemas of the values.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from cfgguide.base.limits import Limits, Steps
+from cfgguide.base.symbols import symbols_of
+from cfgguide.errors import GrammarError, SchemaError
+from cfgguide.schema.completions import completed
+from cfgguide.schema.json_schema import json_schema
+from cfgguide.schema.messages.message import Message, Reading
+from cfgguide.schema.messages.message_automaton import MessageAutomaton
+from cfgguide.schema.messages.parts import (
+    Exact,
+    Part,
+    Token,
+    UnsupportedTagError,
+    Value,
+    every,
+    values_in,
+)
+from cfgguide.schema.messages.structural_tag import TagReader
+from cfgguide.schema.messages.structure import ALL_BYTES, Structure, token_name
+from cfgguide.schema.schema_grammar import Options, SchemaGrammar
+
+if TYPE_CHECKING:
+    from cfgguide.schema.schema_index import SchemaIndex
+
+
+class MessageGrammar(SchemaGrammar):
+    """A grammar of the messages that a structural tag allows.
+
+    Parameters
+    ----------
+    tag : str
+        The structural tag as JSON; grammars with equal tags and options are equal.
+    options : Options
+        How the schemas in it are read.
+    part : Part
+        The message.
+    values : mapping of str to SchemaGrammar
+        The grammar of each schema in it, by its text.
+    steps : Steps
+        Bounds what each step on the way to a mask may take.
+    reading : Reading
+        How messages are read.
+    """
+
+    def __init__(
+        self,
+        tag: str,
+        options: Options,
+        part: Part,
+        values: Mapping[str, SchemaGrammar],
+        steps: Steps,
+        reading: Reading,
+    ) -> None:
+        left_out = [each for grammar in values.values() for each in grammar.left_out]
+        for name, value in (
+            ("schema", tag),
+            ("options", options),
+            ("left_out", tuple(left_out)),
+            ("_part", part),
+            ("_values", dict(values)),
+            ("_steps", steps),
+            ("reading", reading),
+        ):
+            object.__setattr__(self, name, value)
+
+    reading: Reading
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MessageGrammar):
+            return NotImplemented
+        return (self.schema, self.options, self.reading) == (
+            other.schema,
+            other.options,
+            other.reading,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.schema, self.options, self.reading))
+
+    def __repr__(self) -> str:
+        shown = self.schema if len(self.schema) <= 60 else f"{self.schema[:60]}..."
+        return f"MessageGrammar({shown})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle`: what it was read from."""
+        return read_again, (self.schema, asdict(self.options), self.reading)
+
+    def _index_class(self) -> type[SchemaIndex]:
+        from cfgguide.schema.messages.message_index import MessageIndex
+
+        return MessageIndex
+
+    def tidied(self) -> MessageGrammar:
+        """Return the grammar of the messages that a model writes by default."""
+        return self if self.options.tidy is not None else self._tidied
+
+    @cached_property
+    def _tidied(self) -> MessageGrammar:
+        options = {**asdict(self.options), "tidy": True}
+        return read_again(self.schema, options, self.reading)
+
+    def parse(self, text: str) -> Message:
+        """Return the message of a text: its thinking, its content and its calls."""
+        return self.reading.parse(text)
+
+    def _written(self) -> str:
+        raise GrammarError(
+            "a structural tag has no text in Lark's language; write a grammar with special "
+            "terminals for that: Grammar(text, special={...})"
+        )
+
+    def symbols_in(self, special_tokens: Mapping[str, int]) -> dict[str, tuple[str | int, ...]]:
+        """Return the tokens of a vocabulary that the message has, by names."""
+        found: dict[str, tuple[str | int, ...]] = {}
+        for part in every(self._part):
+            if isinstance(part, Token):
+                named = part.token if isinstance(part.token, str) else token_name(part.token)
+                found[named] = (part.token,)
+            elif isinstance(part, Exact):
+                found |= {name: (name,) for name in _names_in(part.text, special_tokens)}
+        return found
+
+    def automaton(
+        self, symbols: Iterable[str] = (), spelled: frozenset[int] = ALL_BYTES
+    ) -> MessageAutomaton:
+        """Return an automaton that nobody else has, for a vocabulary with some symbols and bytes.
+
+        Raises
+        ------
+        SchemaError
+            If the message is too large, or it cannot be told where a value begins.
+        """
+        numbers = symbols_of(symbols)
+        structure = Structure(self._part, numbers, spelled)
+        automaton = MessageAutomaton(
+            structure,
+            [self._values[value.schema].root for value in values_in(self._part)],
+            numbers,
+            self.options.layout,
+            is_ordered=self.options.order == "declared",
+            steps=self._steps,
+        )
+        return completed(automaton)
+
+
+def _names_in(text: str, special_tokens: Mapping[str, int]) -> list[str]:
+    """Return the names of tokens that a tokenizer finds in a text."""
+    return [name for name in special_tokens if name in text]
+
+
+def structural_tag(
+    tag: Mapping[str, Any] | str,
+    *,
+    tidy: bool | None = None,
+    formats: bool = True,
+    best_effort: bool = False,
+    registry: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> MessageGrammar:
+    r"""Return a grammar of the messages that a structural tag allows.
+
+    Parameters
+    ----------
+    tag : mapping or str
+        As vLLM and SGLang take them (``response_format`` of type ``structural_tag``), and as
+        XGrammar's models dump them; :mod:`cfgguide.schema.messages.structural_tag` says what is
+        supported.
+    tidy : bool, optional
+        As for :func:`cfgguide.json_schema`, for all values; ``\s`` in patterns too. By default so
+        where a model writes, in :func:`cfgguide.generate`, :class:`cfgguide.LogitsProcessor` and
+        servers, and elsewhere not.
+    formats, best_effort, registry, limits, cancelled :
+        As for :func:`cfgguide.json_schema`, for the schemas in it.
+
+    Returns
+    -------
+    MessageGrammar
+        What :func:`cfgguide.compile` takes.
+
+    Raises
+    ------
+    SchemaError
+        If the tag or a schema in it is wrong, or asks for what cannot be guaranteed.
+
+    Examples
+    --------
+    >>> import cfgguide
+    >>> grammar = structural_tag(
+    ...     {
+    ...         "type": "tag",
+    ...         "begin": "<answer>",
+    ...         "content": {"type": "json_schema", "json_schema": {"enum": [1, 2]}},
+    ...         "end": "</answer>",
+    ...     }
+    ... )
+    >>> index = cfgguide.compile(grammar, cfgguide.Vocabulary.of_bytes([b"<answer>"]))
+    >>> cfgguide.Guide(index).allowed_token_ids().tolist()  # `<`, or all of it
+    [60, 256]
+    """
+    if isinstance(tag, str):
+        try:
+            tag = json.loads(tag)
+        except (ValueError, RecursionError) as error:
+            raise SchemaError(f"the structural tag is not JSON: {error}") from None
+    options: dict[str, Any] = {"formats": formats, "best_effort": best_effort, "limits": limits}
+    options["tidy"] = tidy
+    return message_grammar(tag, Reading(), registry=registry, cancelled=cancelled, **options)
+
+
+def message_grammar(
+    tag: object,
+    reading: Reading,
+    *,
+    tidy: bool | None = None,
+    formats: bool = True,
+    best_effort: bool = False,
+    registry: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> MessageGrammar:
+    """Return the grammar of a structural tag; as :func:`structural_tag`."""
+    reader = TagReader(has_common_spaces=bool(tidy))
+    part = reader.message(tag)
+    written = json.dumps(tag)
+    chosen: dict[str, Any] = {
+        "formats": formats,
+        "best_effort": best_effort,
+        "order": "declared" if _one(reader.any_orders, "any_order", True) is False else "any",
+        "max_whitespace": _one(reader.spaces, "max_whitespace_cnt", None),
+        "separators": _one(reader.separators, "separators", None),
+    }
+    steps = Steps(limits, cancelled)
+    with steps.begun():
+        values = {
+            value.schema: _grammar_of(
+                value,
+                registry=registry,
+                limits=limits,
+                cancelled=cancelled,
+                tidy=bool(tidy),
+                **chosen,
+            )
+            for value in values_in(part)
+        }
+    documents = json.dumps(registry or {}, sort_keys=True)
+    options = Options(
+        registry=documents,
+        max_seconds=steps.max_seconds,
+        max_memory=steps.max_memory,
+        tidy=tidy,
+        **chosen,
+    )
+    options.check()
+    return MessageGrammar(written, options, part, values, steps, reading)
+
+
+def _grammar_of(value: Value, **options: Any) -> SchemaGrammar:
+    try:
+        return json_schema(value.schema, **options)
+    except SchemaError as error:
+        raise SchemaError(f"in the schema at {value.path}: {error.args[0]}") from None
+
+
+def _one(found: set[Any], name: str, otherwise: Any) -> Any:
+    """Return what all values say."""
+    if len(found) > 1:
+        raise UnsupportedTagError(f"{name} differs from value to value of one structural tag")
+    return next(iter(found), otherwise)
+
+
+def read_again(tag: str, options: Mapping[str, Any], reading: Sequence[Any]) -> MessageGrammar:
+    """Return a grammar again, of its structural tag as JSON, its options, and how it is read.
+
+    Raises
+    ------
+    SchemaError, KeyError, TypeError, ValueError
+        If they are not those of a grammar.
+    """
+    limits = Limits(max_seconds=options["max_seconds"], max_memory=options["max_memory"])
+    return message_grammar(
+        json.loads(tag),
+        Reading(*reading),
+        tidy=options.get("tidy"),
+        formats=options["formats"],
+        best_effort=options["best_effort"],
+        registry=json.loads(options["registry"]),
+        limits=limits,
+    )

@@ -1,0 +1,149 @@
+"""What a message is made of.
+
+In: a structural tag (:mod:`cfgguide.schema.messages.structural_tag`). Out: a tree of these parts,
+for :mod:`cfgguide.schema.messages.structure`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cfgguide.errors import SchemaError
+from cfgguide.grammar.grammar import Grammar
+
+
+class UnsupportedTagError(SchemaError):
+    """A structural tag asks for a format that others may know, and we do not."""
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A text, as a tokenizer reads it: the name of an added token in it is that token.
+
+    Attributes
+    ----------
+    text : str
+        The text.
+    """
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token that is no text.
+
+    Attributes
+    ----------
+    token : str or int
+        Its name or id.
+    """
+
+    token: str | int
+
+
+@dataclass(frozen=True)
+class AnyText:
+    """Any text.
+
+    Attributes
+    ----------
+    excludes : tuple of str
+        What does not occur in it.
+    max_tokens : int or None
+        How many tokens it may have; then it is left on the shortest way to the end of the message.
+    """
+
+    excludes: tuple[str, ...] = ()
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A text that matches a pattern as a whole.
+
+    Attributes
+    ----------
+    pattern : str
+        As JSON Schema has them (ECMA-262).
+    """
+
+    pattern: str
+
+
+@dataclass(frozen=True)
+class Value:
+    """A JSON value, without white space around it.
+
+    Attributes
+    ----------
+    schema : str
+        Its schema, as JSON.
+    path : str
+        Where in the structural tag that stands, for messages.
+    """
+
+    schema: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of a grammar (:mod:`cfgguide.schema.messages.grammar_tools`)."""
+
+    grammar: Grammar
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """Parts that come one after the other."""
+
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Parts of which one comes."""
+
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A part that comes again and again.
+
+    Attributes
+    ----------
+    part : Part
+        The part.
+    least : int
+        How often it comes at least.
+    most : int or None
+        How often at most; None for any number.
+    """
+
+    part: Part
+    least: int = 0
+    most: int | None = None
+
+
+Part = Exact | Token | AnyText | Pattern | Value | Sentence | Sequence | Choice | Repeat
+
+NOTHING = Sequence(())
+
+
+def every(part: Part) -> Iterator[Part]:
+    """Yield a part and all parts inside of it, in their order."""
+    yield part
+    if isinstance(part, Sequence | Choice):
+        for each in part.parts:
+            yield from every(each)
+    elif isinstance(part, Repeat):
+        yield from every(part.part)
+
+
+def values_in(part: Part) -> tuple[Value, ...]:
+    """Return the different values in a part, in their order."""
+    found = (each for each in every(part) if isinstance(each, Value))
+    return tuple({each.schema: each for each in found}.values())

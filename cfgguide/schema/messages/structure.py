@@ -1,0 +1,378 @@
+"""The automaton of a message, but for the JSON values in it.
+
+In: the parts of a message (:mod:`cfgguide.schema.messages.parts`), and which tokens are symbols.
+Out: a :class:`Structure`: a deterministic automaton over bytes, in which some moves are values. ::
+
+    <tool_call> `{"name": "f", "arguments": ` VALUE `}` </tool_call>
+
+Each part becomes a fragment of a nondeterministic automaton, and sets of its states become states
+(Thompson 1968; Rabin and Scott 1959). Text is cut at characters: it may end only between two. A
+text without certain words is the automaton of Aho and Corasick (1975), whose words are dead.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import count
+
+from cfgguide.automata.charset import SURROGATES, CharacterClass, Utf8Node, utf8_tree
+from cfgguide.automata.ecma_patterns import pattern_language
+from cfgguide.automata.language import DEAD, Language, smallest
+from cfgguide.errors import SchemaError, VocabularyError
+from cfgguide.schema.messages.parts import (
+    AnyText,
+    Choice,
+    Exact,
+    Part,
+    Pattern,
+    Repeat,
+    Sequence,
+    Token,
+    Value,
+    values_in,
+)
+
+MAX_STATES = 50_000
+MAX_TIMES = 1_000  # that a part is repeated, where repetitions are counted
+_VALUE_COST = 10  # bytes of a value, where short ends are looked for
+_FAR = 1 << 40
+ALL_BYTES = frozenset(range(256))
+
+States = frozenset[int]
+
+
+@dataclass
+class State:
+    """A state of a structure.
+
+    Attributes
+    ----------
+    moves : list of (bytes, int)
+        For sets of bytes the state after one of them; no byte is in two.
+    values : list of (int, int)
+        Values that may come, by their numbers, and the state after each.
+    is_end : bool
+        Whether the message may end here.
+    text : int or None
+        The text with a limit on tokens that is being read, by its number.
+    distance : int
+        About how many bytes lead to an end.
+    """
+
+    moves: list[tuple[bytes, int]] = field(default_factory=list)
+    values: list[tuple[int, int]] = field(default_factory=list)
+    is_end: bool = False
+    text: int | None = None
+    distance: int = _FAR
+
+
+class Structure:
+    """The automaton of a message; the states are numbered from 0, where it begins.
+
+    Parameters
+    ----------
+    part : Part
+        The message.
+    symbols : mapping of str to int
+        The bytes of added tokens, by names (:mod:`cfgguide.base.symbols`).
+    spelled : frozenset of int
+        The bytes that tokens have; by default all. Nothing leads to others.
+
+    Attributes
+    ----------
+    states : list of State
+        The states.
+    limits : list of int
+        For each text with a limit, how many tokens it may have.
+
+    Raises
+    ------
+    SchemaError
+        If it is too large, or no message is possible.
+    VocabularyError
+        If an exact text has a byte that no token has.
+
+    Examples
+    --------
+    >>> structure = Structure(Sequence((AnyText(("<",)), Exact("<end>"))), {"<end>": 0xF5})
+    >>> [end] = [state for data, state in structure.states[0].moves if 0xF5 in data]
+    >>> structure.states[0].is_end, structure.states[end].is_end
+    (False, True)
+    """
+
+    def __init__(
+        self, part: Part, symbols: Mapping[str, int], spelled: frozenset[int] = ALL_BYTES
+    ) -> None:
+        self.states: list[State] = []
+        self._spelled = spelled
+        fragments = _Fragments(symbols, [value.schema for value in values_in(part)])
+        start, end = fragments.new(), fragments.new()
+        fragments.add(part, start, end)
+        if not fragments.needed <= spelled:
+            raise VocabularyError(
+                "the vocabulary has no tokens for some bytes of the message; use a tokenizer with "
+                "a token for every byte"
+            )
+        self.limits = fragments.limits
+        self._determinise(fragments, start, end)
+        self._measure()
+
+    def _determinise(self, fragments: _Fragments, start: int, end: int) -> None:
+        numbers: dict[States, int] = {}
+        sets: list[States] = []
+
+        def number_of(states: Iterable[int]) -> int:
+            closure = frozenset(
+                each for each in fragments.closure(states) if each == end or fragments.reads(each)
+            )
+            if closure not in numbers:
+                if len(sets) >= MAX_STATES:
+                    raise SchemaError(f"a structural tag has more than {MAX_STATES} states")
+                numbers[closure] = len(sets)
+                sets.append(closure)
+            return numbers[closure]
+
+        number_of([start])
+        for states in sets:  # which grows
+            texts = {fragments.texts[each] for each in states if each in fragments.texts}
+            made = State(is_end=end in states, text=min(texts, default=None))
+            for data, targets in _moves(fragments, states):
+                spelled = bytes(byte for byte in data if byte in self._spelled)
+                if spelled:
+                    made.moves.append((spelled, number_of(targets)))
+            values: dict[int, set[int]] = {}
+            for each in states:
+                for value, target in fragments.values.get(each, ()):
+                    values.setdefault(value, set()).add(target)
+            made.values = [(value, number_of(after)) for value, after in values.items()]
+            self.states.append(made)
+
+    def _measure(self) -> None:
+        """Find out how far the ends are, and remove what leads to none."""
+        before: list[list[tuple[int, int]]] = [[] for _ in self.states]
+        for number, state in enumerate(self.states):
+            for _, target in state.moves:
+                before[target].append((number, 1))
+            for _, target in state.values:
+                before[target].append((number, _VALUE_COST))
+        queue = [(0, number) for number, state in enumerate(self.states) if state.is_end]
+        while queue:
+            distance, number = heapq.heappop(queue)
+            if distance >= self.states[number].distance:
+                continue
+            self.states[number].distance = distance
+            for other, cost in before[number]:
+                heapq.heappush(queue, (distance + cost, other))
+        if self.states[0].distance == _FAR:
+            raise SchemaError("a structural tag allows no message that the vocabulary can spell")
+        for state in self.states:
+            state.moves = [each for each in state.moves if self.states[each[1]].distance < _FAR]
+            state.values = [each for each in state.values if self.states[each[1]].distance < _FAR]
+
+    def nearer(self, number: int) -> tuple[bytes | int, int]:
+        """Return a move to a state from which an end is nearer: bytes, one of which is read.
+
+        Or the number of a value.
+        """
+        state = self.states[number]
+        moves: list[tuple[bytes | int, int]] = [*state.moves, *state.values]
+        return min(moves, key=lambda move: self.states[move[1]].distance)
+
+
+def _moves(fragments: _Fragments, states: States) -> list[tuple[bytes, tuple[int, ...]]]:
+    """Return the bytes that a set of states reads, grouped by what they lead to."""
+    edges = [edge for each in sorted(states) for edge in fragments.edges.get(each, ())]
+    if len(edges) < 2:
+        return [(data, (target,)) for data, target in edges]
+    targets: dict[int, list[int]] = {}
+    for data, target in edges:
+        for byte in data:
+            targets.setdefault(byte, []).append(target)
+    groups: dict[tuple[int, ...], bytearray] = {}
+    for byte, after in targets.items():
+        groups.setdefault(tuple(sorted(set(after))), bytearray()).append(byte)
+    return [(bytes(sorted(data)), after) for after, data in groups.items()]
+
+
+class _Fragments:
+    """The nondeterministic automaton; `add` adds a part between two states."""
+
+    def __init__(self, symbols: Mapping[str, int], schemas: list[str]) -> None:
+        self._symbols = symbols
+        self._values = {schema: number for number, schema in enumerate(schemas)}
+        names = sorted(symbols, key=len, reverse=True)
+        self._names = re.compile("(" + "|".join(map(re.escape, names)) + ")") if names else None
+        self._count = count()
+        self.edges: dict[int, list[tuple[bytes, int]]] = {}
+        self.empty: dict[int, list[int]] = {}
+        self.values: dict[int, list[tuple[int, int]]] = {}
+        self.texts: dict[int, int] = {}
+        self.limits: list[int] = []
+        self.needed: set[int] = set()
+
+    def new(self) -> int:
+        """Return a new state."""
+        number = next(self._count)
+        if number > 20 * MAX_STATES:
+            raise SchemaError(f"a structural tag has more than {MAX_STATES} states")
+        return number
+
+    def reads(self, state: int) -> bool:
+        """Return whether anything is read in a state."""
+        return state in self.edges or state in self.values
+
+    def closure(self, states: Iterable[int]) -> States:
+        """Return some states, and those that are reached without reading anything."""
+        found = set(states)
+        queue = list(found)
+        while queue:
+            for target in self.empty.get(queue.pop(), ()):
+                if target not in found:
+                    found.add(target)
+                    queue.append(target)
+        return frozenset(found)
+
+    def add(self, part: Part, start: int, end: int) -> None:
+        """Add what reads a part."""
+        match part:
+            case Exact():
+                self._bytes(self.spelled(part.text), start, end)
+            case Token():
+                name = part.token if isinstance(part.token, str) else token_name(part.token)
+                self._bytes(bytes([self._symbols[name]]), start, end)
+            case AnyText():
+                self._text(text_without(part.excludes), start, end, part.max_tokens)
+            case Pattern():
+                self._text(pattern_language(f"^(?:{part.pattern})$"), start, end)
+            case Value():
+                self.values.setdefault(start, []).append((self._values[part.schema], end))
+            case Sequence():
+                for each in part.parts:
+                    after = self.new()
+                    self.add(each, start, after)
+                    start = after
+                self._empty(start, end)
+            case Choice():
+                for each in part.parts:
+                    self.add(each, start, end)
+            case Repeat():
+                self._repeat(part, start, end)
+
+    def spelled(self, text: str) -> bytes:
+        """Return the bytes of a text in which the names of tokens are symbols."""
+        pieces = self._names.split(text) if self._names else [text]
+        return b"".join(
+            bytes([self._symbols[piece]]) if place % 2 else piece.encode()
+            for place, piece in enumerate(pieces)
+        )
+
+    def _bytes(self, data: bytes, start: int, end: int) -> None:
+        self.needed |= set(data)
+        for byte in data:
+            after = self.new()
+            self.edges.setdefault(start, []).append((bytes([byte]), after))
+            start = after
+        self._empty(start, end)
+
+    def _empty(self, start: int, end: int) -> None:
+        self.empty.setdefault(start, []).append(end)
+
+    def _repeat(self, part: Repeat, start: int, end: int) -> None:
+        times = part.least if part.most is None else part.most
+        if times > MAX_TIMES:
+            raise SchemaError(f"a structural tag repeats a part {times} times; {MAX_TIMES} at most")
+        for place in range(times):
+            if place >= part.least:
+                self._empty(start, end)
+            after = self.new()
+            self.add(part.part, start, after)
+            start = after
+        if part.most is None:
+            again = self.new()
+            self._empty(start, again)
+            after = self.new()
+            self.add(part.part, again, after)
+            self._empty(after, again)
+            start = again
+        self._empty(start, end)
+
+    def _text(self, language: Language, start: int, end: int, limit: int | None = None) -> None:
+        if language.is_empty:
+            return
+        states = {state: self.new() for state in range(len(language.rows)) if state != DEAD}
+        inside: dict[tuple[Utf8Node, int], int] = {}
+        for state, number in states.items():
+            if language.is_end(state):
+                self._empty(number, end)
+            for target, ranges in language.moves_of(state).items():
+                tree = utf8_tree(CharacterClass(ranges))
+                self._characters(tree, number, states[target], inside)
+        self._empty(start, states[language.start])
+        if limit is not None:
+            self.texts |= dict.fromkeys([*states.values(), *inside.values()], len(self.limits))
+            self.limits.append(limit)
+
+    def _characters(
+        self, tree: Utf8Node, start: int, end: int, inside: dict[tuple[Utf8Node, int], int]
+    ) -> None:
+        """Add what reads one of some characters."""
+        for low, high, rest in tree:
+            data = bytes(range(low, high + 1))
+            if not rest:
+                self.edges.setdefault(start, []).append((data, end))
+                continue
+            is_new = (rest, end) not in inside
+            if is_new:
+                inside[rest, end] = self.new()
+            after = inside[rest, end]
+            self.edges.setdefault(start, []).append((data, after))
+            if is_new:
+                self._characters(rest, after, end, inside)
+
+
+def token_name(token_id: int) -> str:
+    """Return what the symbol of a token is called that is given by its id."""
+    return f"<[{token_id}]>"
+
+
+@lru_cache(maxsize=256)
+def text_without(words: tuple[str, ...]) -> Language:
+    """Return the texts in which none of some words occurs.
+
+    >>> text_without(("ab",)).accepts("aab"), text_without(("ab",)).accepts("ba")
+    (False, True)
+    """
+    nodes: list[dict[str, int]] = [{}, {}]  # the first is dead
+    ends = set()
+    for word in words:
+        here = 1
+        for character in word:
+            if character not in nodes[here]:
+                nodes[here][character] = len(nodes)
+                nodes.append({})
+            here = nodes[here][character]
+        ends.add(here)
+    points = sorted({ord(character) for word in words for character in word})
+    cuts = sorted({0, SURROGATES[0], SURROGATES[1] + 1, *points, *(point + 1 for point in points)})
+    rows: list[tuple[int, ...]] = [(DEAD,) * len(cuts)] * len(nodes)
+    fails = {1: 1}
+    order = [1]
+    for here in order:  # which grows; a node comes after the one that it falls back to
+        known = dict(zip(cuts, rows[fails[here]], strict=True)) if here != 1 else {}
+        row = []
+        for cut in cuts:
+            after = nodes[here].get(chr(cut)) if cut in points else None
+            if after is not None:
+                fails[after] = known.get(cut, 1)
+                is_dead = after in ends or (here != 1 and fails[after] == DEAD)
+                row.append(DEAD if is_dead else after)
+                if not is_dead:
+                    order.append(after)
+            else:
+                row.append(DEAD if SURROGATES[0] <= cut <= SURROGATES[1] else known.get(cut, 1))
+        rows[here] = tuple(row)
+    return smallest(cuts, rows, 1, set(order))

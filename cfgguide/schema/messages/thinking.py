@@ -1,0 +1,122 @@
+"""Thinking before an answer.
+
+In: what the answer is to be, and what stands around the thinking. Out: a
+:class:`~cfgguide.schema.messages.message_grammar.MessageGrammar`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from cfgguide.errors import SchemaError, shown
+from cfgguide.schema.messages.formats import Tag, exact, one_of, sequence, tag, text
+from cfgguide.schema.messages.message import Reading
+from cfgguide.schema.messages.message_grammar import MessageGrammar, message_grammar
+from cfgguide.schema.pydantic_models import closed
+from cfgguide.schema.schema_grammar import SchemaGrammar
+
+
+def thinking(
+    answer: object,
+    *,
+    opening: str = "<think>",
+    closing: str = "</think>",
+    max_tokens: int | None = None,
+    is_open: bool = False,
+    is_optional: bool = False,
+    tidy: bool | None = None,
+) -> MessageGrammar:
+    r"""Return a grammar of messages that have thinking before an answer.
+
+    Parameters
+    ----------
+    answer : mapping, type, pattern, list of str, or grammar
+        A JSON Schema or a Pydantic model, ``re.compile(...)`` with a pattern of JSON Schema, a list
+        of texts, or what :func:`cfgguide.json_schema`, :func:`cfgguide.tools` or
+        :func:`cfgguide.structural_tag` returns. None for any text.
+    opening, closing : str
+        What stands around the thinking: tokens, if the vocabulary has some that are called so. The
+        thinking has neither in it, and up to two line breaks follow it.
+    max_tokens : int, optional
+        How many tokens the thinking may have; then `closing` has to come.
+    is_open : bool
+        Whether `opening` stands in the prompt already.
+    is_optional : bool
+        Whether the answer may come at once.
+    tidy : bool, optional
+        As for :func:`cfgguide.structural_tag`; by default what was chosen for the answer, if it is
+        a grammar.
+
+    Raises
+    ------
+    SchemaError
+        If an option is wrong, or the answer is of another kind.
+
+    Examples
+    --------
+    >>> grammar = thinking({"type": "integer"}, max_tokens=100)
+    >>> grammar.parse("<think>\n3 x 4\n</think>\n\n12")
+    Message(content='12', calls=[], thinking='3 x 4')
+    """
+    if not (isinstance(opening, str) and isinstance(closing, str) and opening and closing):
+        raise SchemaError("opening and closing are texts")
+    reading = Reading()
+    options: dict[str, Any] = {}
+    if isinstance(answer, SchemaGrammar):
+        chosen = answer.options
+        options = {
+            "tidy": chosen.tidy,
+            "formats": chosen.formats,
+            "best_effort": chosen.best_effort,
+            "registry": json.loads(chosen.registry),
+        }
+    if isinstance(answer, MessageGrammar):
+        reading = answer.reading
+        if reading.closing:
+            raise SchemaError("there is thinking before this answer already")
+    thoughts = tag("" if is_open else opening, text(opening, max_tokens=max_tokens), closing)
+    breaks = {"type": "regex", "pattern": "\n{0,2}"}
+    before = sequence(thoughts, breaks)
+    if is_optional:
+        before = {"type": "optional", "content": before}
+    whole = sequence(before, _tag_of(answer, opening))
+    reading = reading._replace(opening="" if is_open else opening, closing=closing)
+    if tidy is not None:
+        options["tidy"] = tidy
+    return message_grammar(whole, reading, **options)
+
+
+def _tag_of(answer: object, opening: str) -> Tag:
+    """Return the format of an answer."""
+    if answer is None:
+        return text(opening)
+    if isinstance(answer, MessageGrammar):
+        return dict(json.loads(answer.schema))
+    if isinstance(answer, SchemaGrammar):
+        chosen = answer.options
+        made = _value(json.loads(answer.schema), chosen.order == "declared", chosen.max_whitespace)
+        return made if chosen.separators is None else {**made, "separators": chosen.separators}
+    if hasattr(answer, "model_json_schema"):
+        return _value(closed(answer.model_json_schema()), True)
+    if isinstance(answer, Mapping):
+        return _value(answer, False)
+    if isinstance(answer, re.Pattern) and isinstance(answer.pattern, str):
+        return {"type": "regex", "pattern": answer.pattern}
+    if isinstance(answer, list | tuple) and answer and all(isinstance(t, str) for t in answer):
+        return one_of(*map(exact, answer))
+    raise SchemaError(
+        f"an answer after thinking is a JSON Schema, a Pydantic model, a pattern, a list of texts, "
+        f"tools or a structural tag, not {shown(answer)}"
+    )
+
+
+def _value(schema: Any, is_ordered: bool, space: int | None = None) -> Tag:
+    return {
+        "type": "json_schema",
+        "json_schema": schema,
+        "any_order": not is_ordered,
+        "max_whitespace_cnt": space,
+    }

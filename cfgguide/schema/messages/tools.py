@@ -1,0 +1,161 @@
+"""Calls of tools in the format of a model.
+
+In: tools as OpenAI's API has them, and the name of a format
+(:mod:`cfgguide.schema.messages.formats`). Out: a
+:class:`~cfgguide.schema.messages.message_grammar.MessageGrammar`, whose values are messages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from cfgguide.base.limits import Limits
+from cfgguide.errors import SchemaError, shown
+from cfgguide.schema.messages.formats import ALIASES, FORMATS, Call, Tag, Wanted
+from cfgguide.schema.messages.grammar_tools import (
+    ToolGrammar,
+    arguments,
+    has_grammar,
+    tool_grammar,
+)
+from cfgguide.schema.messages.message import Reading
+from cfgguide.schema.messages.message_grammar import MessageGrammar, message_grammar
+from cfgguide.schema.pydantic_models import closed
+from cfgguide.schema.schema_grammar import SEPARATORS
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_CHOICES = ("auto", "required", "none")
+
+
+def tools(
+    given: Iterable[object],
+    *,
+    format: str,
+    choice: str = "auto",
+    parallel: bool = True,
+    max_thinking: int | None = None,
+    order: str = "any",
+    max_whitespace: int | None = None,
+    tidy: bool | None = None,
+    formats: bool = True,
+    best_effort: bool = False,
+    limits: Limits | None = None,
+) -> MessageGrammar | ToolGrammar:
+    r"""Return a grammar of messages that may call tools.
+
+    Parameters
+    ----------
+    given : iterable of mapping or type
+        The tools: ``{"type": "function", "function": {"name": ..., "parameters": ...}}`` or the
+        inner mapping, with a JSON Schema of the arguments; or Pydantic models, whose names are
+        those of the tools. Properties of the arguments may be grammars: the value is then a
+        sentence, such as SQL. All arguments of such a tool are required, in their order.
+    format : str
+        How the model writes calls: ``"qwen"`` or ``"hermes"``, ``"llama3"``, ``"mistral"`` (up to
+        version 7 of its tokenizer), ``"mistral_v11"``, ``"harmony"`` or ``"gpt-oss"``,
+        ``"deepseek_v3"`` (R1 too), ``"deepseek_v31"`` or ``"deepseek"``.
+    choice : str
+        ``"auto"`` for text or calls, ``"required"`` for at least one call, ``"none"`` for none, or
+        the name of the tool to call.
+    parallel : bool
+        Whether there may be several calls.
+    max_thinking : int, optional
+        Tokens of thinking, in Harmony, where thinking is a part of the format; for other formats
+        see :func:`thinking`.
+    order, max_whitespace, formats, best_effort, limits :
+        As for :func:`cfgguide.json_schema`, for the arguments.
+    tidy : bool, optional
+        As for :func:`cfgguide.structural_tag`; where a tool has a grammar, True by default.
+
+    Returns
+    -------
+    MessageGrammar or ToolGrammar
+        The latter if a tool has a grammar; Lark judges all of that. Its `parse` makes a
+        :class:`~cfgguide.schema.messages.message.Message` of a text. A name such as ``<tool_call>``
+        is a token if the vocabulary has one that is called so, and text otherwise.
+
+    Raises
+    ------
+    SchemaError, GrammarError
+        If a tool, a schema, a grammar or an option is wrong.
+
+    Examples
+    --------
+    >>> weather = {"name": "weather", "parameters": {"properties": {"city": {"type": "string"}}}}
+    >>> grammar = tools([weather], format="qwen", choice="required")
+    >>> text = '<tool_call>\n{"name": "weather", "arguments": {"city": "Rome"}}\n</tool_call>'
+    >>> grammar.parse(text).calls
+    [ToolCall(name='weather', arguments={'city': 'Rome'})]
+    """
+    name = ALIASES.get(format, format)
+    if name not in FORMATS:
+        raise SchemaError(
+            f"there is no format {shown(format)} of tools; there is "
+            f"{', '.join([*FORMATS, *ALIASES])}"
+        )
+    if max_thinking is not None and not FORMATS[name].has_thinking:
+        raise SchemaError(f"{name} has no thinking of its own: say thinking(tools(...))")
+    if order not in ("any", "declared"):
+        raise SchemaError(f"order is {shown(order)}; it is 'any' or 'declared'")
+    value = {
+        "any_order": order == "any",
+        "max_whitespace_cnt": max_whitespace,
+        "separators": FORMATS[name].separators,
+    }
+    options: dict[str, Any] = {"formats": formats, "best_effort": best_effort, "limits": limits}
+    exact = {"order": order, "separators": SEPARATORS, "tidy": tidy is not False}
+    written = tuple(sorted({**options, **exact}.items()))
+    calls = [_call(each, value, written) for each in given]
+    if not calls and choice != "none":
+        raise SchemaError("there are no tools; say choice='none' for text alone")
+    is_forced = choice not in _CHOICES
+    if choice == "none":
+        calls = []
+    elif is_forced:
+        calls = [call for call in calls if call.name == choice]
+        if not calls:
+            raise SchemaError(f"choice is {shown(choice)}; it is {', '.join(_CHOICES)}, or a tool")
+    wanted = Wanted(
+        calls, choice == "required" or is_forced, parallel and not is_forced, max_thinking
+    )
+    made = FORMATS[name].tag(wanted)
+    if any(call.arguments["type"] == "sentence" for call in calls):
+        if max_whitespace is not None:
+            raise SchemaError("beside a grammar, JSON has the separators of json.dumps alone")
+        return tool_grammar(made, Reading(name), written)
+    return message_grammar(made, Reading(name), tidy=tidy, **options)
+
+
+def _call(given: object, value: Mapping[str, Any], options: tuple[tuple[str, Any], ...]) -> Call:
+    """Return the call of a tool."""
+    if hasattr(given, "model_json_schema"):
+        schema: Any = closed(given.model_json_schema())
+        return Call(_checked(getattr(given, "__name__", None)), _arguments(schema, value))
+    if isinstance(given, Mapping) and isinstance(given.get("function"), Mapping):
+        given = given["function"]
+    if not isinstance(given, Mapping):
+        raise SchemaError(f"a tool is a mapping or a Pydantic model, not {shown(given)}")
+    parameters = given.get("parameters", {})
+    if has_grammar(parameters):
+        return Call(_checked(given.get("name")), arguments(parameters, options))
+    return Call(_checked(given.get("name")), _arguments(parameters, value))
+
+
+def _checked(name: object) -> str:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise SchemaError(
+            f"the name of a tool has letters, digits, `_`, `.` and `-`, which {shown(name)} is not"
+        )
+    return name
+
+
+def _arguments(schema: object, value: Mapping[str, Any]) -> Tag:
+    """Return the format of arguments: an object, whatever else their schema says."""
+    schema = {} if schema is None else schema
+    if not isinstance(schema, Mapping):
+        raise SchemaError(f"the parameters of a tool are a JSON Schema, not {shown(schema)}")
+    if schema.get("type") != "object":
+        schema = {**schema, "type": "object"}
+    return {"type": "json_schema", "json_schema": schema, **value}

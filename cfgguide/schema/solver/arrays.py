@@ -1,0 +1,265 @@
+"""Arrays as automata over their items.
+
+In: the nodes that see an array. Out: its :class:`~cfgguide.schema.solver.member_automata.Machine`.
+It reads from left to right and keeps what the keywords need: how many items there are, how many of
+them ``contains`` has found, which nodes have failed for good, and which values occurred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from cfgguide.errors import SchemaError
+from cfgguide.schema.solver.listed_values import scalar_values
+from cfgguide.schema.solver.member_automata import (
+    Problem,
+    Symbol,
+    ValueClass,
+    cap,
+    holds_in,
+    seen_by,
+)
+from cfgguide.schema.solver.nodes import Node, is_within
+from cfgguide.schema.solver.truth import (
+    Failures,
+    hold_with,
+    is_listed,
+    may_evaluate,
+    others_evaluate,
+    truths,
+)
+
+_CONSTANTS = {"null": None, "true": True, "false": False}
+MAX_UNIQUE = 200  # distinct values of items that are told apart
+MAX_ITEMS = 2_000  # that are counted
+
+
+class ItemsSeen(NamedTuple):
+    """A state: what is known of the items so far."""
+
+    n_items: int
+    failed: frozenset[Node]
+    contained: tuple[int, ...]
+    pending: frozenset[tuple[Node, int, frozenset[Node]]]  # not evaluated by the node itself
+    used: frozenset[Node]  # values that occurred
+    n_others: int  # other values, up to 2
+
+
+class ArrayMachine:
+    """The automaton of the arrays that some nodes see.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        A closure.
+    order : callable
+        A number for each node, by which they are sorted.
+    failures : Failures
+        Of these nodes.
+    """
+
+    def __init__(
+        self, nodes: Sequence[Node], order: Callable[[Node], int], failures: Failures
+    ) -> None:
+        self._nodes = nodes
+        self._failures = failures
+        self._order = order
+        self._asking = [node for node in nodes if "array" in node.kinds and not node.is_false]
+        bounds = [bound for node in self._asking for bound in node.n_items if bound is not None]
+        self._prefix = max((len(node.prefix) for node in self._asking), default=0)
+        self._cap = max([self._prefix, *(bound + 1 for bound in bounds)])
+        if self._cap > MAX_ITEMS:
+            raise SchemaError(
+                f"at {nodes[-1].path or '/'}: arrays are counted up to {MAX_ITEMS} items only; use "
+                "a smaller minItems or maxItems, or leave it out"
+            )
+        self._containing = [node for node in self._asking if node.contains is not None]
+        self._unique = [node for node in self._asking if node.is_unique]
+        told = told_apart(self._unique)
+        self._values = told or []
+        self._are_told_apart = told is not None
+        self._symbols: dict[tuple[int, frozenset[Node]], Symbol] = {}
+        nothing: frozenset[Any] = frozenset()
+        self.start = ItemsSeen(0, nothing, (0,) * len(self._containing), nothing, nothing, 0)
+
+    def symbols(self, state: ItemsSeen) -> Iterator[Symbol]:
+        """Yield what may come next: one item."""
+        yield self.symbol(state)
+
+    def symbol(self, state: ItemsSeen) -> Symbol:
+        """Return the next item with the nodes that make a difference still."""
+        key = self.index(state), state.failed
+        if key not in self._symbols:
+            owners = [node for node in self._asking if node not in state.failed]
+            is_unique = any(node.is_unique for node in owners)
+            seen: list[Node] = list(self._values) if is_unique else []
+            for node in owners:
+                seen += self.children(node, key[0])
+                seen += [n for n in (node.contains, node.unevaluated_items) if n is not None]
+            self._symbols[key] = Symbol(None, seen_by(seen, self._order))
+        return self._symbols[key]
+
+    def index(self, state: ItemsSeen) -> int:
+        """Return the index of the next item; those after all prefixes have the same."""
+        return min(state.n_items, self._prefix)
+
+    def children(self, node: Node, index: int) -> list[Node]:
+        """Return the nodes that a node applies to an item."""
+        if index < len(node.prefix):
+            return [node.prefix[index]]
+        return [] if node.items is None else [node.items]
+
+    @property
+    def values(self) -> frozenset[Node]:
+        """Nodes of the values that are told apart, one for each."""
+        return frozenset(self._values)
+
+    def places(self) -> Iterator[ItemsSeen]:
+        """Yield a state for each index, where nothing has failed."""
+        for index in range(self._prefix + 1):
+            yield self.start._replace(n_items=index)
+
+    def must_differ(self, state: ItemsSeen) -> bool:
+        """Return whether nodes fail if an item comes twice, where the state does not know them."""
+        return not self._are_told_apart and not state.failed.issuperset(self._unique)
+
+    def least(self, wanted_to_fail: Collection[Node]) -> int:
+        """Return of how many items of one class something may depend."""
+        found = [1, self._prefix]
+        for node in self._asking:
+            for least, most in (node.n_items, node.n_contains):
+                found.append(least)
+                if most is not None and node in wanted_to_fail:
+                    found.append(most + 1)
+        return max(found)
+
+    def after(
+        self,
+        state: ItemsSeen,
+        symbol: Symbol,
+        value_class: ValueClass,
+        *,
+        is_repeated: bool = False,
+    ) -> ItemsSeen:
+        """Return the state after an item; perhaps of one that has come before."""
+        index = min(state.n_items, self._prefix)
+        failed = set(state.failed).union(self._unique if is_repeated else ())
+        pending = set(state.pending)
+        matched = frozenset(
+            node
+            for node in self._containing
+            if node.contains is not None
+            and node not in state.failed
+            and holds_in(node.contains, value_class)
+        )
+        for node in self._asking:
+            if node in state.failed:
+                continue
+            if not all(holds_in(child, value_class) for child in self.children(node, index)):
+                failed.add(node)
+            rest = node.unevaluated_items
+            if rest is None or holds_in(rest, value_class) or self._covers(node, index, matched):
+                continue
+            if any(self._evaluates(n, index, matched) for n in hold_with(node)):
+                continue
+            if any(self._evaluates(n, index, matched) for n in may_evaluate(node, "array")):
+                pending.add((node, index, matched))
+            else:
+                failed.add(node)
+        contained = tuple(
+            min(n + (node in matched), cap(node.n_contains))
+            for n, node in zip(state.contained, self._containing, strict=True)
+        )
+        value = next((value for value in self._values if value in value_class), None)
+        used, n_others = state.used, state.n_others
+        if self._unique:
+            if value is None:
+                n_others = min(n_others + 1, 2)
+            elif value in used:
+                failed.update(self._unique)
+            else:
+                used |= {value}
+        resolved = state.failed
+        if failed != resolved:
+            resolved = self._failures.resolved(failed)
+        if resolved.issuperset(self._unique):
+            used, n_others = frozenset(), 0
+        return ItemsSeen(
+            min(state.n_items + 1, self._cap),
+            resolved,
+            contained,
+            frozenset(each for each in pending if each[0] not in resolved),
+            used,
+            n_others,
+        )
+
+    def _covers(self, node: Node, index: int, matched: frozenset[Node]) -> bool:
+        """Return whether keywords of a node other than ``unevaluatedItems`` evaluate an item."""
+        is_contained = node in matched and node.contains_evaluates
+        return is_contained or index < len(node.prefix) or node.items is not None
+
+    def _evaluates(self, node: Node, index: int, matched: frozenset[Node]) -> bool:
+        return self._covers(node, index, matched) or node.unevaluated_items is not None
+
+    def holding(self, state: ItemsSeen) -> tuple[dict[Node, bool], list[Problem]]:
+        """Return which nodes hold for the array, and what is uncertain about that."""
+        counts = dict(zip(self._containing, state.contained, strict=True))
+
+        def holds(node: Node, found: Any) -> bool:
+            if node in state.failed or not is_within(state.n_items, node.n_items):
+                return False
+            if node in counts and not is_within(counts[node], node.n_contains):
+                return False
+            is_evaluated = others_evaluate(node, found, state.pending, self._evaluates)
+            return is_evaluated and is_listed(node, found)
+
+        problems = [
+            (f"{node.path}/uniqueItems", "only few values of an enumeration can be told apart")
+            for node in self._unique
+            if state.n_others > 1 and node not in state.failed
+        ]
+        return truths(self._nodes, "array", holds), problems
+
+
+def told_apart(unique: Iterable[Node]) -> list[Node] | None:
+    """Return a node for each of the values that items of unique arrays may have.
+
+    None if they may have others, or too many.
+    """
+    found: dict[str, Node] = {}
+    for node in unique:
+        inner = [*node.prefix, *([node.items] if node.items is not None else [])]
+        last = node.n_items[1]
+        if node.items is None and (last is None or last > len(node.prefix)):
+            return None
+        for child in inner:
+            listed = _listed(child.meant)
+            if listed is None:
+                return None
+            for value in listed:
+                found.setdefault(repr(value), Node("/enum", values=scalar_values([value])))
+    return list(found.values()) if len(found) <= MAX_UNIQUE else None
+
+
+def _listed(node: Node) -> list[Any] | None:
+    """Return the scalars that a node lists, or one of those that it needs; None if there is none.
+
+    Of an alternative, those of all branches.
+    """
+    if node.is_false:
+        return []
+    if node.values is not None and not node.values.nodes:
+        return list(node.values.scalars)
+    if node.kinds <= _CONSTANTS.keys():
+        return [value for kind, value in _CONSTANTS.items() if kind in node.kinds]
+    for other in node.all_of:
+        listed = _listed(other.meant)
+        if listed is not None:
+            return listed
+    for branches in (node.any_of, node.one_of):
+        if branches is not None:
+            found = [_listed(branch.meant) for branch in branches]
+            if None not in found:
+                return [value for listed in found for value in listed or ()]
+    return None

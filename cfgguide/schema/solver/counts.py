@@ -1,0 +1,183 @@
+"""How many different values there are, as far as somebody asks.
+
+In: :class:`~cfgguide.schema.solver.values.Values`, and a number. Out: that many, if there are so
+many; otherwise how many there are, or at least how many, and whether it is known.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterator
+from functools import lru_cache
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from cfgguide.automata.language import Language, intersection, words_of
+from cfgguide.automata.numbers import canonical
+from cfgguide.schema.solver.values import CONSTANTS, Scalars, Values
+
+if TYPE_CHECKING:
+    from cfgguide.schema.solver.search import Search
+
+
+class Count(NamedTuple):
+    """A number of values; `is_exact` if there are no more, or as many as were asked for."""
+
+    n: int
+    is_exact: bool
+
+
+@lru_cache(maxsize=256)
+def canonical_numbers(language: Language | None) -> Language:
+    """Return the numbers of a language, all if it is None, that are written in the one way."""
+    every = canonical()
+    return every if language is None else intersection([every, language])
+
+
+@lru_cache(maxsize=256)
+def _distances(language: Language) -> list[int | None]:
+    """Return how many characters an end is away from each state; None for the dead one."""
+    found: list[int | None] = [
+        0 if n in language.accepting else None for n in range(len(language.rows))
+    ]
+    for n in range(1, len(found)):
+        for state, moves in enumerate(language.moves):
+            if found[state] is None and any(found[each] == n - 1 for each in moves):
+                found[state] = n
+    return found
+
+
+def words_from(language: Language, state: int) -> Iterator[str]:
+    """Yield the texts that lead from a state to an end, the shortest first."""
+    distances, numbers = _distances(language), itertools.count()
+    first = distances[state]
+    pending = [] if first is None else [(first, 0, next(numbers), "", state)]
+    while pending:
+        price, _, _, text, state = heapq.heappop(pending)
+        if price == len(text):
+            yield text
+        for target, ranges in language.moves[state].items():
+            rest = distances[target]
+            assert rest is not None, "dead states are no targets"
+            for low, high in ranges:
+                for point in range(low, high + 1):
+                    longer = text + chr(point)
+                    entry = (len(longer) + rest, -len(longer), next(numbers), longer, target)
+                    heapq.heappush(pending, entry)
+
+
+def plain_array_bounds(values: Values, search: Search) -> tuple[int, int | None] | None:
+    """Return the least and the most items of plain arrays; None if there are no arrays."""
+    least, most = values.n_items
+    prefix = values.n_prefix
+    last = prefix if most is None else min(prefix, most - 1)
+    for index in range(min(last + 1, least)):  # the items that have to come
+        if not search.has_value(search.item_values(values, index)):
+            return None
+    if most is not None and most < least:
+        return None
+    return least, most
+
+
+def has_enough_items(values: Values, search: Search) -> bool | None:
+    """Return whether arrays have as many different items as they have to; None if unknown.
+
+    Where each of the items that have to come has so many values, whatever comes leaves some over.
+    """
+    bounds = plain_array_bounds(values, search)
+    if bounds is None:
+        return False
+    least = bounds[0]
+    counter = _Counter(search, least)
+    places = range(min(values.n_prefix + 1, least)) if least > 1 else ()
+    counts = [counter.of(search.item_values(values, place)) for place in places]
+    if all(count.n >= least for count in counts):
+        return True
+    (first, *others) = counts
+    return None if others or not first.is_exact else False
+
+
+class _Counter:
+    def __init__(self, search: Search, most: int) -> None:
+        self._search = search
+        self._most = most
+        self._open: set[Values] = set()
+
+    def of(self, values: Values) -> Count:
+        """Return how many values there are for which all nodes hold."""
+        if not values.nodes:
+            return Count(self._most if values.is_possible else 0, True)
+        if values in self._open:  # it contains itself: at least one that does not
+            return Count(int(self._search.has_value(values)), False)
+        self._open.add(values)
+        n, is_exact = self._total(values)
+        self._open.discard(values)
+        if n >= self._most:
+            return Count(self._most, True)
+        return Count(max(n, int(self._search.has_value(values))), is_exact)
+
+    def _total(self, values: Values) -> Count:
+        mixed = values.mixed
+        n, is_exact = sum(map(values.is_constant, CONSTANTS)), not mixed
+        for scalars in (values.numbers, values.strings):
+            if scalars is not None and n < self._most:
+                more = self._scalars(scalars, is_number=scalars is values.numbers)
+                n += more.n
+                is_exact = is_exact and more.is_exact
+        for kind, counted in (("array", self._arrays), ("object", self._objects)):
+            if kind in values.kinds and kind not in mixed and n < self._most:
+                more = counted(values)
+                n += more.n
+                is_exact = is_exact and more.is_exact
+        return Count(n, is_exact)
+
+    def _scalars(self, scalars: Scalars, *, is_number: bool) -> Count:
+        if is_number:
+            numbers = canonical_numbers(scalars.language).words(self._most)
+            return Count(self._most if numbers is None else len(numbers), True)
+        automaton, (least, most) = scalars.automaton, scalars.bounds
+        if automaton is None:
+            return Count(1 if most == 0 else self._most, True)
+        words = words_of(automaton, 10 * self._most)
+        if words is None:
+            return Count(self._most, True) if (least, most) == (0, None) else Count(1, False)
+        n = sum(least <= len(word) and (most is None or len(word) <= most) for word in words)
+        return Count(n, True)
+
+    def _arrays(self, values: Values) -> Count:
+        bounds = plain_array_bounds(values, self._search) if values.has_plain_arrays else None
+        if bounds is None:
+            return Count(0, not (values.has_plain_arrays or values.has_different_items))
+        least, most = bounds
+        n, is_exact, product = 0, True, 1
+        for length in range(self._most + values.n_prefix + least + 1):
+            n += product if length >= least else 0
+            if n >= self._most or (most is not None and length == most):
+                break
+            item = self._search.item_values(values, min(length, values.n_prefix))
+            count = self.of(item)
+            product = min(product * count.n, self._most)
+            is_exact = is_exact and count.is_exact
+            if not product:
+                break
+        return Count(n, is_exact)
+
+    def _objects(self, values: Values) -> Count:
+        if not values.has_plain_objects:
+            return Count(0, False)
+        if not self._search.has_plain_object(values):
+            return Count(0, True)
+        nodes = values.object_nodes
+        if not any(node.patterns for node in nodes):
+            others = self._search.values.of(
+                [node.additional for node in nodes if node.additional is not None]
+            )
+            if self._search.has_value(others):
+                return Count(self._most, True)
+        required = {name for node in nodes for name in node.required}
+        names = dict.fromkeys(n for node in nodes for n in (*node.properties, *node.required))
+        counts = {name: self.of(self._search.property_values(values, name)) for name in names}
+        n = prod(count.n + (name not in required) for name, count in counts.items())
+        is_exact = all(count.is_exact for count in counts.values())
+        return Count(n, is_exact and not any(node.patterns for node in nodes))

@@ -1,0 +1,487 @@
+"""Objects as automata over their properties.
+
+In: the nodes that see an object. Out: its :class:`~cfgguide.schema.solver.member_automata.Machine`.
+Names are sorted into classes: each listed name is a class of its own, the others are told apart by
+the patterns that they match. The machine reads from left to right and keeps which of the listed
+names occurred, how many properties there are, and which nodes have failed for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from cfgguide.automata.language import Language, difference, grouped
+from cfgguide.engine.byte_machine.property_names import has_other_text
+from cfgguide.schema.solver.member_automata import (
+    Problem,
+    Symbol,
+    ValueClass,
+    conditions,
+    holds_in,
+    listed,
+    scalar_holds,
+    seen_by,
+)
+from cfgguide.schema.solver.nodes import Node, is_within
+from cfgguide.schema.solver.truth import (
+    Failures,
+    closure,
+    hold_with,
+    is_listed,
+    may_evaluate,
+    others_evaluate,
+    truths,
+)
+
+_NOTHING: frozenset[Any] = frozenset()
+MAX_LISTED = 1_000  # names of a pattern that are listed where properties are counted
+_N_KEPT = 256  # combinations of patterns
+MAX_UNORDERED = 8  # properties that may come in any order
+
+
+@dataclass(frozen=True, eq=False)
+class NameClass:
+    """A class of property names.
+
+    Attributes
+    ----------
+    name : str or None
+        The name, if there is only one.
+    names : Language, or tuple of str
+        The names; or those that do not belong to it, of a class of all others.
+    patterns : frozenset of int
+        The indices of the patterns that they match.
+    accepted : frozenset of Node
+        The nodes of ``propertyNames`` that hold for them.
+    listed : tuple of str
+        Names that are classes of their own, whether the language has them or not.
+    """
+
+    name: str | None
+    names: Language | tuple[str, ...]
+    patterns: frozenset[int]
+    accepted: frozenset[Node]
+    listed: tuple[str, ...] = ()
+
+    @cached_property
+    def language(self) -> Language | None:
+        """The names; None for all."""
+        if isinstance(self.names, Language):
+            return difference(self.names, Language.of_words(self.listed))
+        if not self.names:
+            return None
+        return grouped([Language.of_words(self.names)], any)[False]
+
+
+class Properties(NamedTuple):
+    """A state: what is known of the properties so far."""
+
+    seen: frozenset[int]
+    last: int  # the index of the last listed name, where properties have an order
+    n_named: int
+    n_others: int
+    failed: frozenset[Node]
+    pending: frozenset[tuple[Node, int]]  # classes of names not evaluated by the node itself
+
+
+class ObjectMachine:
+    """The automaton of the objects that some nodes see.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        A closure.
+    order : callable
+        A number for each node, by which they are sorted.
+    is_ordered : bool or None
+        Whether properties come in the order in which they are declared; None for where there are
+        more than `MAX_UNORDERED`.
+    failures : Failures
+        Of these nodes.
+    wanted_to_fail : collection of Node
+        Those whose failure may let a value through. The others count as failed where it is
+        uncertain whether there are too many properties, since an unlisted name may come twice.
+    are_different : bool
+        Whether somebody else sees to it that no name comes twice where properties are counted.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        order: Callable[[Node], int],
+        is_ordered: bool | None,
+        failures: Failures,
+        wanted_to_fail: Collection[Node],
+        *,
+        are_different: bool = False,
+    ) -> None:
+        self._are_different = are_different
+        self._nodes = nodes
+        self._failures = failures
+        self._wanted_to_fail = wanted_to_fail
+        self._order = order
+        self._asking = [node for node in nodes if "object" in node.kinds and not node.is_false]
+        asking = sorted(self._asking, key=order)
+        self._names = in_order(asking)
+        self._is_ordered = len(self._names) > MAX_UNORDERED if is_ordered is None else is_ordered
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+        conditional = {
+            name
+            for node in asking
+            for name in (
+                *node.needs,
+                *node.dependent,
+                *(n for ns in node.needs.values() for n in ns),
+            )
+        }
+        self._sure = _asking_names_only(nodes)
+        conditional |= {name for node in self._sure for name in node.required}
+        self._tracked = frozenset(self._numbers[name] for name in conditional)
+        self._needed_by_sure = {
+            node: frozenset(self._numbers[name] for name in node.required) for node in self._sure
+        }
+        self._requiring = [
+            frozenset(node for node in asking if name in node.required) for name in self._names
+        ]
+        bounds = [bound for node in asking for bound in node.n_properties if bound]
+        self._cap = max((bound + 1 for bound in bounds), default=1)
+        self._is_counted = any(node.n_properties != (0, None) for node in asking)
+        by_id = {id(language): language for node in asking for language, _ in node.patterns}
+        self._patterns = list(by_id.values())
+        self._pattern_numbers = {key: number for number, key in enumerate(by_id)}
+        self._known_children: dict[tuple[Node, NameClass], list[Node]] = {}
+        self._known_owners: dict[tuple[int, frozenset[Node]], tuple[Node, ...]] = {}
+        self._symbols: dict[tuple[int, tuple[Node, ...]], Symbol] = {}
+        self._effects: dict[
+            tuple[int, tuple[Node, ...], ValueClass],
+            tuple[frozenset[Node], frozenset[tuple[Node, int]]],
+        ] = {}
+        self._held: dict[Properties, tuple[dict[Node, bool], list[Problem]]] = {}
+        self.start = Properties(_NOTHING, -1, 0, 0, _NOTHING, _NOTHING)
+        if self.are_counted:
+            self._list_few()
+
+    @cached_property
+    def are_counted(self) -> bool:
+        """Whether it matters that no name comes twice where properties are counted.
+
+        It does not if there only must not be too many.
+        """
+        return self._are_different and any(
+            node.n_properties[0] > 1
+            or (node.n_properties[1] is not None and node in self._wanted_to_fail)
+            for node in self._asking
+        )
+
+    def _list_few(self) -> None:
+        """List the names of which there are few in a class: they may all have come."""
+        languages = [each.names for each in self.name_classes if isinstance(each.names, Language)]
+        found = [each.words(MAX_LISTED) or [] for each in languages]
+        for name in sorted({name for names in found for name in names}.difference(self._names)):
+            self._numbers[name] = len(self._names)
+            self._names.append(name)
+            self._requiring.append(_NOTHING)
+        self.__dict__.pop("name_classes")
+
+    @cached_property
+    def name_classes(self) -> list[NameClass]:
+        """The classes of names, those of single names first."""
+        naming = [node.names.meant for node in self._asking if node.names is not None]
+        inner = closure(naming)
+        asked = [
+            condition
+            for node in inner
+            for condition in (*conditions(node, "string"), listed(node, "string"))
+            if condition is not None
+        ]
+
+        def accepted(memberships: Sequence[bool]) -> frozenset[Node]:
+            known = dict(zip(map(id, asked), memberships, strict=True))
+            found = truths(inner, "string", lambda node, _: scalar_holds(node, "string", known))
+            return frozenset(node for node in naming if found[node])
+
+        found = []
+        for name in self._names:
+            matched = frozenset(
+                number for number, each in enumerate(self._patterns) if each.accepts(name)
+            )
+            held = accepted([each.meets(name) for each in asked])
+            found.append(NameClass(name, (), matched, held))
+        if not self._patterns and not asked:
+            return [*found, NameClass(None, tuple(self._names), frozenset(), accepted([]))]
+        n_patterns = len(self._patterns)
+
+        languages = [*self._patterns, *(each.language for each in asked)]
+        for memberships, language in combinations(languages):
+            if has_other_text(language, self._names):
+                matched = frozenset(
+                    number for number, is_in in enumerate(memberships[:n_patterns]) if is_in
+                )
+                held = accepted(memberships[n_patterns:])
+                found.append(NameClass(None, language, matched, held, tuple(self._names)))
+        return found
+
+    def children(self, node: Node, names: NameClass) -> list[Node]:
+        """Return the nodes that a node applies to the value of a property."""
+        known = self._known_children.get((node, names))
+        if known is None:
+            known = self._known_children[node, names] = self._asked_of(node, names)
+        return known
+
+    def _asked_of(self, node: Node, names: NameClass) -> list[Node]:
+        found = [node.properties[names.name]] if names.name in node.properties else []
+        found += [
+            child
+            for language, child in node.patterns
+            if self._pattern_numbers.get(id(language)) in names.patterns  # none if never asked
+        ]
+        if not found and node.additional is not None:
+            found.append(node.additional)
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        """The listed names, in their order; the first classes of names are theirs."""
+        return self._names
+
+    def number_of(self, name: str) -> int:
+        """Return the number of a listed name."""
+        return self._numbers[name]
+
+    def may_come(self, state: Properties, number: int) -> bool:
+        """Return whether a listed name may still come."""
+        return number > state.last if self._is_ordered else number not in state.seen
+
+    def has_come(self, state: Properties, number: int) -> bool:
+        """Return whether a listed name that may come no more has come.
+
+        If names are in order, only those are kept of which it matters; the others have come, or the
+        nodes that need them have failed.
+        """
+        return number in state.seen or number not in self._tracked
+
+    def missed(self, state: Properties) -> frozenset[int]:
+        """Return listed names that may come no more and have not come, if that matters."""
+        if not self._is_ordered:
+            return _NOTHING
+        return frozenset([n for n in self._tracked if n <= state.last and n not in state.seen])
+
+    def symbol(self, state: Properties, number: int) -> Symbol:
+        """Return the symbol of a class of names with the nodes that make a difference still."""
+        owners = self._owners(number, state.failed)
+        if (number, owners) not in self._symbols:
+            names = self.name_classes[number]
+            seen: list[Node] = []
+            for node in owners:
+                seen += self.children(node, names)
+                if node.unevaluated is not None:
+                    seen.append(node.unevaluated)
+            self._symbols[number, owners] = Symbol(number, seen_by(seen, self._order))
+        return self._symbols[number, owners]
+
+    def _owners(self, number: int, failed: frozenset[Node]) -> tuple[Node, ...]:
+        """Return the nodes that ask about properties of a class and have not failed."""
+        key = number, failed
+        if key not in self._known_owners:
+            names = self.name_classes[number]
+            self._known_owners[key] = tuple(
+                node
+                for node in self._asking
+                if node not in failed and (node.names is not None or self.evaluates(node, names))
+            )
+        return self._known_owners[key]
+
+    def evaluates(self, node: Node, names: NameClass) -> bool:
+        """Return whether a node evaluates the properties of a class of names."""
+        return bool(self.children(node, names)) or node.unevaluated is not None
+
+    def symbols(self, state: Properties) -> Iterator[Symbol]:
+        """Yield what may come next: a property of a class."""
+        for number in range(len(self.name_classes)):
+            if number >= len(self._names) or self.may_come(state, number):
+                yield self.symbol(state, number)
+
+    def after(self, state: Properties, symbol: Symbol, value_class: ValueClass) -> Properties:
+        """Return the state after a property."""
+        assert isinstance(symbol.name, int)
+        number, names = symbol.name, self.name_classes[symbol.name]
+        failed, pending = set(state.failed), set(state.pending)
+        seen, last, n_named, n_others = state.seen, state.last, state.n_named, state.n_others
+        if names.name is None:
+            n_others = min(n_others + 1, self._cap)
+        else:
+            n_named = min(n_named + 1, self._cap)
+            if self._is_ordered:
+                for passed in range(last + 1, number):
+                    failed |= self._requiring[passed]
+                last = number
+            if not self._is_ordered or number in self._tracked:
+                seen |= {number}
+        failing, waiting = self._effect(number, self._owners(number, state.failed), value_class)
+        failed |= failing
+        pending |= waiting
+        if self._sure and number in self._tracked:
+            failed |= self._too_many(seen)
+        resolved = state.failed
+        if failed != resolved:
+            resolved = self._failures.resolved(frozenset(failed))
+        return Properties(
+            seen,
+            last,
+            n_named,
+            n_others,
+            resolved,
+            frozenset(each for each in pending if each[0] not in resolved) if pending else _NOTHING,
+        )
+
+    def _too_many(self, seen: frozenset[int]) -> set[Node]:
+        """Return the nodes that fail since others hold now, whatever comes."""
+        sure = {node for node, needed in self._needed_by_sure.items() if needed <= seen}
+        return {
+            node
+            for node in self._nodes
+            if node.negated in sure
+            or (node.one_of is not None and sum(each in sure for each in node.one_of) > 1)
+        }
+
+    def _effect(
+        self, number: int, owners: tuple[Node, ...], value_class: ValueClass
+    ) -> tuple[frozenset[Node], frozenset[tuple[Node, int]]]:
+        """Return which nodes fail with a property, and which have not evaluated it."""
+        known = self._effects.get((number, owners, value_class))
+        if known is not None:
+            return known
+        names = self.name_classes[number]
+        failed: set[Node] = set()
+        pending: set[tuple[Node, int]] = set()
+        for node in owners:
+            if not all(holds_in(child, value_class) for child in self.children(node, names)):
+                failed.add(node)
+            if node.names is not None and node.names.meant not in names.accepted:
+                failed.add(node)
+            if node.unevaluated is None or holds_in(node.unevaluated, value_class):
+                continue
+            if self.children(node, names):
+                continue
+            if any(self.evaluates(other, names) for other in hold_with(node)):
+                continue
+            if any(self.evaluates(other, names) for other in may_evaluate(node, "object")):
+                pending.add((node, number))
+            else:
+                failed.add(node)
+        found = frozenset(failed), frozenset(pending)
+        self._effects[number, owners, value_class] = found
+        return found
+
+    def holding(self, state: Properties) -> tuple[dict[Node, bool], list[Problem]]:
+        """Return which nodes hold for the object, and what is uncertain about that."""
+        if state not in self._held:
+            self._held[state] = self._holding(state)
+        return self._held[state]
+
+    def _holding(self, state: Properties) -> tuple[dict[Node, bool], list[Problem]]:
+        seen = {self._names[number] for number in state.seen}
+        open_names = self._names[state.last + 1 :] if self._is_ordered else self._names
+        missing = set(open_names) - seen
+        total = min(state.n_named + state.n_others, self._cap)
+        distinct = min(state.n_named + min(state.n_others, 1), self._cap)
+        if self.are_counted:
+            distinct = total
+
+        pending = [(owner, self.name_classes[number]) for owner, number in state.pending]
+
+        def holds(node: Node, found: Any) -> bool:
+            if node in state.failed or not missing.isdisjoint(node.required):
+                return False
+            if any(name in seen and not seen.issuperset(ns) for name, ns in node.needs.items()):
+                return False
+            if not is_within(total, node.n_properties):
+                return False
+            is_evaluated = others_evaluate(node, found, pending, self.evaluates, seen)
+            return is_evaluated and is_listed(node, found)
+
+        problems = []
+        for node in self._asking:
+            possible = {is_within(n, node.n_properties) for n in range(distinct, total + 1)}
+            if node in state.failed or len(possible) == 1:
+                continue
+            keyword = "minProperties" if distinct < node.n_properties[0] else "maxProperties"
+            if keyword == "maxProperties" and node not in self._wanted_to_fail:
+                continue
+            problem = "names that are not listed may come twice, so they cannot be counted"
+            problems.append((f"{node.path}/{keyword}", problem))
+        return truths(self._nodes, "object", holds, seen), problems
+
+
+def combinations(languages: Sequence[Language]) -> Iterator[tuple[tuple[bool, ...], Language]]:
+    """Yield all texts, by which of some languages they are in."""
+    different = sorted(set(languages), key=id)
+    places = [different.index(each) for each in languages]
+    for met, language in _combinations(tuple(different)).items():
+        yield tuple(met[place] for place in places), language
+
+
+@lru_cache(maxsize=_N_KEPT)
+def _combinations(languages: tuple[Language, ...]) -> dict[tuple[bool, ...], Language]:
+    found = grouped(languages, lambda memberships: memberships)
+    return {met: language for met, language in found.items() if not language.is_empty}
+
+
+def _asking_names_only(nodes: Sequence[Node]) -> list[Node]:
+    """Return nodes whose failure may be wanted, and that hold once all required names have come."""
+    others = [node.negated for node in nodes if node.negated is not None]
+    others += [branch for node in nodes for branch in node.one_of or ()]
+    return [
+        node
+        for node in dict.fromkeys(others)
+        if node.required and node.is_same_as(Node(node.path, required=node.required))
+    ]
+
+
+def in_order(nodes: Sequence[Node]) -> list[str]:
+    """Return the names that nodes list, so that each node's declarations keep their order.
+
+    Where two nodes contradict each other, the first counts. Names that are not declared come last.
+
+    Examples
+    --------
+    >>> one, other = Node("", properties={"b": Node("")}), Node("", required=["b", "c"])
+    >>> in_order([other, one, Node("", properties={"a": Node(""), "b": Node("")})])
+    ['a', 'b', 'c']
+    """
+    declared = dict.fromkeys(name for node in nodes for name in node.properties)
+    before: dict[str, set[str]] = {name: set() for name in declared}
+    after: dict[str, set[str]] = {name: set() for name in declared}
+    for node in nodes:
+        for name, following in pairwise(node.properties):
+            before[following].add(name)
+            after[name].add(following)
+    numbers = {name: number for number, name in enumerate(declared)}
+    ready = [numbers[name] for name in declared if not before[name]]
+    heapify(ready)
+    names, found = list(declared), dict[str, None]()
+    left = iter(names)
+    while len(found) < len(names):
+        name = names[heappop(ready)] if ready else next(each for each in left if each not in found)
+        if name in found:
+            continue
+        found[name] = None
+        for following in after[name]:
+            before[following].discard(name)
+            if not before[following]:
+                heappush(ready, numbers[following])
+    return list(dict.fromkeys([*found, *(name for node in nodes for name in _names_of(node))]))
+
+
+def _names_of(node: Node) -> Iterator[str]:
+    yield from node.properties
+    yield from node.required
+    for name, others in node.needs.items():
+        yield name
+        yield from others
+    yield from node.dependent

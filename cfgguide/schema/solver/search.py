@@ -1,0 +1,476 @@
+"""Which classes values have, and how an array or object that has begun can be finished.
+
+In: :class:`~cfgguide.schema.solver.values.Values`. Out: whether some value has one of the wanted
+classes, the classes that values have, and whether what has begun can become one of them. A class
+is the set of nodes that hold (:mod:`cfgguide.schema.solver.classes`).
+
+Only nodes that make a difference are told apart: those that surely have to hold are required of all
+values, and those that have failed are no longer asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from cfgguide.base.limits import check_step
+from cfgguide.errors import SchemaError
+from cfgguide.schema.solver.counts import has_enough_items, plain_array_bounds
+from cfgguide.schema.solver.member_automata import Symbol, ValueClass
+from cfgguide.schema.solver.mutual_answers import Settled
+from cfgguide.schema.solver.nodes import Node
+from cfgguide.schema.solver.plans import Comes, Fails, Holds, Literal, Plan, Planner
+from cfgguide.schema.solver.tracked_values import Classes, Tracked
+from cfgguide.schema.solver.truth import surely_hold
+from cfgguide.schema.solver.values import CONSTANTS, AllValues, Values, may_hold
+
+MAX_SEARCHED = 300_000  # choices, in the searches for one state of a text
+_OFTEN = 64  # choices, after which the clock is looked at
+
+
+class Search:
+    """Decides which classes values have.
+
+    Parameters
+    ----------
+    values : AllValues
+        The values of a schema.
+    is_ordered : bool
+        Whether properties come in the order in which they are declared.
+    wanted_to_fail : collection of Node
+        As :func:`cfgguide.schema.solver.nodes.wanted_to_fail` returns them.
+    """
+
+    def __init__(
+        self, values: AllValues, *, is_ordered: bool, wanted_to_fail: Collection[Node]
+    ) -> None:
+        self.values = values
+        self.wanted_to_fail = wanted_to_fail
+        self._is_ordered = is_ordered
+        self._tracked: dict[Values, Tracked] = {}
+        self._settled = Settled()
+        self._numbers_alike: dict[Tracked, dict[Node, int]] = {}
+        self._planner: tuple[tuple[Tracked, Any], Planner] | None = None  # the last one
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin the searches for another state of a text: what is bounded are those for one."""
+        self._n_searched = 0
+
+    def tracked(self, values: Values) -> Tracked:
+        """Return what is known of values whose classes matter."""
+        if values not in self._tracked:
+            self._tracked[values] = Tracked(
+                values,
+                self.values.order,
+                self.wanted_to_fail,
+                is_ordered=self._is_ordered,
+            )
+        return self._tracked[values]
+
+    # -- values -----------------------------------------------------------------------------
+
+    def has(self, holding: Iterable[Node], failing: Iterable[Node]) -> bool:
+        """Return whether some value meets all of some nodes and none of some others."""
+        meant = dict.fromkeys(node.meant for node in holding)
+        fails = dict.fromkeys(
+            node
+            for node in (each.meant for each in failing)
+            if node.is_false or not any(other.excludes(node) for other in meant)
+        )
+        if any(node.is_false for node in meant) or any(node.is_trivial for node in fails):
+            return False
+        if not meant.keys().isdisjoint(fails):
+            return False
+        values = self.values.of([*meant, *(node for node in fails if not node.is_false)])
+        if len(values.nodes) == len(meant) - sum(node.is_trivial for node in meant):
+            return self.has_value(values)
+        return self.has_value(values, (values.every.intersection(meant),))
+
+    def has_value(self, values: Values, wanted: Classes | None = None) -> bool:
+        """Return whether some value is of a wanted class; by default, one for which all hold."""
+        if not values.nodes:
+            return values.is_possible
+        if wanted is None:
+            decide = partial(self._has_all, values)
+        else:
+            decide = partial(self._has_tracked, values, wanted)
+        return bool(self._settled.answer(("has", values, wanted), decide, False))
+
+    def _has_all(self, values: Values) -> bool:
+        """Return whether all nodes hold for some value."""
+        if any(map(values.is_constant, CONSTANTS)):
+            return True
+        if values.has_plain_objects and self.has_plain_object(values):
+            return True
+        if values.has_plain_arrays and plain_array_bounds(values, self) is not None:
+            return True
+        if values.strings is not None or values.numbers is not None:
+            return True
+        if values.has_different_items and self.has_different_items(values):
+            return True
+        kinds = values.kinds
+        is_plain = (
+            not values.mixed
+            and ("object" not in kinds or values.has_plain_objects)
+            and ("array" not in kinds or values.has_plain_arrays or values.has_different_items)
+        )
+        return not is_plain and self._has_tracked(values, (values.every,))
+
+    def has_different_items(self, values: Values) -> bool:
+        """Return whether there are as many different items as there have to be.
+
+        Where it is not known, somebody who can write values has to find out.
+        """
+        least, most = values.n_items
+        if most is not None and most < least:
+            return False
+        item = self.item_values(values, 0)
+        if values.n_prefix or not item.is_scalar:
+            return has_enough_items(values, self) is not False
+        count = sum(map(item.is_constant, CONSTANTS))
+        for scalars in (item.numbers, item.strings):
+            if scalars is not None and count < least:
+                language = scalars.language
+                words = None if language is None else language.words(least)
+                count = least if words is None else count + len(words)
+        return count >= least
+
+    def has_plain_object(self, values: Values) -> bool:
+        """Return whether all names that have to come have a value."""
+        return all(
+            self.has_value(self.property_values(values, name))
+            for node in values.object_nodes
+            for name in node.required
+        )
+
+    def property_values(self, values: Values, name: str) -> Values:
+        """Return the values of a property, where all nodes are to hold."""
+        found: list[Node] = []
+        for node in values.object_nodes:
+            own = [node.properties[name]] if name in node.properties else []
+            own += [child for language, child in node.patterns if language.accepts(name)]
+            if not own and node.additional is not None:
+                own.append(node.additional)
+            found += own
+        return self.values.of(found)
+
+    def item_values(self, values: Values, index: int) -> Values:
+        """Return the values of an item, where all nodes are to hold."""
+        found: list[Node] = []
+        for node in values.array_nodes:
+            if index < len(node.prefix):
+                found.append(node.prefix[index])
+            elif node.items is not None:
+                found.append(node.items)
+        return self.values.of(found)
+
+    def _has_tracked(self, values: Values, wanted: Classes) -> bool:
+        tracked = self.tracked(values)
+        arrays, objects = tracked.arrays, tracked.objects
+        if any(each in wanted for each in tracked.constants().values()):
+            return True
+        if tracked.ending(arrays, arrays.start) in wanted:
+            return True
+        if tracked.ending(objects, objects.start) in wanted:
+            return True
+        if any(tracked.scalars(kind).has(wanted) for kind in ("string", "number")):
+            return True
+        return self.array_ends(tracked, arrays.start, wanted) or self.object_ends(
+            tracked, objects.start, wanted
+        )
+
+    # -- classes ----------------------------------------------------------------------------
+
+    def classes(self, values: Values, holding: frozenset[Node] = frozenset()) -> Classes:
+        """Return the classes that values have for which some nodes hold, those of most nodes first.
+
+        Parameters
+        ----------
+        values : Values
+            The values.
+        holding : frozenset of Node
+            The nodes, as they are meant; others are no nodes of these values.
+        """
+        if not values.is_possible or not values.nodes:
+            return (values.every,)
+        question = ("classes", values, holding & values.every)
+        decide = partial(self._found_classes, values, question[2])
+        found: Classes = self._settled.answer(question, decide, ())
+        return found
+
+    def _found_classes(self, values: Values, holding: frozenset[Node]) -> Classes:
+        asked = [node for node in values.nodes if node not in holding]
+        if len(values.nodes) == 1:
+            possible = [values.every] if self.has_value(values) else []
+            if asked and self.has((), asked):
+                possible.append(frozenset())
+            return tuple(possible)
+        tracked = self.tracked(values)
+        found = dict.fromkeys(each for each in tracked.scalar_classes() if each >= holding)
+        found |= dict.fromkeys(self._array_classes(tracked, holding))
+        found |= dict.fromkeys(self._object_classes(tracked, holding, frozenset(), asked))
+        order = {node: number for number, node in enumerate(values.nodes)}
+        return tuple(
+            sorted(found, key=lambda each: (-len(each), sorted(order[node] for node in each)))
+        )
+
+    def _object_classes(
+        self,
+        tracked: Tracked,
+        holding: frozenset[Node],
+        failing: frozenset[Node],
+        asked: list[Node],
+    ) -> Iterator[ValueClass]:
+        """Yield the classes of objects that meet some nodes and don't meet some others."""
+        if self._plan(tracked, tracked.objects.start, _goal(holding, failing)) is None:
+            return
+        if not asked:
+            yield holding
+            return
+        node, *rest = asked
+        yield from self._object_classes(tracked, holding | {node}, failing, rest)
+        yield from self._object_classes(tracked, holding, failing | {node}, rest)
+
+    def _array_classes(self, tracked: Tracked, holding: frozenset[Node]) -> Iterator[ValueClass]:
+        """Yield the classes of arrays that meet some nodes."""
+        machine = tracked.arrays
+        seen: dict[Any, None] = {machine.start: None}
+        pending = [machine.start]
+        for state in pending:  # grows while it is walked
+            if not holding.isdisjoint(state.failed):
+                continue
+            found = tracked.ending(machine, state)
+            if found >= holding:
+                yield found
+            symbol = machine.symbol(state)
+            for value_class in self.item_choices(tracked, state, (holding,)):
+                following = [machine.after(state, symbol, value_class)]
+                if state.n_items and machine.must_differ(state):
+                    following.append(machine.after(state, symbol, value_class, is_repeated=True))
+                for after in following:
+                    shape = self.shape(tracked, after)
+                    if shape not in seen:
+                        seen[shape] = None
+                        pending.append(after)
+            self._count(1)
+
+    # -- arrays -----------------------------------------------------------------------------
+
+    def item_classes(self, tracked: Tracked, state: Any, wanted: Iterable[ValueClass]) -> Classes:
+        """Return the classes that the next item of an array may have, whatever follows."""
+        machine = tracked.arrays
+        children = [
+            child
+            for node in _sure(tracked, "array", wanted, state.failed)
+            if "array" in node.kinds and not node.is_false
+            for child in machine.children(node, machine.index(state))
+        ]
+        return self._classes_with(machine.symbol(state), children)
+
+    def _classes_with(self, symbol: Symbol, children: list[Node]) -> Classes:
+        """Return the classes of a symbol's values for which some nodes hold."""
+        if any(child.meant.is_false for child in children):
+            return ()
+        values = self.values.of(symbol.nodes)
+        return self.classes(values, frozenset(child.meant for child in children))
+
+    def item_groups(
+        self, tracked: Tracked, state: Any, wanted: Iterable[ValueClass]
+    ) -> list[list[ValueClass]]:
+        """Return the classes that the next item may have, those that are alike together.
+
+        Of values that are told apart only since none may come twice, one is as good as another one.
+        """
+        found = self.item_classes(tracked, state, wanted)
+        values = tracked.arrays.values
+        if not values:
+            return [[each] for each in found]
+        alike = self._alike(tracked)
+        groups: dict[Hashable, list[ValueClass]] = {}
+        for each in found:
+            told = frozenset((alike[value], value in state.used) for value in each & values)
+            groups.setdefault((each - values, told), []).append(each)
+        return list(groups.values())
+
+    def item_choices(
+        self, tracked: Tracked, state: Any, wanted: Iterable[ValueClass]
+    ) -> list[ValueClass]:
+        """Return the classes that the next item may have, one of those that are alike."""
+        return [alike[0] for alike in self.item_groups(tracked, state, wanted)]
+
+    def shape(self, tracked: Tracked, state: Any) -> Hashable:
+        """Return what is equal for states of an array that can be finished alike.
+
+        Of values that are alike, it matters how many have come.
+        """
+        alike = self._alike(tracked) if state.used else {}
+        return (*state._replace(used=frozenset()), *sorted(alike[each] for each in state.used))
+
+    def _alike(self, tracked: Tracked) -> dict[Node, int]:
+        """Return a number for each value that is told apart, equal for those that are alike."""
+        known = self._numbers_alike.get(tracked)
+        if known is None:
+            machine = tracked.arrays
+            found: dict[Node, list[Hashable]] = {value: [] for value in machine.values}
+            for place in machine.places():
+                values = self.values.of(machine.symbol(place).nodes)
+                for each in dict.fromkeys(self.tracked(values).scalar_classes()):
+                    for value in each & machine.values:
+                        found[value].append((place.n_items, each - machine.values))
+            numbers: dict[Hashable, int] = {}
+            known = self._numbers_alike[tracked] = {
+                value: numbers.setdefault(frozenset(traits), len(numbers))
+                for value, traits in found.items()
+            }
+        return known
+
+    def array_ends(self, tracked: Tracked, state: Any, wanted: Classes) -> bool:
+        """Return whether an array can be finished as one of the wanted classes."""
+        question = ("array", tracked.values, self.shape(tracked, state), wanted)
+        decide = partial(self._array_ends, tracked, state, wanted)
+        return bool(self._settled.answer(question, decide, False))
+
+    def _array_ends(self, tracked: Tracked, first: Any, wanted: Classes) -> bool:
+        machine = tracked.arrays
+        wanted = tuple(each for each in wanted if _may_all_hold(each, "array"))
+        seen = {self.shape(tracked, first)}
+        pending: list[Any] = [first] if wanted else []
+        while pending:  # the last that was found goes first: straight to the end
+            state = pending.pop()
+            if not tracked.may_be(state.failed, wanted):
+                continue
+            if tracked.ending(machine, state) in wanted:
+                return True
+            symbol = machine.symbol(state)
+            for value_class in reversed(self.item_choices(tracked, state, wanted)):
+                after = machine.after(state, symbol, value_class)
+                shape = self.shape(tracked, after)
+                if shape not in seen:
+                    seen.add(shape)
+                    pending.append(after)
+            self._count(1)
+        return False
+
+    # -- objects ----------------------------------------------------------------------------
+
+    def object_ends(self, tracked: Tracked, state: Any, wanted: Classes) -> bool:
+        """Return whether an object can be finished as one of the wanted classes."""
+        return self.object_plan(tracked, state, wanted) is not None
+
+    def object_plan(
+        self, tracked: Tracked, state: Any, wanted: Classes, also: tuple[Literal, ...] = ()
+    ) -> Plan | None:
+        """Return how an object can be finished as one of the wanted classes, and more comes true.
+
+        None if it cannot.
+        """
+        for each in wanted:
+            if each.isdisjoint(state.failed) and _may_all_hold(each, "object"):
+                goal = _goal(each, tracked.values.every - each)
+                plan = self._plan(tracked, state, goal, also)
+                if plan is not None:
+                    return plan
+        return None
+
+    def _plan(
+        self,
+        tracked: Tracked,
+        state: Any,
+        goal: tuple[Literal, ...],
+        also: tuple[Literal, ...] = (),
+    ) -> Plan | None:
+        question = ("plan", tracked.values, state, frozenset((*goal, *also)))
+        decide = partial(self.planner(tracked, state).plan, goal, also)
+        plan: Plan | None = self._settled.answer(question, decide)
+        return plan
+
+    def planner(self, tracked: Tracked, state: Any) -> Planner:
+        """Return what makes plans for a state of an object."""
+        key = (tracked, state)
+        if self._planner is None or self._planner[0] != key:
+            made = Planner(tracked.objects, tracked.clauses, state, self.has, self._count)
+            self._planner = key, made
+        return self._planner[1]
+
+    def names(self, tracked: Tracked, state: Any, wanted: Classes) -> list[int]:
+        """Return the classes of names of which a property may come next."""
+        plan = self.object_plan(tracked, state, wanted)
+        if plan is None:
+            return []
+        planner, n_names = self.planner(tracked, state), len(tracked.objects.names)
+        planned = [number for number, *_ in planner.properties(plan)]
+        found = []
+        for number in range(len(tracked.objects.name_classes)):
+            passed = range(0)
+            if self._is_ordered and number < n_names:
+                passed = range(state.last + 1, number)
+            is_planned = number in planned or planner.may_come(plan, number)
+            if (is_planned and not any(each in passed for each in planned)) or self.object_plan(
+                tracked,
+                state,
+                wanted,
+                (Fails(number, None), *(Comes(each, False) for each in passed)),
+            ):
+                found.append(number)
+        return found
+
+    def ends_from(self, tracked: Tracked, state: Any, wanted: Classes, first: int) -> bool:
+        """Return whether an object can be finished by listed names from one on, and others."""
+        if self._is_ordered:
+            return True  # what may come next follows from the order
+        machine = tracked.objects
+        before = range(min(first, len(machine.names)))
+        also = tuple(Comes(n, False) for n in before if machine.may_come(state, n))
+        return self.object_plan(tracked, state, wanted, also) is not None
+
+    def property_classes(
+        self, tracked: Tracked, state: Any, number: int, wanted: Classes
+    ) -> Classes:
+        """Return the classes that a property may have so that the object can be finished."""
+        machine = tracked.objects
+        symbol, names = machine.symbol(state, number), machine.name_classes[number]
+        children = [
+            child
+            for node in _sure(tracked, "object", wanted, state.failed)
+            for child in machine.children(node, names)
+        ]
+        return tuple(
+            each
+            for each in self._classes_with(symbol, children)
+            if self.object_ends(tracked, machine.after(state, symbol, each), wanted)
+        )
+
+    def _count(self, n: int) -> None:
+        self._n_searched += n
+        if self._n_searched > MAX_SEARCHED:
+            raise SchemaError(
+                "it takes too long to find out which values the schema allows; use fewer "
+                "schemas for one value, or simpler ones"
+            )
+        if self._n_searched % _OFTEN < n:
+            check_step()
+
+
+def _may_all_hold(value_class: ValueClass, kind: str) -> bool:
+    """Return whether no node of a class refuses all values of a kind."""
+    return all(may_hold(node, kind) for node in value_class)
+
+
+def _goal(holding: Iterable[Node], failing: Iterable[Node]) -> tuple[Literal, ...]:
+    return (
+        *(Holds(node, True) for node in holding),
+        *(Holds(node, False) for node in failing),
+    )
+
+
+def _sure(
+    tracked: Tracked, kind: str, wanted: Iterable[ValueClass], failed: Collection[Node]
+) -> list[Node]:
+    """Return nodes that hold for all values of a kind that are of a wanted class."""
+    possible = [each for each in wanted if each.isdisjoint(failed)]
+    if not possible:
+        return []
+    common = frozenset.intersection(*possible)
+    return surely_hold((n for n in tracked.values.nodes if n in common), kind, failed)

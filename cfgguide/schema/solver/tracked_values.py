@@ -1,0 +1,96 @@
+"""Values whose classes matter: their scalars by class, and the automata of arrays and objects.
+
+In: :class:`~cfgguide.schema.solver.values.Values`. Out: :class:`Tracked`, which
+:mod:`cfgguide.schema.solver.search` asks. A class is the set of nodes that hold
+(:mod:`cfgguide.schema.solver.classes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from typing import Any
+
+from cfgguide.schema.solver.arrays import ArrayMachine
+from cfgguide.schema.solver.member_automata import Machine, ValueClass
+from cfgguide.schema.solver.nodes import Node
+from cfgguide.schema.solver.objects import ObjectMachine
+from cfgguide.schema.solver.plans import Clauses
+from cfgguide.schema.solver.scalars import ScalarClasses
+from cfgguide.schema.solver.truth import Failures, truths
+from cfgguide.schema.solver.values import Values
+
+#: Classes of some values, in the order of their tags.
+Classes = tuple[ValueClass, ...]
+
+
+class Tracked:
+    """What is known of values whose classes matter.
+
+    Parameters
+    ----------
+    values : Values
+        The values.
+    order : callable
+        A number for each node, by which they are sorted.
+    wanted_to_fail : collection of Node
+        As :func:`cfgguide.schema.solver.nodes.wanted_to_fail` returns them.
+    is_ordered : bool
+        Whether properties come in the order in which they are declared.
+    """
+
+    def __init__(
+        self,
+        values: Values,
+        order: Callable[[Node], int],
+        wanted_to_fail: Collection[Node],
+        *,
+        is_ordered: bool,
+    ) -> None:
+        self.values = values
+        below = values.below
+        failures = Failures(below, values.nodes)
+        self.arrays = ArrayMachine(below, order, failures)
+        self.objects = ObjectMachine(
+            below, order, is_ordered, failures, wanted_to_fail, are_different=True
+        )
+        self.clauses = Clauses(self.objects)
+        self._scalars: dict[str, ScalarClasses] = {}
+
+    def value_class(self, found: dict[Node, bool]) -> ValueClass:
+        """Return the nodes of these values that hold."""
+        return frozenset(node for node in self.values.nodes if found[node])
+
+    def ending(self, machine: Machine, state: Any) -> ValueClass:
+        """Return the class of an array or object that ends in a state."""
+        return self.value_class(machine.holding(state)[0])
+
+    def may_be(self, failed: Collection[Node], wanted: Classes) -> bool:
+        """Return whether a value may be of a wanted class, where some nodes have failed."""
+        return any(each.isdisjoint(failed) for each in wanted)
+
+    def constants(self) -> dict[str, ValueClass]:
+        """Return the classes of ``null``, ``true`` and ``false``."""
+
+        def is_constant(kind: str, node: Node, _found: Any) -> bool:
+            return node.values is None or kind in node.values.constants
+
+        return {
+            kind: self.value_class(truths(self.values.below, kind, partial(is_constant, kind)))
+            for kind in ("null", "true", "false")
+        }
+
+    def scalars(self, kind: str) -> ScalarClasses:
+        """Return numbers or strings by class."""
+        if kind not in self._scalars:
+            values = self.values
+            self._scalars[kind] = ScalarClasses(
+                values.nodes, values.below, kind, is_tidy=values.is_tidy
+            )
+        return self._scalars[kind]
+
+    def scalar_classes(self) -> Iterator[ValueClass]:
+        """Yield the classes of all scalars, some of them more than once."""
+        yield from self.constants().values()
+        for kind in ("number", "string"):
+            yield from self.scalars(kind)

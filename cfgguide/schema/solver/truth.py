@@ -1,0 +1,252 @@
+"""Which nodes of a JSON Schema hold for a value, given the results of their own keywords.
+
+In: nodes that see one value, and for each the result of its own conditions. Out: whether each node
+holds, as ``allOf``, ``anyOf``, ``oneOf``, ``not``, ``if`` and the like combine the results; and
+which nodes have evaluated a property or an item, which ``unevaluatedProperties`` needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from cfgguide.schema.solver.nodes import Node
+
+Truths = Mapping[Node, bool]
+# The result of a node's own keywords, given the results of the nodes that it refers to.
+Holds = Callable[[Node, Truths], bool]
+
+
+def closure(nodes: Iterable[Node]) -> list[Node]:
+    """Return all nodes that see the same value as these, each after those that it refers to."""
+    found: dict[Node, None] = {}
+    stack: list[tuple[Node, Iterator[Node]]] = []
+    for first in nodes:
+        if first not in found:
+            stack.append((first, first.in_place))
+        while stack:
+            node, others = stack[-1]
+            other = next((each for each in others if each not in found), None)
+            if other is None:
+                stack.pop()
+                found[node] = None
+            else:
+                stack.append((other, other.in_place))
+    return list(found)
+
+
+def truths(
+    nodes: Iterable[Node], kind: str, holds: Holds, seen: Collection[str] = ()
+) -> dict[Node, bool]:
+    """Return whether each node holds.
+
+    Parameters
+    ----------
+    nodes : iterable of Node
+        As :func:`closure` orders them.
+    kind : str
+        What the value is: one of `cfgguide.schema.solver.nodes.KINDS`.
+    holds : callable
+        Returns the result of a node's own conditions on such a value.
+    seen : collection of str
+        The properties that an object has.
+    """
+    found: dict[Node, bool] = {}
+    for node in nodes:
+        found[node] = (
+            not node.is_false
+            and kind in node.kinds
+            and _combines(node, found, seen)
+            and holds(node, found)
+        )
+    return found
+
+
+def _combines(node: Node, found: Truths, seen: Collection[str]) -> bool:
+    if not all(found[other] for other in node.all_of):
+        return False
+    if node.any_of is not None and not any(found[other] for other in node.any_of):
+        return False
+    if node.one_of is not None and sum(found[other] for other in node.one_of) != 1:
+        return False
+    if node.negated is not None and found[node.negated]:
+        return False
+    if node.conditional is not None:
+        condition, then, other = node.conditional
+        applied = then if found[condition] else other
+        if applied is not None and not found[applied]:
+            return False
+    return all(found[other] for name, other in node.dependent.items() if name in seen)
+
+
+def evaluators(
+    node: Node, found: Mapping[Node, bool | None], seen: Collection[str] = ()
+) -> Iterator[Node]:
+    """Yield the nodes whose annotations a node sees: itself, and those applied that hold.
+
+    Where it is open whether a node holds, None, whatever may be applied is yielded. Nodes that are
+    not there fail.
+    """
+    yield node
+    applied = [*node.all_of, *(node.any_of or ()), *(node.one_of or ())]
+    applied += [other for name, other in node.dependent.items() if name in seen]
+    if node.conditional is not None:
+        condition, then, other = node.conditional
+        applied.append(condition)
+        is_met = found.get(condition, False)
+        applied += [then] if then is not None and is_met is not False else []
+        applied += [other] if other is not None and not is_met else []
+    for each in applied:
+        if found.get(each, False) is not False:
+            yield from evaluators(each, found, seen)
+
+
+def others_evaluate(
+    node: Node,
+    found: Truths,
+    pending: Iterable[Sequence[Any]],
+    evaluates: Callable[..., bool],
+    seen: Collection[str] = (),
+) -> bool:
+    """Return whether other nodes have evaluated all that a node has not.
+
+    Parameters
+    ----------
+    pending : iterable of sequence
+        Each a node, then what it has not evaluated: the other arguments of `evaluates`.
+    """
+    left = [rest for owner, *rest in pending if owner is node]
+    if not left:
+        return True
+    others = [other for other in evaluators(node, found, seen) if other is not node]
+    return all(any(evaluates(other, *rest) for other in others) for rest in left)
+
+
+def is_listed(node: Node, found: Truths) -> bool:
+    """Return whether a node lists no values, or lists this array or object."""
+    return node.values is None or any(found[other] for other in node.values.nodes)
+
+
+class Failures:
+    """What follows once some nodes have failed for good.
+
+    Nodes that need them fail too. Nodes that are used only by failed ones make no difference any
+    more, and count as failed. So machines have fewer states.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        As :func:`closure` orders them.
+    asked : iterable of Node
+        Those of them whose own result is needed.
+    """
+
+    def __init__(self, nodes: Sequence[Node], asked: Iterable[Node]) -> None:
+        self._nodes = nodes
+        self._asked = frozenset(asked)
+        self._known: dict[frozenset[Node], frozenset[Node]] = {}
+        self._users: dict[Node, list[Node]] = {node: [] for node in nodes}
+        for node in nodes:
+            for other in node.in_place:
+                self._users[other].append(node)
+
+    def resolved(self, failed: Collection[Node]) -> frozenset[Node]:
+        """Return all nodes that have failed or make no difference.
+
+        Examples
+        --------
+        >>> part, other = Node("/allOf/0"), Node("/not")
+        >>> whole = Node("", all_of=[part], negated=other)
+        >>> failures = Failures(closure([whole]), [whole])
+        >>> sorted(node.path for node in failures.resolved({part}))
+        ['', '/allOf/0', '/not']
+        >>> failures.resolved({other}) == {other}
+        True
+        """
+        key = frozenset(failed)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._resolved(key)
+        return known
+
+    def _resolved(self, failed: frozenset[Node]) -> frozenset[Node]:
+        found = set(failed)
+        if not found:
+            return frozenset()
+        for node in self._nodes:
+            if node not in found and self._must_fail(node, found):
+                found.add(node)
+        for node in reversed(self._nodes):
+            if node not in self._asked and found.issuperset(self._users[node]):
+                found.add(node)
+        return frozenset(found)
+
+    @staticmethod
+    def _must_fail(node: Node, failed: Collection[Node]) -> bool:
+        if any(other in failed for other in node.all_of):
+            return True
+        if node.conditional is not None:
+            condition, then, other = node.conditional
+            is_without_then = condition in failed or (then is not None and then in failed)
+            if is_without_then and other is not None and other in failed:
+                return True
+        return any(
+            branches is not None and all(other in failed for other in branches)
+            for branches in (node.any_of, node.one_of)
+        )
+
+
+def hold_with(node: Node) -> Iterator[Node]:
+    """Yield the nodes that hold wherever a node does; it always sees their annotations."""
+    for other in node.all_of:
+        yield other
+        yield from hold_with(other)
+
+
+def may_evaluate(node: Node, kind: str) -> Iterator[Node]:
+    """Yield the other nodes whose annotations a node may see; for values of a kind."""
+    others = [*node.all_of, *(node.any_of or ()), *(node.one_of or ()), *node.dependent.values()]
+    others += [other for other in node.conditional or () if other is not None]
+    for other in others:
+        if kind in other.kinds and not other.is_false:
+            yield other
+            yield from may_evaluate(other, kind)
+
+
+def surely_hold(nodes: Iterable[Node], kind: str, failed: Collection[Node]) -> list[Node]:
+    """Return the nodes that hold for a value of a kind where some nodes do.
+
+    Parameters
+    ----------
+    nodes : iterable of Node
+        Those that are to hold.
+    kind : str
+        What the value is.
+    failed : collection of Node
+        Nodes that have failed.
+    """
+    found = dict.fromkeys(nodes)
+    stack = list(found)
+
+    def may_hold(node: Node) -> bool:
+        return not node.is_false and kind in node.kinds and node not in failed
+
+    while stack:
+        node = stack.pop()
+        more = list(node.all_of)
+        for branches in (node.any_of, node.one_of):
+            left = [other for other in branches or () if may_hold(other)]
+            more += left if len(left) == 1 else []
+        if node.conditional is not None:
+            condition, then, other = node.conditional
+            applied = None
+            if not may_hold(condition):
+                applied = other
+            elif condition in found or condition.is_trivial:
+                applied = then
+            more += [applied] if applied is not None else []
+        for each in more:
+            if each not in found:
+                found[each] = None
+                stack.append(each)
+    return list(found)

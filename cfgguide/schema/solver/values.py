@@ -1,0 +1,384 @@
+"""What may be written where a value is wanted: the nodes that see it, and what follows from them.
+
+In: nodes of a schema. Out: :class:`Values`, one for each set of nodes that see a value together.
+Mostly all of the nodes must hold, and nothing in them asks which of several schemas does: such
+values are *plain*, and quickly read. For all others, values are told apart by which nodes hold for
+them (:mod:`cfgguide.schema.solver.classes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from functools import cached_property, partial
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from cfgguide.automata.language import Language, TextAutomaton, intersection
+from cfgguide.automata.numbers import decimals, tidy
+from cfgguide.engine.byte_machine.side_by_side import all_of
+from cfgguide.schema.solver.arrays import told_apart
+from cfgguide.schema.solver.member_automata import ValueClass, conditions, listed, seen_by
+from cfgguide.schema.solver.nodes import KINDS, Bounds, Condition, Node, is_typed
+from cfgguide.schema.solver.truth import closure
+
+CONSTANTS = ("null", "true", "false")
+_SCALARS = frozenset(CONSTANTS) | {"number", "string"}
+
+
+class Scalars(NamedTuple):
+    """Numbers or strings that may be written.
+
+    Attributes
+    ----------
+    made : TextAutomaton, callable or None
+        The spellings of the numbers, or the texts, or what returns them; None for all.
+    bounds : (int, int or None)
+        The least and the most characters of a string.
+    words : tuple of str or None
+        The texts, sorted, if they were listed; then `made` is how they are a language.
+    """
+
+    made: TextAutomaton | Callable[[], Language] | None
+    bounds: Bounds = (0, None)
+    words: tuple[str, ...] | None = None
+
+    @property
+    def language(self) -> Language | None:
+        """The spellings of the numbers, or the texts; None for all.
+
+        Raises SchemaError if it is too large.
+        """
+        automaton = self.automaton
+        return None if automaton is None else automaton.language
+
+    @property
+    def automaton(self) -> TextAutomaton | None:
+        """The same, as it is read; None for all."""
+        return self.made() if callable(self.made) else self.made
+
+    @property
+    def key(self) -> Hashable:
+        """What is equal for equal listed texts, or for the same language object."""
+        return id(self.made) if self.words is None else self.words
+
+
+class Values:
+    """The values that some nodes see.
+
+    Parameters
+    ----------
+    nodes : tuple of Node
+        Resolved to what they mean; none of them is trivial.
+    is_possible : bool
+        Whether no node among those that see the value is false.
+    is_tidy : bool
+        Whether only tidy spellings of numbers may be written.
+    """
+
+    def __init__(
+        self, nodes: tuple[Node, ...], *, is_possible: bool, is_tidy: bool = False
+    ) -> None:
+        self.nodes = nodes
+        self.is_possible = is_possible
+        self.is_tidy = is_tidy
+        self.every: ValueClass = frozenset(nodes)
+
+    @cached_property
+    def below(self) -> list[Node]:
+        """All nodes that see the value, each after those that it refers to."""
+        return closure(self.nodes)
+
+    def nodes_for(self, kind: str) -> list[Node] | None:
+        """Return the nodes of which all keywords have to hold for values of a kind.
+
+        None if there are alternatives; none if the kind is not allowed.
+        """
+        return self._asked.get(kind, [])
+
+    @property
+    def mixed(self) -> frozenset[str]:
+        """The kinds of which values may meet the nodes in different ways."""
+        return frozenset(kind for kind, nodes in self._asked.items() if nodes is None)
+
+    @cached_property
+    def _asked(self) -> dict[str, list[Node] | None]:
+        """For each kind that is allowed the nodes that have to hold; None for alternatives."""
+        found: dict[str, list[Node] | None] = {}
+        for kind in KINDS if self.is_possible else ():
+            try:
+                found[kind] = _required(self.nodes, kind)
+            except _FailsError:
+                continue
+            except _AlternativesError:
+                found[kind] = None
+        return found
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """What the value may be, if all nodes hold."""
+        return frozenset(self._asked)
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether values are scalars, and meet the nodes in one way."""
+        return self.kinds <= _SCALARS and not self.mixed
+
+    def is_constant(self, kind: str) -> bool:
+        """Return whether a constant is surely allowed, if all nodes hold."""
+        return self._asked.get(kind) is not None
+
+    @cached_property
+    def numbers(self) -> Scalars | None:
+        """The numbers that may be written, if all nodes hold; None for no number."""
+        asked = self._conditions("number")
+        if asked is None:
+            return None
+        if not asked:
+            return Scalars(self._written(None))
+        language = intersection([decimals(), *(each.language for each in asked)])
+        return None if language.is_empty else Scalars(self._written(language))
+
+    def _written(self, numbers: Language | None) -> Language | None:
+        """Return the spellings of numbers that may be written; None for all."""
+        return tidy(numbers, is_typed=is_typed(self.below)).language if self.is_tidy else numbers
+
+    @cached_property
+    def strings(self) -> Scalars | None:
+        """The strings that may be written, if all nodes hold; None for no string."""
+        asked = self._conditions("string")
+        if asked is None:
+            return None
+        if len(asked) == 1 and asked[0].is_met:
+            return Scalars(asked[0].made)
+        least, most = 0, None
+        listed = [condition for condition in asked if condition.words is not None]
+        if listed:
+            return _words(listed, asked)
+        automata = []
+        for condition in asked:
+            if condition.bounds is None:
+                automata.append(condition.automaton)
+                continue
+            least = max(least, condition.bounds[0])
+            if condition.bounds[1] is not None:
+                most = condition.bounds[1] if most is None else min(most, condition.bounds[1])
+        if most is not None and most < least:
+            return None
+        if not automata:
+            return Scalars(None, (least, most))
+        whole = all_of(automata)
+        if whole.is_empty:
+            return None
+        if (least > 0 or most is not None) and not whole.within(least, most).may_end(
+            whole.start, 0
+        ):
+            return None
+        return Scalars(whole, (least, most))
+
+    def _conditions(self, kind: str) -> list[Condition] | None:
+        """Return what is asked of numbers or strings; None if none are surely allowed."""
+        nodes = self._asked.get(kind)
+        if nodes is None:
+            return None
+        found: dict[int, Condition] = {}
+        for node in nodes:
+            for condition in (*conditions(node, kind), listed(node, kind)):
+                if condition is not None:
+                    found[id(condition)] = condition
+        return list(found.values())
+
+    @property
+    def array_nodes(self) -> list[Node]:
+        """The nodes that arrays have to meet; empty if there are alternatives."""
+        return self._asked.get("array") or []
+
+    @property
+    def object_nodes(self) -> list[Node]:
+        """The nodes that objects have to meet; empty if there are alternatives."""
+        return self._asked.get("object") or []
+
+    @property
+    def n_items(self) -> Bounds:
+        """The least and the most items that arrays may have, by what counts them."""
+        bounds = [node.n_items for node in self.array_nodes]
+        most = [bound for _, bound in bounds if bound is not None]
+        return max((least for least, _ in bounds), default=0), min(most, default=None)
+
+    @property
+    def n_prefix(self) -> int:
+        """How many of the first items have schemas of their own."""
+        return max((len(node.prefix) for node in self.array_nodes), default=0)
+
+    @cached_property
+    def has_plain_arrays(self) -> bool:
+        """Whether an array needs only to be counted, if all nodes hold."""
+        return self._asked.get("array") is not None and not any(
+            node.contains is not None or node.is_unique or node.unevaluated_items is not None
+            for node in self.array_nodes
+        )
+
+    @cached_property
+    def has_different_items(self) -> bool:
+        """Whether an array needs to be counted, and its items are to be different.
+
+        A few listed values are told apart instead, unless that is needless: their order is free,
+        and each is written in one way.
+        """
+        unique = [node for node in self.array_nodes if node.is_unique]
+        return (
+            bool(unique)
+            and (told_apart(unique) is None or self._has_words_only)
+            and not any(
+                node.contains is not None or node.unevaluated_items is not None
+                for node in self.array_nodes
+            )
+        )
+
+    @property
+    def _has_words_only(self) -> bool:
+        """Whether all items of arrays see the same nodes, and are strings and constants."""
+        found = [node.items.meant for node in self.array_nodes if node.items is not None]
+        is_possible = not any(node.is_false for node in found)
+        items = Values(tuple(dict.fromkeys(found)), is_possible=is_possible)
+        return not self.n_prefix and items.is_scalar and "number" not in items.kinds
+
+    @cached_property
+    def has_plain_objects(self) -> bool:
+        """Whether an object needs only the names that were seen, if all nodes hold."""
+        return self._asked.get("object") is not None and not any(
+            node.names is not None
+            or node.needs
+            or node.n_properties != (0, None)
+            or node.unevaluated is not None
+            for node in self.object_nodes
+        )
+
+
+class _FailsError(Exception):
+    """No value of this kind meets a node."""
+
+
+class _AlternativesError(Exception):
+    """Values of this kind may meet a node in different ways."""
+
+
+def _required(nodes: Iterable[Node], kind: str) -> list[Node]:
+    """Return the nodes of which all keywords have to hold where some nodes do."""
+    found: dict[Node, None] = {}
+    for node in nodes:
+        _require(node.meant, kind, found)
+    return list(found)
+
+
+def _require(node: Node, kind: str, found: dict[Node, None]) -> None:
+    if node in found:
+        return
+    if node.is_false or kind not in node.kinds:
+        raise _FailsError
+    if node.values is not None:
+        _require_values(node, kind)
+    if node.dependent and kind == "object":
+        raise _AlternativesError
+    found[node] = None
+    for part in node.all_of:
+        _require(part.meant, kind, found)
+    for branches in (node.any_of, node.one_of):
+        if branches is not None:
+            _require_branch(branches, kind, found, is_exactly_one=branches is node.one_of)
+    if node.negated is not None and may_hold(node.negated, kind):
+        raise _AlternativesError
+    if node.conditional is not None:
+        condition, then, other = node.conditional
+        if condition.meant.is_trivial or not may_hold(condition, kind):
+            branch = then if condition.meant.is_trivial else other
+            if branch is not None:
+                _require(branch.meant, kind, found)
+        elif any(each is not None and not each.meant.is_trivial for each in (then, other)):
+            raise _AlternativesError
+
+
+def _require_values(node: Node, kind: str) -> None:
+    """Check that an enumeration has values of a kind."""
+    values = node.values
+    assert values is not None, "it lists values"
+    if kind in ("array", "object"):
+        raise _AlternativesError if values.nodes else _FailsError
+    if kind == "number" and values.numbers is None:
+        raise _FailsError
+    if kind == "string" and values.strings is None:
+        raise _FailsError
+    if kind in CONSTANTS and kind not in values.constants:
+        raise _FailsError
+
+
+def _require_branch(
+    branches: list[Node], kind: str, found: dict[Node, None], *, is_exactly_one: bool
+) -> None:
+    possible = [branch for branch in branches if may_hold(branch, kind)]
+    if not possible:
+        raise _FailsError
+    if len(possible) > 1:
+        if not is_exactly_one and any(branch.meant.is_trivial for branch in possible):
+            return
+        raise _AlternativesError
+    _require(possible[0].meant, kind, found)
+
+
+_KNOWN: WeakKeyDictionary[Node, dict[str, bool]] = WeakKeyDictionary()  # answers of `may_hold`
+
+
+def may_hold(node: Node, kind: str) -> bool:
+    """Return whether a node may hold for values of a kind."""
+    known = _KNOWN.setdefault(node, {})
+    if kind not in known:
+        known[kind] = _finds_nothing_against(node, kind)
+    return known[kind]
+
+
+def _finds_nothing_against(node: Node, kind: str) -> bool:
+    try:
+        _require(node.meant, kind, {})
+    except _FailsError:
+        return False
+    except _AlternativesError:
+        return True
+    return True
+
+
+def _words(listed: list[Condition], asked: list[Condition]) -> Scalars | None:
+    """Return the listed texts that meet all conditions."""
+    found = set.intersection(*(set(condition.words or ()) for condition in listed))
+    words = tuple(sorted(word for word in found if all(each.meets(word) for each in asked)))
+    return Scalars(partial(Language.of_words, words), words=words) if words else None
+
+
+class AllValues:
+    """The values of a schema, one object for each set of nodes.
+
+    Parameters
+    ----------
+    is_tidy : bool
+        As for :class:`Values`.
+    """
+
+    def __init__(self, *, is_tidy: bool = False) -> None:
+        self._is_tidy = is_tidy
+        self._known: dict[tuple[tuple[Node, ...], bool], Values] = {}
+        self._numbers: dict[Node, int] = {}
+
+    def order(self, node: Node) -> int:
+        """Return a number by which nodes are sorted."""
+        return self._numbers.setdefault(node, len(self._numbers))
+
+    def of(self, nodes: Iterable[Node]) -> Values:
+        """Return the values that some nodes see."""
+        nodes = list(nodes)
+        is_possible = not any(node.meant.is_false for node in nodes)
+        seen = seen_by(nodes, self.order)
+        key = (seen, is_possible)
+        if key not in self._known:
+            self._known[key] = Values(seen, is_possible=is_possible, is_tidy=self._is_tidy)
+        return self._known[key]
+
+
+HasValue = Callable[[Values], bool]

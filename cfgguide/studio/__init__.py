@@ -1,0 +1,1 @@
+"""What people look at: the command line, pictures, the playground, evaluation."""

@@ -1,0 +1,122 @@
+"""``cfgguide check``: reports on a grammar or, with texts, says whether each is a sentence.
+
+In: the parsed arguments. Out: an exit status; what was found is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cfgguide.errors import CfgGuideError
+from cfgguide.studio.cli.arguments import (
+    add_files,
+    add_grammar,
+    add_tokenizer,
+    check_standard_input,
+    grammar_of,
+    read,
+    text_argument,
+)
+from cfgguide.studio.cli.output import bad, doubtful, good, harmless
+from cfgguide.studio.cli.parsing import NO, YES, Commands
+
+if TYPE_CHECKING:
+    from cfgguide.grammar.grammar import Grammar
+
+
+def add_check(commands: Commands) -> None:
+    """Add the command ``check``."""
+    command = commands.add(
+        "check",
+        _check,
+        about="report on a grammar, or check texts with it",
+        examples=(
+            ("check my.lark", "is it usable, how large is it, what is probably a mistake?"),
+            ("check json settings.json", "is the file a sentence? if not, where is it wrong?"),
+            ("check json --text '[1, 2]'", ""),
+            ("check json - < settings.json", "standard input"),
+        ),
+        no="a text is not a sentence",
+    )
+    add_grammar(command)
+    add_tokenizer(command, "report what it can't spell: a folder, or a tokenizer.json")
+    command.add_argument(
+        "--text",
+        type=text_argument,
+        action="append",
+        default=[],
+        dest="texts",
+        metavar="TEXT",
+        help="a text to check; may be repeated",
+    )
+    add_files(command, "a text; - for standard input")
+
+
+def _check(options: argparse.Namespace) -> int:
+    """Report on a grammar or, with texts, say whether each is a sentence."""
+    check_standard_input([options.grammar, *options.files])
+    grammar = grammar_of(options)
+    if not options.files and not options.texts:
+        return _report(grammar, options)
+    if options.tokenizer is not None:
+        raise CfgGuideError("--tokenizer is for the report on a grammar; leave out the texts")
+    from cfgguide.compiler import compile_recognizer
+    from cfgguide.diagnostics.diagnosis import diagnose
+    from cfgguide.engine.liveness.liveness import Liveness
+    from cfgguide.engine.vocabulary.spelling import Spelling
+
+    output = options.output
+    recognizer = compile_recognizer(grammar, progress=output.progress)
+    liveness = Liveness(recognizer, Spelling.of_all_bytes())
+    found = []
+    for name, text in _texts(options):
+        with output.working(f"reading {harmless(name)}"):
+            diagnosis = diagnose(recognizer, liveness, text)
+        where, _, said = str(diagnosis).partition(": ")
+        if diagnosis.is_sentence:
+            output.say(f"{name}: ", good(where))
+        else:
+            output.say(f"{name}: ", bad(where), f": {said}")
+        found.append({"name": name, **vars(diagnosis)})
+    output.document({"grammar": options.grammar, "texts": found})
+    return YES if all(each["is_sentence"] for each in found) else NO
+
+
+def _texts(options: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
+    """Yield what the texts are called, and the texts."""
+    for number, text in enumerate(options.texts, 1):
+        yield "the text" if len(options.texts) == 1 else f"text {number}", text.encode()
+    for name in options.files:
+        yield name, read(name)
+
+
+#: How the sections of a report begin that warn of nothing.
+_FINE = ("keywords, which win", "the vocabulary can spell every")
+
+
+def _report(grammar: Grammar, options: argparse.Namespace) -> int:
+    """Print a report on a grammar; what it warns of does not make the grammar unusable."""
+    from cfgguide.compiler import compile_recognizer
+    from cfgguide.diagnostics.inspection import inspect
+
+    output = options.output
+    tokenizer: object = None
+    if options.tokenizer is not None:
+        from cfgguide.models.load import load_tokenizer
+
+        # A mistake in the grammar is told before a tokenizer is loaded.
+        compile_recognizer(grammar, progress=output.progress)
+        with output.working("loading the tokenizer"):
+            tokenizer = load_tokenizer(options.tokenizer)
+    report = inspect(grammar, tokenizer, progress=output.progress)
+    output.say(f"{options.grammar} is ", good("usable"))
+    sizes, *others = str(report).split("\n\n")
+    output.say(f"\n{sizes}")
+    for section in others:
+        headline, line_break, rest = section.partition("\n")
+        is_fine = headline.startswith(_FINE)
+        output.say("\n", headline if is_fine else doubtful(headline), line_break + rest)
+    output.document({"grammar": options.grammar, "is_usable": True, "report": report})
+    return YES

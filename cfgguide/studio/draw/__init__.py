@@ -1,0 +1,1 @@
+"""Pictures of automata, parsers, tries and masks, drawn from the real objects."""

@@ -1,0 +1,227 @@
+"""A text, token by token: what pictures of texts and ``cfgguide trace --html`` show.
+
+In: an index, and a text or token ids. Out: a :class:`Trace`, a plain value. It ends with the first
+token that is refused, if there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.diagnostics.diagnosis import lexemes
+from cfgguide.diagnostics.explainers import explainer_of
+from cfgguide.diagnostics.explanation import Lexeme
+from cfgguide.engine.index.index import Index
+from cfgguide.engine.machine.recognizer import Recognizer
+from cfgguide.engine.vocabulary.longest import LongestTokens
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
+from cfgguide.errors import TextError, shown
+from cfgguide.grammar.lr.stack import Stack
+from cfgguide.guide.forced import encoder_of
+from cfgguide.guide.guide import Guide, as_token_id
+from cfgguide.studio.draw.parsers import symbols_of_states
+
+_MAX_STACKS = 4
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in a text, before a token or at the end.
+
+    Attributes
+    ----------
+    allowed : int64, shape (n,)
+        The ids of the tokens that may come next, ascending.
+    expected : tuple of str
+        The terminals that may come next, as :meth:`Guide.expected` has them; empty without
+        explanations, as `stacks` is.
+    stacks : tuple of str
+        The parser's stacks, from the bottom, as the symbols that they stand for; at most a few.
+    is_sentence : bool
+        Whether the text may end here.
+    """
+
+    allowed: npt.NDArray[np.int64]
+    expected: tuple[str, ...]
+    stacks: tuple[str, ...]
+    is_sentence: bool
+
+
+@dataclass(frozen=True)
+class Step:
+    """A token of a text.
+
+    Attributes
+    ----------
+    token_id : int
+        The token.
+    token : bytes
+        Its bytes; none if it is EOS.
+    terminals : tuple of str
+        The terminals of the lexemes that it is a part of.
+    is_allowed : bool
+        Whether it may stand there.
+    before : Place
+        The place that it stands at.
+    explanation : str
+        Why it is allowed or refused; empty if that was not asked for and it is allowed.
+    """
+
+    token_id: int
+    token: bytes
+    terminals: tuple[str, ...]
+    is_allowed: bool
+    before: Place
+    explanation: str
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A text, token by token.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary
+        That of the tokens.
+    steps : tuple of Step
+        The tokens up to the first that is refused, which is the last here.
+    end : Place or None
+        The place after all tokens; None if one is refused.
+    rest : bytes
+        What follows a refused token.
+    """
+
+    vocabulary: Vocabulary
+    steps: tuple[Step, ...]
+    end: Place | None
+    rest: bytes
+
+
+def traced(
+    index: Index,
+    text_or_token_ids: str | bytes | Sequence[int],
+    *,
+    tokenizer: object = None,
+    explains: bool = False,
+) -> Trace:
+    """Return how an index reads a text, token by token.
+
+    Parameters
+    ----------
+    index : Index
+        Of a grammar and a vocabulary.
+    text_or_token_ids : str, bytes, or sequence of int
+        A text, or its tokens.
+    tokenizer : tokenizer, optional
+        Cuts a text into tokens. Without one, the longest token of the vocabulary comes at each
+        place.
+    explains : bool
+        Whether allowed tokens are explained too, and places have their stacks and what is expected.
+
+    Raises
+    ------
+    TextError
+        If it is neither, or the tokens of the vocabulary cannot spell it.
+    LimitError
+        If it costs too much.
+    """
+    vocabulary = index.vocabulary
+    token_ids = _token_ids(vocabulary, text_or_token_ids, tokenizer)
+    tokens = [_spelled(vocabulary, each) for each in token_ids]
+    whole = b"".join(tokens)
+    found = _lexemes(index, whole)
+    guide, explainer = Guide(index), explainer_of(index)
+    symbols = _symbols(index)
+    steps: list[Step] = []
+    end = 0
+    for token_id, token in zip(token_ids, tokens, strict=True):
+        start, end = end, end + len(token)
+        terminals = [row.terminal for row in found if row.start < end and start < row.end]
+        is_allowed = guide.accepts(token_id)
+        said = ""
+        if explains or not is_allowed:
+            said = str(
+                explainer.explain_token(
+                    token_id, is_allowed=is_allowed, is_finished=guide.is_finished
+                )
+            )
+        before = _place(guide, symbols, explains=explains)
+        steps.append(Step(token_id, token, tuple(terminals), is_allowed, before, said))
+        if not is_allowed:
+            return Trace(vocabulary, tuple(steps), None, whole[end:])
+        guide.advance(token_id)
+        if token:
+            explainer.advance(token)
+    return Trace(vocabulary, tuple(steps), _place(guide, symbols, explains=explains), b"")
+
+
+def _token_ids(vocabulary: Vocabulary, given: object, tokenizer: object) -> list[int]:
+    if isinstance(given, str) and tokenizer is not None:
+        return [*encoder_of(tokenizer)(given)]
+    if isinstance(given, str | bytes):
+        return _longest(vocabulary, given.encode() if isinstance(given, str) else given)
+    if not isinstance(given, Iterable):
+        raise TextError(f"a text is a str, bytes or token ids, not {shown(given)}")
+    return [as_token_id(each) for each in given]
+
+
+def _longest(vocabulary: Vocabulary, text: bytes) -> list[int]:
+    """Return the longest token at each place."""
+    token_ids, n_spelled = LongestTokens(vocabulary).cut(text)
+    if n_spelled < len(text):
+        shown_bytes = text[n_spelled : n_spelled + 8]
+        raise TextError(f"no token of the vocabulary spells {shown_bytes!r} at byte {n_spelled}")
+    return token_ids
+
+
+def _spelled(vocabulary: Vocabulary, token_id: int) -> bytes:
+    if not 0 <= token_id < vocabulary.size:
+        raise TextError(f"token {token_id} is not in the vocabulary of {vocabulary.size} ids")
+    return vocabulary.tokens[token_id] or b""
+
+
+def _lexemes(index: Index, text: bytes) -> list[Lexeme]:
+    """Return the lexemes of a text; none if the grammar has no terminals."""
+    if not index.has_tables:
+        return []
+    grammatical: Index = getattr(index, "base", index)  # of the grammar alone, without a monitor
+    return lexemes(grammatical.with_tables.recognizer, text)
+
+
+def _symbols(index: Index) -> dict[int, str]:
+    recognizer: object = index.recognizer
+    if not isinstance(recognizer, Recognizer):
+        return {}
+    return symbols_of_states(recognizer.parse_table)
+
+
+def _place(guide: Guide, symbols: dict[int, str], *, explains: bool) -> Place:
+    allowed = guide.allowed_token_ids()
+    allowed.flags.writeable = False
+    # What is expected may take seconds to find in a large grammar.
+    expected = guide.expected() if explains else ()
+    stacks = _stacks(guide, symbols) if explains else ()
+    return Place(allowed, expected, stacks, guide.is_accepting)
+
+
+def _stacks(guide: Guide, symbols: dict[int, str]) -> tuple[str, ...]:
+    """Return the stacks as symbols; none if the grammar has no parse table."""
+    if not symbols:
+        return ()
+    found: dict[str, None] = {}
+    for hypothesis in guide.configuration.hypotheses:
+        stack = getattr(hypothesis, "stack", None)
+        if isinstance(stack, Stack):
+            names = (symbols.get(state, "") for state in reversed([*stack]))
+            found[" ".join(name for name in names if name) or "(empty)"] = None
+    return tuple(found)[:_MAX_STACKS]
+
+
+def tones(steps: Iterable[Step], n_tones: int) -> dict[str, int]:
+    """Return the colour of each terminal: numbers in the order in which they come."""
+    names = dict.fromkeys(step.terminals[-1] for step in steps if step.terminals)
+    return {name: number % n_tones for number, name in enumerate(names)}

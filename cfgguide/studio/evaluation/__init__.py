@@ -1,0 +1,1 @@
+"""How far a model disagrees with a grammar, over sentences that are there already."""
