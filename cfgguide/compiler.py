@@ -159,7 +159,7 @@ def compile_recognizer(
     progress: bool | None = False,
     cancelled: Callable[[], bool] | None = None,
 ) -> Recognizer:
-    """Return the recogniser of a grammar: what needs no vocabulary.
+    """Return the recogniser of a grammar: what reads texts, and needs no vocabulary.
 
     Parameters
     ----------
@@ -185,12 +185,41 @@ def compile_recognizer(
     LimitError
         If the automata become too large, or it takes more time or memory than the limits allow.
     """
-    chosen = output_type(grammar).grammar
+    return compile_for_bytes(
+        grammar, limits=limits, use_cache=use_cache, progress=progress, cancelled=cancelled
+    )[0]
 
-    def compiled(budget: Budget) -> Recognizer:
-        return _byte_liveness(chosen, budget=budget, use_cache=use_cache).recognizer
 
-    return run_within_limits(compiled, limits, progress, cancelled)
+def compile_for_bytes(
+    grammar: object,
+    *,
+    limits: Limits | None = None,
+    use_cache: bool = True,
+    progress: bool | None = False,
+    cancelled: Callable[[], bool] | None = None,
+) -> tuple[Recognizer, Liveness | Index]:
+    """Return what reads texts in any bytes, and what tells whether a sentence can follow.
+
+    Parameters and errors are those of :func:`compile_recognizer`.
+    """
+    chosen = output_type(grammar).grammar.for_tokens({})
+    own_index = chosen.own_index(
+        Vocabulary.of_bytes(),
+        compile,
+        None,
+        limits=limits,
+        use_cache=use_cache,
+        progress=progress,
+        cancelled=cancelled,
+    )
+    if own_index is not None:
+        return own_index.recognizer, own_index
+
+    def compiled(budget: Budget) -> Liveness:
+        return _byte_liveness(chosen, budget=budget, use_cache=use_cache)
+
+    liveness = run_within_limits(compiled, limits, progress, cancelled)
+    return liveness.recognizer, liveness
 
 
 def run_within_limits(

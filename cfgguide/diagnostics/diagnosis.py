@@ -14,22 +14,18 @@ from html import escape
 from typing import TypeVar
 
 from cfgguide.base.limits import Limits
-from cfgguide.compiler import compile, compile_recognizer
+from cfgguide.compiler import compile_for_bytes
 from cfgguide.diagnostics.explanation import Lexeme
 from cfgguide.diagnostics.trace import Lexing, name_of
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.engine.liveness.liveness import Liveness
 from cfgguide.engine.machine.recognizer import Configuration, Recognizer
-from cfgguide.engine.monitors.monitored_grammar import MonitoredGrammar
 from cfgguide.engine.vocabulary.notebook import BAD, GOOD, coloured
-from cfgguide.engine.vocabulary.spelling import Spelling
-from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.lr.indentation import FLAT
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.grammar.lr.table import START_STATE
-from cfgguide.output_types import output_type
 
 _EXCERPT = 60  # characters of the line shown
 _STRIDE = 1024  # bytes between configurations that are remembered
@@ -108,12 +104,7 @@ def check(grammar: object, text: str | bytes, *, limits: Limits | None = None) -
     if not isinstance(text, str | bytes):
         raise GrammarError(f"a text is a str or bytes, not {type(text).__name__}")
     written = text.encode() if isinstance(text, str) else text
-    if isinstance(output_type(grammar).grammar, MonitoredGrammar):
-        index = compile(grammar, Vocabulary.of_bytes(), limits=limits)
-        return diagnose(index.recognizer, index, written)
-    recognizer = compile_recognizer(grammar, limits=limits)
-    liveness = Liveness(recognizer, Spelling.of_all_bytes())
-    return diagnose(recognizer, liveness, written)
+    return diagnose(*compile_for_bytes(grammar, limits=limits), written)
 
 
 def diagnose(recognizer: Recognizer, liveness: Liveness | Index, text: bytes) -> Diagnosis:
@@ -157,7 +148,7 @@ def _read(
     """Yield the configuration before a text and after each of its bytes, while Lark goes on."""
     yield configuration
     for byte in text:
-        following = recognizer.advance(configuration, bytes([byte]))
+        following = recognizer.read(configuration, bytes([byte]))
         if following is None:
             return
         configuration = following

@@ -124,13 +124,13 @@ class ExplainsTokens(ABC):
         """Return what may follow the text so far."""
 
 
-class MessageExplainer(ExplainsTokens):
-    """Explains pieces of one message, which has no terminals: what may follow has names only.
+class ByteExplainer(ExplainsTokens):
+    """Explains pieces of one text that a byte machine reads: what may follow has names only.
 
     Parameters
     ----------
     index : Index
-        Of the messages.
+        Of a schema or of messages.
     configuration : Configuration
         What the text so far has come to.
     """
@@ -142,14 +142,14 @@ class MessageExplainer(ExplainsTokens):
     def advance(self, piece: bytes) -> None:
         """Go on after a token that may follow."""
         after = self._index.recognizer.advance(self._configuration, piece)
-        assert after is not None, "a message can follow"
+        assert after is not None, "a text can follow"
         self._configuration = after
 
     def explain(
         self, piece: bytes, *, is_allowed: bool | None = None, token_id: int | None = None
     ) -> Explanation:
         """Return why a piece may follow, or why not; as :meth:`Explainer.explain`."""
-        recognizer: Any = self._index.recognizer  # a MessageRecognizer
+        recognizer: Any = self._index.recognizer  # a PushdownRecognizer
         before, n_read = self._configuration, 0
         if is_allowed is None:
             is_allowed = recognizer.advance(before, piece) is not None
@@ -193,7 +193,6 @@ class Explainer(ExplainsTokens):
     """
 
     def __init__(self, index: Index, before: bytes = b"") -> None:
-        index = index.with_tables
         super().__init__(index)
         self._recognizer = index.recognizer
         self._judge = _Judge(index)

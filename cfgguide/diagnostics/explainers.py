@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cfgguide.diagnostics.explain import Explainer, ExplainsTokens, MessageExplainer
+from cfgguide.diagnostics.explain import ByteExplainer, Explainer, ExplainsTokens
 from cfgguide.diagnostics.explanation import Expected, Explanation, shown
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.monitored_index import MonitoredIndex
@@ -118,4 +118,4 @@ def explainer_of(
         assert configuration is not None, "a text can follow"
     if isinstance(index, MonitoredIndex):
         return MonitorExplainer(index, before, configuration)
-    return MessageExplainer(index, configuration)
+    return ByteExplainer(index, configuration)

@@ -19,6 +19,8 @@ from cfgguide.automata.witness import is_part_of, is_unbounded
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.compiler import (
     build_byte_liveness,
+    compile,
+    compile_recognizer,
     load_grammar,
     restrict_to_spelling,
     run_within_limits,
@@ -77,6 +79,8 @@ def inspect(
     >>> overlap.terminals, overlap.example, overlap.winner
     (('A', 'B'), 'a', 'A')
     """
+    if isinstance(grammar, Grammar) and not grammar.for_tokens({}).has_tables:
+        return _of_bytes(grammar, tokenizer_or_vocabulary, limits)
     began = time.perf_counter()
 
     def loaded(budget: Budget) -> tuple[Budget, CompiledGrammar, Liveness]:
@@ -113,6 +117,31 @@ def inspect(
         unspellable=None
         if tokenizer_or_vocabulary is None
         else _unspellable(byte_liveness, tokenizer_or_vocabulary, budget),
+        left_out=getattr(grammar, "left_out", ()),
+    )
+
+
+def _of_bytes(grammar: Grammar, vocabulary: object, limits: Limits | None) -> Report:
+    """Return the report on a schema or on messages."""
+    unspellable = None
+    if vocabulary is None:
+        compile_recognizer(grammar, limits=limits)
+    else:
+        compile(grammar, vocabulary, limits=limits)  # an error if it cannot spell the texts
+        unspellable = Unspellable((), ())
+    return Report(
+        parser="none",
+        lexer="none",
+        is_chosen=False,
+        sizes=None,
+        overlaps=overlaps.Overlaps((), 0, is_complete=True, keywords=()),
+        never_matched=(),
+        unused_terminals=(),
+        unreachable_rules=(),
+        endless_rules=(),
+        unbounded=(),
+        unspellable=unspellable,
+        left_out=getattr(grammar, "left_out", ()),
     )
 
 

@@ -84,11 +84,12 @@ class Report:
     Attributes
     ----------
     parser, lexer : str
-        Lark's, with which the grammar is read.
+        Lark's, with which the grammar is read; "none" for schemas and messages, which are read
+        byte by byte.
     is_chosen : bool
         Whether the parser was left open (``parser="auto"``).
-    sizes : Sizes
-        How large it is.
+    sizes : Sizes or None
+        How large it is; None if it has no tables.
     overlaps : Overlaps
         Terminals that match the same text.
     never_matched : tuple of NeverMatched
@@ -109,12 +110,14 @@ class Report:
         Terminals for blocks that only an indenter could feed, if there is none.
     unspellable : Unspellable, optional
         What the vocabulary cannot spell, if one was given.
+    left_out : tuple of (str, str)
+        What the grammar asks for and does not guarantee, and why.
     """
 
     parser: str
     lexer: str
     is_chosen: bool
-    sizes: Sizes
+    sizes: Sizes | None
     overlaps: Overlaps
     never_matched: tuple[NeverMatched, ...]
     unused_terminals: tuple[str, ...]
@@ -126,6 +129,7 @@ class Report:
     is_without_space: bool = False
     needs_indenter: tuple[str, ...] = ()
     unspellable: Unspellable | None = None
+    left_out: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         return "\n\n".join("\n".join(section) for section in _sections(self))
@@ -140,7 +144,9 @@ class Report:
 
 def _sections(report: Report) -> Iterator[list[str]]:
     """Yield the sections of the report, each a headline and the lines below it."""
-    yield [_parser_line(report), *_size_lines(report.sizes)]
+    yield [_parser_line(report), *(_size_lines(report.sizes) if report.sizes else [])]
+    if report.left_out:
+        yield ["left out:", *(f"  {path}: {why}" for path, why in report.left_out)]
     if report.conflicts:
         yield _conflict_lines(report)
     if report.needs_indenter:
@@ -172,6 +178,8 @@ def _sections(report: Report) -> Iterator[list[str]]:
 
 
 def _parser_line(report: Report) -> str:
+    if report.sizes is None:
+        return "read byte by byte, as values of JSON: it has no terminals that could overlap"
     line = f"read as by Lark with parser={report.parser!r}, lexer={report.lexer!r}"
     if report.is_chosen and report.parser == "earley":
         line += "; LALR does not take it"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cfgguide.errors import GrammarError, shown
 
@@ -189,6 +189,9 @@ class Grammar:
     >>> "json" in Grammar.bundled_names()
     True
     """
+
+    #: Whether Lark's tables read its texts; otherwise it has a machine of its own.
+    has_tables: ClassVar[bool] = True
 
     text: str
     start: str = "start"

@@ -153,6 +153,7 @@ class SchemaGrammar(Grammar):
             raise SchemaError(_why_nothing(root, made.search))
         object.__setattr__(self, "_made", made)
 
+    has_tables = False
     schema: str
     options: Options
     left_out: tuple[tuple[str, str], ...]
@@ -210,7 +211,7 @@ class SchemaGrammar(Grammar):
         if not vocabulary.spelling.spells_any_of(JSON_BYTES):
             return None
         with collector_off():
-            return self._index_class()(self, vocabulary, compile, max_bytes=max_bytes)
+            return self._index_class()(self, vocabulary, max_bytes=max_bytes)
 
     def _index_class(self) -> type[SchemaIndex]:
         from cfgguide.schema.schema_index import SchemaIndex
@@ -239,11 +240,9 @@ class SchemaGrammar(Grammar):
             If it would be too large, or Lark's language cannot say it.
         """
         root: Node = self._root
-        order, layout = self.options.order, self.options.layout
+        is_ordered, layout = self.options.order == "declared", self.options.layout
         try:
-            value_classes = ValueClasses(
-                root, None if order is None else order == "declared", is_tidy=layout.is_tidy
-            )
+            value_classes = ValueClasses(root, is_ordered, is_tidy=layout.is_tidy)
             writer = Writer(value_classes, Whitespace.of(layout))
             text = writer.text(frozenset(value_classes.root))
         except RecursionError:

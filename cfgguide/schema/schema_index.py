@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -34,7 +34,6 @@ from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import Subset, are_in_bitmask
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import IndexFormatError, SchemaError
-from cfgguide.grammar.grammar import Grammar
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.endings import SchemaEndings
 from cfgguide.schema.json_schema import read_again
@@ -64,8 +63,6 @@ class SchemaIndex(Index):
         The grammar of the schema.
     vocabulary : Vocabulary
         Whose tokens the masks are about.
-    compile : callable
-        Returns the index of another grammar; used where somebody asks for parse tables.
     max_bytes : int, optional
         Most bytes of its masks; the least recently used go first. By default all are kept.
     automaton : SchemaAutomaton, optional
@@ -76,14 +73,11 @@ class SchemaIndex(Index):
         self,
         grammar: SchemaGrammar,
         vocabulary: Vocabulary,
-        compile: Callable[[Grammar, Vocabulary], Index],
         *,
         max_bytes: int | None = None,
         automaton: SchemaAutomaton | None = None,
     ) -> None:
         self._grammar = grammar
-        self._compile = compile
-        self._tables: Index | None = None
         # How many parts may have come so that texts go on freely; how many are too many; and how
         # often that was asked for others.
         self._freedom: dict[tuple[int, ...], tuple[int, int, int]] = {}
@@ -95,6 +89,8 @@ class SchemaIndex(Index):
         super().__init__(recognizer, vocabulary, nothing, max_bytes=max_bytes)
         # Large masks are those inside strings, which differ little; each state has few others.
         self._entries.like = len
+
+    has_tables = False
 
     def _begun(self, vocabulary: Vocabulary) -> SchemaAutomaton:
         """Return the automaton."""
@@ -119,20 +115,7 @@ class SchemaIndex(Index):
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> Index:
         """Return an index whose next token is from another vocabulary."""
-        return type(self)(self._grammar, vocabulary, self._compile, automaton=self._automaton)
-
-    @property
-    def with_tables(self) -> Index:
-        """An index of the same grammar that has parse tables; it is compiled at first use.
-
-        Raises
-        ------
-        SchemaError
-            If the grammar cannot be written in Lark's language.
-        """
-        if self._tables is None:
-            self._tables = self._compile(Grammar(self._grammar.text), self.vocabulary)
-        return self._tables
+        return type(self)(self._grammar, vocabulary, automaton=self._automaton)
 
     @property
     def footprint(self) -> int:
@@ -161,8 +144,7 @@ class SchemaIndex(Index):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`, and so for processes: the schema and the vocabulary."""
-        made = (type(self), self._compile, self._grammar, self.vocabulary, self.max_bytes)
-        return _compiled, made
+        return _unpickled, (type(self), self._grammar, self.vocabulary, self.max_bytes)
 
     def _packed_tables(self) -> tuple[Arrays, dict[str, object]]:
         arrays, value = self.packed()
@@ -317,14 +299,13 @@ class SchemaIndex(Index):
         return True
 
 
-def _compiled(
+def _unpickled(
     kind: type[SchemaIndex],
-    compile: Callable[[Grammar, Vocabulary], Index],
     grammar: SchemaGrammar,
     vocabulary: Vocabulary,
     max_bytes: int | None,
 ) -> SchemaIndex:
-    return kind(grammar, vocabulary, compile, max_bytes=max_bytes)
+    return kind(grammar, vocabulary, max_bytes=max_bytes)
 
 
 def grammar_of(value: Mapping[str, Any]) -> SchemaGrammar:

@@ -41,6 +41,7 @@ CONSTRUCTORS = {
     ("engine.index.index", "compiler"): "Index.load compiles the schema that a file holds",
     ("grammar.grammar", "engine.monitors.monitored_grammar"): "Grammar.watched_by",
     ("grammar.grammar", "schema.embedded_rules"): "Grammar.llguidance: %json in a grammar",
+    ("grammar.combinators.parts", "schema.messages.message_grammar"): "concat: schemas as parts",
 }
 #: Modules that look at what is imported already, or import by a name that is not written there.
 LOOKING = {

@@ -129,6 +129,10 @@ class PushdownRecognizer:
                 return None
         return RememberingConfiguration.of(Hypothesis(state, (), stack), memory)
 
+    def read(self, configuration: Configuration, data: bytes) -> Configuration | None:
+        """Return the configuration after some bytes that need not be a token, or None."""
+        return PushdownRecognizer.advance(self, configuration, data)
+
     def is_sentence(self, configuration: Configuration) -> bool:
         """Return whether the text may end here."""
         ((state, _, stack, _),) = configuration.hypotheses

@@ -220,13 +220,8 @@ class Index:
         """Return what finds short endings of texts; None if they have to be searched."""
         return None
 
-    #: Whether there is a text in Lark's language, of which tables can be made.
+    #: Whether a scanner and parse tables read the texts.
     has_tables = True
-
-    @property
-    def with_tables(self) -> Index:
-        """An index of the same grammar that has parse tables: this one."""
-        return self
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> Index:
         """Return an index whose next token is from another vocabulary, and later ones from this."""

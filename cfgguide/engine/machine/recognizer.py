@@ -207,6 +207,10 @@ class Recognizer:
         """Return the scanner state in which a lexeme starts; it may be an assertion state."""
         return self._starts[self._set_of_state[stack.state], context]
 
+    def read(self, configuration: Configuration, data: bytes) -> Configuration | None:
+        """Return the configuration after bytes that need not be a token: as :meth:`advance`."""
+        return self.advance(configuration, data)
+
     def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
         """Return the configuration after more bytes, or None if Lark refuses them.
 

@@ -10,7 +10,7 @@ grammars of parts.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -149,6 +149,14 @@ class Composed(Grammar):
         object.__setattr__(self, "text", text)
         return text
 
+    def for_tokens(self, special_tokens: Mapping[str, int]) -> Grammar:
+        """Return the grammar; where schemas are parts, as a message around their own machines."""
+        if all(each.has_tables for each in grammars_in(self.part)):
+            return self
+        from cfgguide.schema.messages.message_grammar import message_of
+
+        return message_of(self.part) or self
+
     def tidied(self) -> Grammar:
         r"""Return the grammar of what a model writes by default: ``\s`` is a common character."""
         part = _tidied(self.part)
@@ -168,6 +176,18 @@ def tidied(part: Regular) -> Regular:
         return part
     is_first = len(patterns) == 1 and not part.looks and is_longest_first(patterns[0])
     return replace(part, patterns=patterns, is_longest_first=is_first)
+
+
+def grammars_in(part: Part) -> Iterator[Grammar]:
+    """Yield the grammars that are parts of a part."""
+    match part:
+        case Embedded():
+            yield part.grammar
+        case Sequence() | Either():
+            for each in part.parts:
+                yield from grammars_in(each)
+        case Repeated():
+            yield from grammars_in(part.part)
 
 
 def _tidied(part: Part) -> Part:

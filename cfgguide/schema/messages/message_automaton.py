@@ -18,8 +18,9 @@ from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import Layout, SchemaAutomaton
 from cfgguide.schema.endings import SchemaEndings
 from cfgguide.schema.messages.parts import UnsupportedTagError
-from cfgguide.schema.messages.structure import Structure
+from cfgguide.schema.messages.structure import State, Structure
 from cfgguide.schema.solver.nodes import Node
+from cfgguide.schema.solver.values import Values
 
 #: The bytes with which values of each kind begin.
 _BEGINS = {
@@ -32,6 +33,7 @@ _BEGINS = {
     "object": b"{",
 }
 _MANY = 32  # bytes: a state that reads more reads text
+_IN_NUMBERS = frozenset(b"+-.0123456789eE")
 _PART = "part"
 LEFT = -1  # instead of a state: what comes is outside of the text
 
@@ -71,6 +73,8 @@ class MessageAutomaton(SchemaAutomaton):
         super().__init__(roots, layout, is_ordered=is_ordered, steps=steps)
         for state in structure.states:
             self._check(state.moves, state.values)
+            for number, target in state.values:
+                self._check_end(self.roots[number], structure.states[target])
 
     def _begun(self) -> int:
         return self.state_of(0)
@@ -88,6 +92,19 @@ class MessageAutomaton(SchemaAutomaton):
                         "apart by what comes before"
                     )
                 taken |= begins
+
+    def _check_end(self, root: Values, after: State) -> None:
+        """Check that nothing comes right after a number with which that could go on."""
+        if "number" not in root.kinds:
+            return
+        follows = {byte for data, _ in after.moves for byte in data}
+        for number, _ in after.values:
+            follows |= {byte for kind in self.roots[number].kinds for byte in _BEGINS[kind]}
+        if not follows.isdisjoint(_IN_NUMBERS):
+            raise UnsupportedTagError(
+                f"{chr(min(follows & _IN_NUMBERS))!r} may come right after a number, and nothing "
+                "would tell where that ends: put a text between them that begins otherwise"
+            )
 
     def state_of(self, number: int) -> int:
         """Return the state of the automaton for one of the structure."""
@@ -195,10 +212,6 @@ class MessageRecognizer(PushdownRecognizer):
         if self.text_of(configuration) == text:
             n_tokens = min(n_tokens_of(configuration) + 1, self.pushdown.structure.limits[text])
         return CountingConfiguration(after.hypotheses, n_tokens=n_tokens)
-
-    def read(self, configuration: Configuration, data: bytes) -> Configuration | None:
-        """Return the configuration after some bytes, or None; no token is counted."""
-        return super().advance(configuration, data)
 
     def is_exhausted(self, configuration: Configuration) -> bool:
         """Return whether a text has had all of its tokens, so that it has to be left."""

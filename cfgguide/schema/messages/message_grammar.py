@@ -8,21 +8,31 @@ language: its judges are the parser of the model's format, and the schemas of th
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Sequence as SequenceOf
 from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from cfgguide.base.limits import Limits, Steps
 from cfgguide.base.symbols import symbols_of
-from cfgguide.errors import GrammarError, SchemaError
+from cfgguide.errors import GrammarError, LimitError, SchemaError
+from cfgguide.grammar.combinators import parts as composed
+from cfgguide.grammar.llguidance.languages import first_ends
 from cfgguide.schema.completions import completed
 from cfgguide.schema.json_schema import json_schema
+from cfgguide.schema.json_schema import read_again as schema_again
 from cfgguide.schema.messages.message import Message, Reading
 from cfgguide.schema.messages.message_automaton import MessageAutomaton
 from cfgguide.schema.messages.parts import (
+    AnyText,
+    Choice,
     Exact,
     Part,
+    PlainText,
+    Repeat,
+    Sequence,
     Token,
     UnsupportedTagError,
     Value,
@@ -35,6 +45,9 @@ from cfgguide.schema.schema_grammar import Options, SchemaGrammar
 
 if TYPE_CHECKING:
     from cfgguide.schema.schema_index import SchemaIndex
+
+
+_COMPOSED = "composed"  # in place of a structural tag, where a grammar of parts was written
 
 
 class MessageGrammar(SchemaGrammar):
@@ -276,6 +289,82 @@ def _grammar_of(value: Value, **options: Any) -> SchemaGrammar:
         raise SchemaError(f"in the schema at {value.path}: {error.args[0]}") from None
 
 
+# --- Grammars of parts (`cfgguide.concat`), some of which are schemas ----------------------------
+
+
+def message_of(part: composed.Part) -> MessageGrammar | None:
+    """Return the grammar of a composed grammar's part as a message around JSON values.
+
+    None if it has no schema, or something that is not a part of a message; or if the next byte
+    does not tell whether a value begins, or where it ends.
+    """
+    schemas = [each for each in composed.grammars_in(part) if isinstance(each, SchemaGrammar)]
+    grammars = {each.schema: each for each in schemas}
+    options = {each.options for each in grammars.values()}
+    if len(options) != 1:
+        return None
+    try:
+        structure = {_COMPOSED: _written(part)}
+        found = _composed(structure, options.pop(), grammars.__getitem__)
+        found.automaton(found.symbols_in({}))  # raises if it cannot be read
+    except (SchemaError, LimitError, KeyError):
+        return None
+    return found
+
+
+def _written(part: composed.Part) -> list[Any]:
+    """Return a part as JSON; a KeyError if it is none of a message."""
+    match part:
+        case composed.Regular(looks=False):
+            return ["text", part.pattern]
+        case composed.Free(stops=()):
+            return ["any", *part.without]
+        case composed.Free():
+            stops = "|".join(map(re.escape, part.stops))
+            return ["text", first_ends(rf"(?s:.*)(?:{stops})", [])]
+        case composed.Special():
+            return ["token", *part.tokens]
+        case composed.Embedded(grammar=SchemaGrammar() as grammar):
+            if type(grammar) is SchemaGrammar:
+                return ["value", grammar.schema]
+        case composed.Sequence():
+            return ["sequence", *map(_written, part.parts)]
+        case composed.Either():
+            return ["choice", *map(_written, part.parts)]
+        case composed.Repeated():
+            return ["repeat", part.least, part.most, _written(part.part)]
+    raise KeyError("not a part of a message")
+
+
+def _composed(
+    structure: Mapping[str, Any], options: Options, grammar_of: Callable[[str], SchemaGrammar]
+) -> MessageGrammar:
+    """Return the message of parts that were written as JSON."""
+    space = options.layout.space
+    around = PlainText(rf"[ \t\n\r]{'*' if space is None else f'{{0,{space}}}'}")
+
+    def read(written: list[Any]) -> Part:
+        kind, *rest = written
+        match kind:
+            case "text":
+                return PlainText(*rest)
+            case "any":
+                return AnyText(tuple(rest))
+            case "token":
+                return Choice(tuple(map(Token, rest)))
+            case "value":
+                return Sequence((around, Value(rest[0], "/"), around))
+            case "repeat":
+                least, most, part = rest
+                return Repeat(read(part), least, most)
+        return (Choice if kind == "choice" else Sequence)(tuple(map(read, rest)))
+
+    part = read(structure[_COMPOSED])
+    values = {each.schema: grammar_of(each.schema) for each in values_in(part)}
+    steps = Steps(Limits(max_seconds=options.max_seconds, max_memory=options.max_memory))
+    return MessageGrammar(json.dumps(structure), options, part, values, steps, Reading())
+
+
 def _one(found: set[Any], name: str, otherwise: Any) -> Any:
     """Return what all values say."""
     if len(found) > 1:
@@ -283,7 +372,7 @@ def _one(found: set[Any], name: str, otherwise: Any) -> Any:
     return next(iter(found), otherwise)
 
 
-def read_again(tag: str, options: Mapping[str, Any], reading: Sequence[Any]) -> MessageGrammar:
+def read_again(tag: str, options: Mapping[str, Any], reading: SequenceOf[Any]) -> MessageGrammar:
     """Return a grammar again, of its structural tag as JSON, its options, and how it is read.
 
     Raises
@@ -292,8 +381,12 @@ def read_again(tag: str, options: Mapping[str, Any], reading: Sequence[Any]) -> 
         If they are not those of a grammar.
     """
     limits = Limits(max_seconds=options["max_seconds"], max_memory=options["max_memory"])
+    structure = json.loads(tag)
+    if _COMPOSED in structure:
+        chosen = schema_again("true", options).options
+        return _composed(structure, chosen, lambda schema: schema_again(schema, options))
     return message_grammar(
-        json.loads(tag),
+        structure,
         Reading(*reading),
         tidy=options.get("tidy"),
         formats=options["formats"],

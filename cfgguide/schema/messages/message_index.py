@@ -36,7 +36,6 @@ from cfgguide.schema.schema_index import SchemaIndex
 class MessageIndex(SchemaIndex):
     """Masks of messages for one vocabulary; parameters as for :class:`SchemaIndex`."""
 
-    has_tables = False
     _grammar: MessageGrammar
     _automaton: MessageAutomaton
     _reader: MessageRecognizer

@@ -73,6 +73,19 @@ class Pattern:
 
 
 @dataclass(frozen=True)
+class PlainText:
+    """A text that matches a pattern as a whole, and in which no token is meant by its name.
+
+    Attributes
+    ----------
+    pattern : str
+        As Python's ``re`` has them; it does not look around.
+    """
+
+    pattern: str
+
+
+@dataclass(frozen=True)
 class Value:
     """A JSON value, without white space around it.
 
@@ -128,7 +141,7 @@ class Repeat:
     most: int | None = None
 
 
-Part = Exact | Token | AnyText | Pattern | Value | Sentence | Sequence | Choice | Repeat
+Part = Exact | Token | AnyText | Pattern | PlainText | Value | Sentence | Sequence | Choice | Repeat
 
 NOTHING = Sequence(())
 

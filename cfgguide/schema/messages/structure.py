@@ -23,12 +23,14 @@ from cfgguide.automata.charset import SURROGATES, CharacterClass, Utf8Node, utf8
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import DEAD, Language, smallest
 from cfgguide.errors import SchemaError, VocabularyError
+from cfgguide.grammar.llguidance.languages import language_of
 from cfgguide.schema.messages.parts import (
     AnyText,
     Choice,
     Exact,
     Part,
     Pattern,
+    PlainText,
     Repeat,
     Sequence,
     Token,
@@ -248,6 +250,8 @@ class _Fragments:
                 self._text(text_without(part.excludes), start, end, part.max_tokens)
             case Pattern():
                 self._text(pattern_language(f"^(?:{part.pattern})$"), start, end)
+            case PlainText():
+                self._text(language_of(part.pattern), start, end)
             case Value():
                 self.values.setdefault(start, []).append((self._values[part.schema], end))
             case Sequence():

@@ -80,7 +80,7 @@ class Context:
         Resolved to what they mean; none of them is trivial.
     order : callable
         Returns a number for each node.
-    is_ordered : bool or None
+    is_ordered : bool
         As :class:`~cfgguide.schema.solver.objects.ObjectMachine` has it.
     wanted_to_fail : collection of Node
         As :func:`cfgguide.schema.solver.nodes.wanted_to_fail` returns them.
@@ -92,7 +92,7 @@ class Context:
         self,
         nodes: Nodes,
         order: Callable[[Node], int],
-        is_ordered: bool | None,
+        is_ordered: bool,
         wanted_to_fail: Collection[Node],
         *,
         is_tidy: bool,
@@ -103,7 +103,7 @@ class Context:
         failures = Failures(self.below, nodes)
         self.arrays = ArrayMachine(self.below, order, failures)
         self.objects = ObjectMachine(self.below, order, is_ordered, failures, wanted_to_fail)
-        if is_ordered is False and len(self.objects.names) > MAX_UNORDERED:
+        if not is_ordered and len(self.objects.names) > MAX_UNORDERED:
             raise SchemaError(
                 f"at {self.below[-1].path or '/'}: {len(self.objects.names)} properties in any "
                 f"order are too many for a grammar's text (above {MAX_UNORDERED}); "
@@ -208,7 +208,7 @@ class ValueClasses:
     ----------
     root : Node
         Of the whole schema.
-    is_ordered : bool or None
+    is_ordered : bool
         As :class:`~cfgguide.schema.solver.objects.ObjectMachine` has it.
     is_tidy : bool
         Whether only tidy spellings of numbers may be written.
@@ -219,7 +219,7 @@ class ValueClasses:
         If there are too many contexts, states or moves.
     """
 
-    def __init__(self, root: Node, is_ordered: bool | None, *, is_tidy: bool = False) -> None:
+    def __init__(self, root: Node, is_ordered: bool, *, is_tidy: bool = False) -> None:
         self._numbers: dict[Node, int] = {}
         self._is_ordered = is_ordered
         self._is_tidy = is_tidy

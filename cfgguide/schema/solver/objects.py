@@ -41,7 +41,7 @@ from cfgguide.schema.solver.truth import (
 _NOTHING: frozenset[Any] = frozenset()
 MAX_LISTED = 1_000  # names of a pattern that are listed where properties are counted
 _N_KEPT = 256  # combinations of patterns
-MAX_UNORDERED = 8  # properties that may come in any order
+MAX_UNORDERED = 8  # properties that may come in any order in a grammar's text
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +98,8 @@ class ObjectMachine:
         A closure.
     order : callable
         A number for each node, by which they are sorted.
-    is_ordered : bool or None
-        Whether properties come in the order in which they are declared; None for where there are
-        more than `MAX_UNORDERED`.
+    is_ordered : bool
+        Whether properties come in the order in which they are declared.
     failures : Failures
         Of these nodes.
     wanted_to_fail : collection of Node
@@ -114,7 +113,7 @@ class ObjectMachine:
         self,
         nodes: Sequence[Node],
         order: Callable[[Node], int],
-        is_ordered: bool | None,
+        is_ordered: bool,
         failures: Failures,
         wanted_to_fail: Collection[Node],
         *,
@@ -128,7 +127,7 @@ class ObjectMachine:
         self._asking = [node for node in nodes if "object" in node.kinds and not node.is_false]
         asking = sorted(self._asking, key=order)
         self._names = in_order(asking)
-        self._is_ordered = len(self._names) > MAX_UNORDERED if is_ordered is None else is_ordered
+        self._is_ordered = is_ordered
         self._numbers = {name: number for number, name in enumerate(self._names)}
         conditional = {
             name

@@ -62,14 +62,11 @@ def _check(options: argparse.Namespace) -> int:
         return _report(grammar, options)
     if options.tokenizer is not None:
         raise CfgGuideError("--tokenizer is for the report on a grammar; leave out the texts")
-    from cfgguide.compiler import compile_recognizer
+    from cfgguide.compiler import compile_for_bytes
     from cfgguide.diagnostics.diagnosis import diagnose
-    from cfgguide.engine.liveness.liveness import Liveness
-    from cfgguide.engine.vocabulary.spelling import Spelling
 
     output = options.output
-    recognizer = compile_recognizer(grammar, progress=output.progress)
-    liveness = Liveness(recognizer, Spelling.of_all_bytes())
+    recognizer, liveness = compile_for_bytes(grammar, progress=output.progress)
     found = []
     for name, text in _texts(options):
         with output.working(f"reading {harmless(name)}"):

@@ -28,6 +28,7 @@ from cfgguide.studio.draw.graph import Arrow, Graph, State, wrapped
 from cfgguide.studio.draw.picture import DEFAULT_MAX_STATES, Picture, check_options, picture_of
 
 _MAX_NAMES = 20  # in an error
+_NO_TABLES = "schemas and messages are read byte by byte: no scanner or parser can be drawn"
 _QUESTIONS = ("looks for", "if found", "if not")
 
 
@@ -240,10 +241,13 @@ def recognizer_of(grammar: object) -> Recognizer:
     """Return the recogniser of a grammar, of an index, or of whatever stands for a grammar."""
     if isinstance(grammar, Index):
         if not grammar.has_tables:
-            raise DrawingError("messages have neither a scanner nor a parser that can be drawn")
+            raise DrawingError(_NO_TABLES)
         grammatical: Index = getattr(grammar, "base", grammar)  # alone, without a monitor
-        return grammatical.with_tables.recognizer
-    return compile_recognizer(grammar_of(grammar), progress=None)
+        return grammatical.recognizer
+    written = grammar_of(grammar).for_tokens({})
+    if not written.has_tables:
+        raise DrawingError(_NO_TABLES)
+    return compile_recognizer(written, progress=None)
 
 
 def _names_in(recognizer: Recognizer, number: int, names: Sequence[str]) -> set[str]:

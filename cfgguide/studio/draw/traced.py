@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.compiler import compile_recognizer
 from cfgguide.diagnostics.diagnosis import lexemes
 from cfgguide.diagnostics.explainers import explainer_of
 from cfgguide.diagnostics.explanation import Lexeme
@@ -20,9 +21,11 @@ from cfgguide.engine.machine.recognizer import Recognizer
 from cfgguide.engine.vocabulary.longest import LongestTokens
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import TextError, shown
+from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.guide.forced import encoder_of
 from cfgguide.guide.guide import Guide, as_token_id
+from cfgguide.schema.messages.message_index import MessageIndex
 from cfgguide.studio.draw.parsers import symbols_of_states
 
 _MAX_STACKS = 4
@@ -185,11 +188,13 @@ def _spelled(vocabulary: Vocabulary, token_id: int) -> bytes:
 
 
 def _lexemes(index: Index, text: bytes) -> list[Lexeme]:
-    """Return the lexemes of a text; none if the grammar has no terminals."""
-    if not index.has_tables:
+    """Return the lexemes of a text; none of messages, and of a value of JSON those of JSON."""
+    if isinstance(index, MessageIndex):
         return []
+    if not index.has_tables:
+        return lexemes(compile_recognizer(Grammar.bundled("json")), text)
     grammatical: Index = getattr(index, "base", index)  # of the grammar alone, without a monitor
-    return lexemes(grammatical.with_tables.recognizer, text)
+    return lexemes(grammatical.recognizer, text)
 
 
 def _symbols(index: Index) -> dict[int, str]:
