@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.base.locks import new_lock
-from cfgguide.compiler import compile, run_within_limits
+from cfgguide.base.progress import run_within_limits
+from cfgguide.compiler import compile
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import LimitError

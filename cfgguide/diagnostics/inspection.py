@@ -17,19 +17,18 @@ import numpy as np
 from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.witness import is_part_of, is_unbounded
 from cfgguide.base.limits import Budget, Limits
-from cfgguide.compiler import (
-    build_byte_liveness,
-    compile,
-    compile_recognizer,
-    load_grammar,
-    restrict_to_spelling,
-    run_within_limits,
-    unspellable_terminals,
-)
+from cfgguide.base.progress import run_within_limits
+from cfgguide.compiler import compile, compile_recognizer
 from cfgguide.diagnostics import overlaps
 from cfgguide.diagnostics.overlaps import TerminalTexts
 from cfgguide.diagnostics.report import NeverMatched, Report, Sizes, Unbounded, Unspellable
 from cfgguide.engine.liveness.liveness import Liveness
+from cfgguide.engine.liveness.stages import (
+    liveness_of,
+    load_grammar,
+    restrict_to_spelling,
+    unspellable_terminals,
+)
 from cfgguide.engine.machine.recognizer import Recognizer
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.grammar.definitions import Definitions
@@ -85,7 +84,7 @@ def inspect(
 
     def loaded(budget: Budget) -> tuple[Budget, CompiledGrammar, Liveness]:
         compiled = load_grammar(grammar, budget=budget)
-        return budget, compiled, build_byte_liveness(compiled, budget=budget)
+        return budget, compiled, liveness_of(compiled, budget=budget)
 
     budget, compiled, byte_liveness = run_within_limits(loaded, limits, progress, cancelled)
     recognizer = byte_liveness.recognizer

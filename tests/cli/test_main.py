@@ -946,7 +946,7 @@ def test_help_imports_nothing_that_it_does_not_need():
     ],
 )
 def test_compiling_is_shown_on_a_terminal(run, random_writer, monkeypatch, command, is_terminal):
-    monkeypatch.setattr("cfgguide.compiler._SHOWN_AFTER", 0.0)
+    monkeypatch.setattr("cfgguide.base.progress._SHOWN_AFTER", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
     found = run(*command)
     assert found.status == 0

@@ -124,7 +124,7 @@ def test_texts_in_pipes_are_exact_and_on_terminals_harmless(run, random_writer, 
 
 @pytest.mark.parametrize("words", [["--quiet", *CHECK], [*CHECK, "-q"]])
 def test_quiet_shows_no_progress_and_no_warnings(run, monkeypatch, words):
-    monkeypatch.setattr("cfgguide.compiler._SHOWN_AFTER", 0.0)
+    monkeypatch.setattr("cfgguide.base.progress._SHOWN_AFTER", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     known = run(*[word for word in words if word not in ("--quiet", "-q")])
     assert "compiling: " in known.err

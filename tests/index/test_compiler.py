@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from cfgguide import Grammar, Vocabulary, compile, compiler
+from cfgguide.base import progress
 from cfgguide.base.collector import collector_off
 from cfgguide.base.limits import Limits
 from cfgguide.diagnostics import inspect
@@ -66,7 +67,7 @@ def slow_automata(monkeypatch):
         return build(*arguments, **options)
 
     monkeypatch.setattr(scanner, "build", slow)
-    monkeypatch.setattr(compiler, "_SHOWN_AFTER", 0.1)
+    monkeypatch.setattr(progress, "_SHOWN_AFTER", 0.1)
 
 
 @pytest.mark.slow

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cfgguide import compiler
 from cfgguide.base import cache as caches
 from cfgguide.base.limits import Limits
 from cfgguide.compiler import compile_recognizer
+from cfgguide.engine.liveness import stages
 from cfgguide.errors import LimitError
 from cfgguide.grammar import grammar as grammars
 from cfgguide.grammar.grammar import Grammar
@@ -56,7 +56,7 @@ def package(monkeypatch, tmp_path, made) -> Path:
     def load(grammar, budget):
         raise Compiled
 
-    monkeypatch.setattr(compiler, "load_grammar", load)
+    monkeypatch.setattr(stages, "load_grammar", load)
     return folder
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cfgguide.base.limits import Budget, Limits
-from cfgguide.compiler import run_within_limits
+from cfgguide.base.progress import run_within_limits
 from cfgguide.studio.playground.reading import Compiled
 
 MAX_NODES = 3_000  # shown
