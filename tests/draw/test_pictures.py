@@ -133,9 +133,10 @@ def test_the_page_loads_nothing_and_says_what_is_allowed(tmp_path):
     vocabulary = Vocabulary([b"(", b"a", b"a)", b")", None], eos_token_ids=4)
     index = cfgguide.compile(BRACKETS, vocabulary)
     file = tmp_path / "page.html"
-    assert save_trace_page(index, "(a)", file, name="brackets")
-    assert not save_trace_page(index, "(a", file, name="brackets")
-    assert not save_trace_page(index, "a(", file, name="brackets")
+    for text, is_sentence in (("(a)", True), ("(a", False), ("a(", False)):
+        trace = traced(index, text, explains=True)
+        save_trace_page(trace, file, name="brackets")
+        assert trace.is_sentence == is_sentence
     page = file.read_text(encoding="utf-8")
     assert os.listdir(tmp_path) == ["page.html"]
     assert re.findall(r"https?:|src=|@import|url\(", page) == []
@@ -143,7 +144,7 @@ def test_the_page_loads_nothing_and_says_what_is_allowed(tmp_path):
     assert "is refused at byte 0" in page
     assert "<b>2</b> of 5 tokens" in page
     with pytest.raises(DrawingError, match="cannot write"):
-        save_trace_page(index, "a", tmp_path / "none" / "page.html")
+        save_trace_page(traced(index, "a"), tmp_path / "none" / "page.html")
 
 
 @pytest.mark.parametrize(

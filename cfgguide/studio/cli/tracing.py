@@ -60,10 +60,9 @@ def _text_of(options: argparse.Namespace) -> str:
 def _trace(options: argparse.Namespace) -> int:
     """Show a text token by token, as a grammar reads it."""
     from cfgguide.compiler import compile, compile_recognizer
-    from cfgguide.diagnostics.diagnosis import lexemes, refused_at
-    from cfgguide.diagnostics.explainers import explainer_of
-    from cfgguide.guide.guide import Guide
+    from cfgguide.diagnostics.diagnosis import refused_at
     from cfgguide.models.load import load_tokenizer
+    from cfgguide.studio.draw.traced import Step, traced
 
     output, given = options.output, _text_of(options)
     grammar = grammar_of(options)
@@ -75,59 +74,41 @@ def _trace(options: argparse.Namespace) -> int:
     if options.html is not None:
         from cfgguide.studio.draw.trace_page import save_trace_page
 
-        named = {"tokenizer": tokenizer, "name": options.grammar}
         with output.working("writing the page"):
-            is_sentence = save_trace_page(index, given, options.html, **named)
+            trace = traced(index, given, tokenizer=tokenizer, explains=True)
+            save_trace_page(trace, options.html, name=options.grammar)
+        is_sentence = trace.is_sentence
         output.say(f"{options.html}: {'a sentence' if is_sentence else 'not a sentence'}")
-        output.document(
-            {"grammar": options.grammar, "file": options.html, "is_sentence": is_sentence}
-        )
+        document = {"grammar": options.grammar, "file": options.html}
+        output.document(document | {"is_sentence": is_sentence})
         return YES if is_sentence else NO
-    guide, explainer = Guide(index), explainer_of(index)
-    whole = given.encode()
-    all_lexemes = lexemes(index.recognizer, whole)
+    rows: list[dict[str, object]] = []
+    document = {"grammar": options.grammar, "tokens": rows}
+
+    def show(step: Step) -> None:
+        n_allowed, names = len(step.before.allowed), step.terminals
+        shown = name(" ".join(names or ["..."])) if step.is_allowed else bad("REFUSED")
+        output.say(f"{step.token_id:>7}  {str(step.token)[1:]:<24} {n_allowed:>7}  ", shown)
+        row = {"id": step.token_id, "bytes": step.token, "n_allowed": n_allowed}
+        row |= {"is_allowed": step.is_allowed, "terminals": names if step.is_allowed else ()}
+        rows.append(row if step.explanation is None else row | {"explanation": step.explanation})
+        if step.is_allowed and step.explanation is not None:
+            output.say(textwrap.indent(step.explanation.details, " " * 9))
+
     output.say(f"{'token':>7}  {'bytes':<24} {'allowed':>7}  terminals")
-    found: list[dict[str, object]] = []
-    document: dict[str, object] = {"grammar": options.grammar, "tokens": found}
-    end = 0
-    text = {"add_special_tokens": False, "split_special_tokens": True}  # all of it is text
-    for token_id in tokenizer.encode(given, **text):
-        token = index.vocabulary.tokens[token_id] or b""
-        start, end = end, end + len(token)
-        names = [
-            lexeme.terminal for lexeme in all_lexemes if lexeme.start < end and start < lexeme.end
-        ]
-        is_accepted = guide.accepts(token_id)
-        n_allowed = len(guide.allowed_token_ids())
-        shown = name(" ".join(names or ["..."])) if is_accepted else bad("REFUSED")
-        output.say(f"{token_id:>7}  {str(token)[1:]:<24} {n_allowed:>7}  ", shown)
-        found.append(
-            {
-                "id": token_id,
-                "bytes": token,
-                "n_allowed": n_allowed,
-                "is_allowed": is_accepted,
-                "terminals": names if is_accepted else [],
-            }
-        )
-        if options.explain or not is_accepted:
-            explanation = explainer.explain_token(token_id, is_allowed=is_accepted)
-            found[-1]["explanation"] = explanation
-            if not is_accepted:
-                position = refused_at(whole, start + (explanation.offset or 0), ())
-                where = f"line {position.line}, column {position.column}"
-                output.note("cfgguide: ", bad(where), f": {explanation}\n{position.excerpt}")
-                refused = {"offset": position.offset, "line": position.line}
-                refused |= {"column": position.column}
-                output.document(document | {"is_sentence": False, "refused": refused})
-                return NO
-            output.say(textwrap.indent(explanation.details, " " * 9))
-        guide.advance(token_id)
-        explainer.advance(token)
-    expected = guide.expected()
-    is_sentence = guide.is_accepting
+    trace = traced(index, given, tokenizer=tokenizer, explains=options.explain, shows=show)
+    if trace.end is None:
+        refused = trace.steps[-1]
+        explanation = refused.explanation
+        assert explanation is not None, "a token that is refused is explained"
+        position = refused_at(given.encode(), refused.start + (explanation.offset or 0), ())
+        where = f"line {position.line}, column {position.column}"
+        output.note("cfgguide: ", bad(where), f": {explanation}\n{position.excerpt}")
+        at = {"offset": position.offset, "line": position.line, "column": position.column}
+        output.document(document | {"is_sentence": False, "refused": at})
+        return NO
+    expected, is_sentence = trace.end.expected, trace.is_sentence
     verdict = good("a sentence") if is_sentence else bad("not a sentence yet")
     output.say(verdict, f"; expected next: {', '.join(expected)}")
-    document |= {"is_sentence": is_sentence, "refused": None, "expected": expected}
-    output.document(document)
+    output.document(document | {"is_sentence": is_sentence, "refused": None, "expected": expected})
     return YES if is_sentence else NO

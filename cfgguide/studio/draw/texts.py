@@ -166,7 +166,7 @@ def _box(step: Step, x: float, y: float, width: float, colours: dict[str, int]) 
 def _notes(trace: Trace) -> list[str]:
     said = [f"above: tokens that may stand there, of {trace.vocabulary.size:,}; below: terminals"]
     if trace.end is None:
-        said += trace.steps[-1].explanation.splitlines()[:1]
+        said += str(trace.steps[-1].explanation).splitlines()[:1]
     elif trace.end.is_sentence:
         said.append("the text is a sentence")
     else:

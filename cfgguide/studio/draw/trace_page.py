@@ -13,62 +13,32 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from cfgguide.base.replaced import replaced
-from cfgguide.engine.index.index import Index
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import DrawingError, shown
 from cfgguide.studio.draw.byte_labels import shown_token
 from cfgguide.studio.draw.texts import PALETTE, PLAIN, REFUSED, tone_of
 from cfgguide.studio.draw.trace_page_style import SCRIPT, STYLE
-from cfgguide.studio.draw.traced import Place, Step, Trace, tones, traced
+from cfgguide.studio.draw.traced import Place, Step, Trace, tones
 
 MAX_LISTED = 10_000  # tokens of a mask that the page lists
 _WITHOUT_SCRIPT = 60  # of them where no script runs
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
-def save_trace_page(
-    index: Index,
-    text: str | bytes,
-    path: str | os.PathLike[str],
-    *,
-    tokenizer: object = None,
-    name: str = "",
-) -> bool:
+def save_trace_page(trace: Trace, path: str | os.PathLike[str], *, name: str = "") -> None:
     """Write the page of a text to a file; another file of the name is replaced once it is whole.
-
-    Parameters
-    ----------
-    index : Index
-        Of a grammar and a vocabulary.
-    text : str or bytes
-        The text.
-    path : path
-        The file.
-    tokenizer : tokenizer, optional
-        Cuts the text into tokens; see :func:`cfgguide.studio.draw.traced.traced`.
-    name : str
-        What the grammar is called.
-
-    Returns
-    -------
-    bool
-        Whether the text is a sentence.
 
     Raises
     ------
     DrawingError
         If the file cannot be written.
-    TextError, LimitError
-        As :func:`cfgguide.studio.draw.traced.traced`.
     """
-    trace = traced(index, text, tokenizer=tokenizer, explains=True)
     page = trace_page(trace, name=name).encode()
     try:
         with replaced(path, is_durable=False) as file:
             file.write(page)
     except OSError as error:
         raise DrawingError(f"cannot write {shown(os.fspath(path))}: {error.strerror}") from None
-    return trace.end is not None and trace.end.is_sentence
 
 
 def trace_page(trace: Trace, *, name: str = "") -> str:
@@ -182,7 +152,7 @@ def _section(
 def _why(step: Step) -> str:
     names = escape(" ".join(step.terminals) or "no terminal yet")
     kind = "good" if step.is_allowed else "bad"
-    why = f'<h3>Why</h3><pre class="{kind}">{escape(step.explanation)}</pre>'
+    why = f'<h3>Why</h3><pre class="{kind}">{escape(str(step.explanation))}</pre>'
     return f'<p class="soft">part of {names}</p>{why if step.explanation else ""}'
 
 

@@ -1,13 +1,16 @@
-"""A text, token by token: what pictures of texts and ``cfgguide trace --html`` show.
+"""A text, token by token: what ``cfgguide trace``, pictures of texts and the playground show.
 
-In: an index, and a text or token ids. Out: a :class:`Trace`, a plain value. It ends with the first
-token that is refused, if there is one.
+In: an index, and a text or token ids. Out: a :class:`Trace`. It ends with the first token that is
+refused, if there is one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import takewhile
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +18,9 @@ import numpy.typing as npt
 from cfgguide.compiler import compile_recognizer
 from cfgguide.diagnostics.diagnosis import lexemes
 from cfgguide.diagnostics.explainers import explainer_of
-from cfgguide.diagnostics.explanation import Lexeme
+from cfgguide.diagnostics.explanation import Explanation, Lexeme
 from cfgguide.engine.index.index import Index
+from cfgguide.engine.index.step_cache import StepNode
 from cfgguide.engine.machine.recognizer import Recognizer
 from cfgguide.engine.vocabulary.longest import LongestTokens
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
@@ -33,25 +37,56 @@ _MAX_STACKS = 4
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a text, before a token or at the end.
+    """A place in a text, before a token or at the end; what it is asked for is found then.
 
     Attributes
     ----------
-    allowed : int64, shape (n,)
-        The ids of the tokens that may come next, ascending.
-    expected : tuple of str
-        The terminals that may come next, as :meth:`Guide.expected` has them; empty without
-        explanations, as `stacks` is.
-    stacks : tuple of str
-        The parser's stacks, from the bottom, as the symbols that they stand for; at most a few.
-    is_sentence : bool
-        Whether the text may end here.
+    index : Index
+        With what the text is read.
+    node : StepNode
+        What the text has come to.
+    is_finished : bool
+        Whether EOS has ended it.
+    symbols : dict of int to str
+        The symbol with which each state of the parser is entered.
     """
 
-    allowed: npt.NDArray[np.int64]
-    expected: tuple[str, ...]
-    stacks: tuple[str, ...]
-    is_sentence: bool
+    index: Index
+    node: StepNode
+    is_finished: bool
+    symbols: dict[int, str] = field(repr=False)
+
+    @cached_property
+    def allowed(self) -> npt.NDArray[np.int64]:
+        """The ids of the tokens that may come next, ascending: int64, shape (n,)."""
+        if self.is_finished:
+            return np.empty(0, dtype=np.int64)
+        allowed = self.index.allowed(self.node).token_ids()
+        allowed.flags.writeable = False
+        return allowed
+
+    @cached_property
+    def expected(self) -> tuple[str, ...]:
+        """The terminals that may come next; in a large grammar they may take seconds."""
+        return () if self.is_finished else self.index.expected(self.node.configuration)
+
+    @property
+    def stacks(self) -> tuple[str, ...]:
+        """The parser's stacks from the bottom, as symbols; a few, or none without a table."""
+        if not self.symbols:
+            return ()
+        found: dict[str, None] = {}
+        for hypothesis in self.node.configuration.hypotheses:
+            stack = getattr(hypothesis, "stack", None)
+            if isinstance(stack, Stack):
+                names = (self.symbols.get(state, "") for state in reversed([*stack]))
+                found[" ".join(name for name in names if name) or "(empty)"] = None
+        return tuple(found)[:_MAX_STACKS]
+
+    @property
+    def is_sentence(self) -> bool:
+        """Whether the text may end here."""
+        return self.index.recognizer.is_sentence(self.node.configuration)
 
 
 @dataclass(frozen=True)
@@ -70,8 +105,10 @@ class Step:
         Whether it may stand there.
     before : Place
         The place that it stands at.
-    explanation : str
-        Why it is allowed or refused; empty if that was not asked for and it is allowed.
+    start : int
+        The byte of the text at which it begins.
+    explanation : Explanation or None
+        Why it is allowed or refused; None if that was not asked for and it is allowed.
     """
 
     token_id: int
@@ -79,7 +116,8 @@ class Step:
     terminals: tuple[str, ...]
     is_allowed: bool
     before: Place
-    explanation: str
+    start: int
+    explanation: Explanation | None
 
 
 @dataclass(frozen=True)
@@ -103,6 +141,11 @@ class Trace:
     end: Place | None
     rest: bytes
 
+    @property
+    def is_sentence(self) -> bool:
+        """Whether all of the text is allowed, and may end there."""
+        return self.end is not None and self.end.is_sentence
+
 
 def traced(
     index: Index,
@@ -110,6 +153,7 @@ def traced(
     *,
     tokenizer: object = None,
     explains: bool = False,
+    shows: Callable[[Step], object] = bool,
 ) -> Trace:
     """Return how an index reads a text, token by token.
 
@@ -123,7 +167,9 @@ def traced(
         Cuts a text into tokens. Without one, the longest token of the vocabulary comes at each
         place.
     explains : bool
-        Whether allowed tokens are explained too, and places have their stacks and what is expected.
+        Whether allowed tokens are explained too.
+    shows : callable, optional
+        Takes each step once it is made: the masks of a long text take a while.
 
     Raises
     ------
@@ -138,47 +184,49 @@ def traced(
     whole = b"".join(tokens)
     found = _lexemes(index, whole)
     guide, explainer = Guide(index), explainer_of(index)
-    symbols = _symbols(index)
+    reads: object = index.recognizer
+    symbols = symbols_of_states(reads.parse_table) if isinstance(reads, Recognizer) else {}
     steps: list[Step] = []
     end = 0
     for token_id, token in zip(token_ids, tokens, strict=True):
         start, end = end, end + len(token)
-        terminals = [row.terminal for row in found if row.start < end and start < row.end]
-        is_allowed = guide.accepts(token_id)
-        said = ""
+        terminals = tuple(lexeme.terminal for lexeme in touching(found, start, end))
+        before = Place(index, guide.step_node, guide.is_finished, symbols)
+        explanation, is_allowed = None, guide.accepts(token_id)
         if explains or not is_allowed:
-            said = str(
-                explainer.explain_token(
-                    token_id, is_allowed=is_allowed, is_finished=guide.is_finished
-                )
+            explanation = explainer.explain_token(
+                token_id, is_allowed=is_allowed, is_finished=guide.is_finished
             )
-        before = _place(guide, symbols, explains=explains)
-        steps.append(Step(token_id, token, tuple(terminals), is_allowed, before, said))
+        steps.append(Step(token_id, token, terminals, is_allowed, before, start, explanation))
+        shows(steps[-1])
         if not is_allowed:
             return Trace(vocabulary, tuple(steps), None, whole[end:])
         guide.advance(token_id)
         if token:
             explainer.advance(token)
-    return Trace(vocabulary, tuple(steps), _place(guide, symbols, explains=explains), b"")
+    end_place = Place(index, guide.step_node, guide.is_finished, symbols)
+    return Trace(vocabulary, tuple(steps), end_place, b"")
+
+
+def touching(lexemes: Sequence[Lexeme], start: int, end: int) -> Iterator[Lexeme]:
+    """Return the lexemes, of those of a text in order, that have bytes from a start to an end."""
+    first = bisect_right(lexemes, start, key=lambda lexeme: lexeme.end)
+    return takewhile(lambda lexeme: lexeme.start < end, lexemes[first:])
 
 
 def _token_ids(vocabulary: Vocabulary, given: object, tokenizer: object) -> list[int]:
     if isinstance(given, str) and tokenizer is not None:
         return [*encoder_of(tokenizer)(given)]
     if isinstance(given, str | bytes):
-        return _longest(vocabulary, given.encode() if isinstance(given, str) else given)
+        text = given.encode() if isinstance(given, str) else given
+        token_ids, n_spelled = LongestTokens(vocabulary).cut(text)
+        if n_spelled < len(text):
+            rest = text[n_spelled : n_spelled + 8]
+            raise TextError(f"no token of the vocabulary spells {rest!r} at byte {n_spelled}")
+        return token_ids
     if not isinstance(given, Iterable):
         raise TextError(f"a text is a str, bytes or token ids, not {shown(given)}")
     return [as_token_id(each) for each in given]
-
-
-def _longest(vocabulary: Vocabulary, text: bytes) -> list[int]:
-    """Return the longest token at each place."""
-    token_ids, n_spelled = LongestTokens(vocabulary).cut(text)
-    if n_spelled < len(text):
-        shown_bytes = text[n_spelled : n_spelled + 8]
-        raise TextError(f"no token of the vocabulary spells {shown_bytes!r} at byte {n_spelled}")
-    return token_ids
 
 
 def _spelled(vocabulary: Vocabulary, token_id: int) -> bytes:
@@ -195,35 +243,6 @@ def _lexemes(index: Index, text: bytes) -> list[Lexeme]:
         return lexemes(compile_recognizer(Grammar.bundled("json")), text)
     grammatical: Index = getattr(index, "base", index)  # of the grammar alone, without a monitor
     return lexemes(grammatical.recognizer, text)
-
-
-def _symbols(index: Index) -> dict[int, str]:
-    recognizer: object = index.recognizer
-    if not isinstance(recognizer, Recognizer):
-        return {}
-    return symbols_of_states(recognizer.parse_table)
-
-
-def _place(guide: Guide, symbols: dict[int, str], *, explains: bool) -> Place:
-    allowed = guide.allowed_token_ids()
-    allowed.flags.writeable = False
-    # What is expected may take seconds to find in a large grammar.
-    expected = guide.expected() if explains else ()
-    stacks = _stacks(guide, symbols) if explains else ()
-    return Place(allowed, expected, stacks, guide.is_accepting)
-
-
-def _stacks(guide: Guide, symbols: dict[int, str]) -> tuple[str, ...]:
-    """Return the stacks as symbols; none if the grammar has no parse table."""
-    if not symbols:
-        return ()
-    found: dict[str, None] = {}
-    for hypothesis in guide.configuration.hypotheses:
-        stack = getattr(hypothesis, "stack", None)
-        if isinstance(stack, Stack):
-            names = (symbols.get(state, "") for state in reversed([*stack]))
-            found[" ".join(name for name in names if name) or "(empty)"] = None
-    return tuple(found)[:_MAX_STACKS]
 
 
 def tones(steps: Iterable[Step], n_tones: int) -> dict[str, int]:

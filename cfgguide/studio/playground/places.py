@@ -31,7 +31,7 @@ def stacks_at(reading: Reading, place: int) -> dict[str, Any]:
         is_open = way.start < len(data)
         ways.append(
             {
-                "stack": [[state, symbols[state]] for state in states[-_MAX_STATES:]],
+                "stack": [[state, symbols.get(state, "")] for state in states[-_MAX_STATES:]],
                 "n_below": max(0, len(states) - _MAX_STATES),
                 "open": text_of(data[way.start :]) if is_open else None,
                 "ahead": [name_of(recognizer, each) for each in [*ahead][:_MAX_AHEAD]],

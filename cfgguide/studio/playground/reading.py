@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate, takewhile
 from typing import Any
 
 from cfgguide.diagnostics.explanation import Lexeme
@@ -25,6 +26,8 @@ from cfgguide.engine.machine.recognizer import Configuration, Recognizer
 from cfgguide.engine.vocabulary.notebook import text_of
 from cfgguide.errors import CfgGuideError, TextError
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.studio.draw.parsers import symbols_of_states
+from cfgguide.studio.draw.traced import touching
 from cfgguide.studio.playground.tokenizers import Loaded
 
 MAX_TEXT = 20_000  # characters
@@ -73,13 +76,9 @@ class Compiled:
             self.index.cache_masks()
 
     @cached_property
-    def symbols(self) -> list[str]:
-        """The grammar symbol with which each parse state is entered; empty for the first."""
-        names = [""] * self.recognizer.parse_table.n_states
-        for following in self.recognizer.parse_table.transitions():
-            for name, state in following.items():
-                names[state] = name
-        return names
+    def symbols(self) -> dict[int, str]:
+        """The grammar symbol with which each parse state is entered; the first has none."""
+        return symbols_of_states(self.recognizer.parse_table)
 
 
 @dataclass
@@ -124,10 +123,8 @@ class Reading:
     @property
     def offsets(self) -> list[int]:
         """Where each token begins, in bytes; and the length of all."""
-        tokens, offsets = self.compiled.index.vocabulary.tokens, [0]
-        for token_id in self.token_ids:
-            offsets.append(offsets[-1] + len(tokens[token_id] or b""))
-        return offsets
+        tokens = self.compiled.index.vocabulary.tokens
+        return [*accumulate((len(tokens[each] or b"") for each in self.token_ids), initial=0)]
 
     def change(self, text: str) -> None:
         """Read another text.
@@ -157,7 +154,8 @@ class Reading:
 
     def _follow(self, token_ids: list[int]) -> None:
         index, recognizer = self.compiled.index, self.compiled.recognizer
-        n_kept = min(_n_common(self.token_ids, token_ids), self.n_read)
+        pairs = zip(self.token_ids[: self.n_read], token_ids, strict=False)
+        n_kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         del self.nodes[n_kept + 1 :]
         self.token_ids, self.error = token_ids, ""
         for token_id in token_ids[n_kept:]:
@@ -212,16 +210,14 @@ class Reading:
         vocabulary, offsets = self.compiled.index.vocabulary, self.offsets
         data, lexemes = self.data, self.lexemes()
         units = _utf16_offsets(data)
-        found, first = [], 0
+        found = []
         for number, token_id in enumerate(self.token_ids):
             start, end = offsets[number], offsets[number + 1]
-            while first < len(lexemes) and lexemes[first].end <= start:
-                first += 1
-            pieces, at, lexeme = [], start, first
-            while number < self.n_read and lexeme < len(lexemes) and lexemes[lexeme].start < end:
-                stop = min(end, lexemes[lexeme].end)
-                pieces.append([text_of(data[at:stop]), lexemes[lexeme].terminal])
-                at, lexeme = stop, lexeme + 1
+            pieces, at = [], start
+            for lexeme in touching(lexemes, start, end) if number < self.n_read else ():
+                stop = min(end, lexeme.end)
+                pieces.append([text_of(data[at:stop]), lexeme.terminal])
+                at = stop
             if at < end:
                 pieces.append([text_of(data[at:end]), ""])
             if token_id in vocabulary.eos_token_ids:
@@ -261,13 +257,6 @@ class MaskMaker:
 
         threading.Thread(target=run, daemon=True).start()
         return done.wait(seconds)
-
-
-def _n_common(first: list[int], second: list[int]) -> int:
-    for number, (one, other) in enumerate(zip(first, second, strict=False)):
-        if one != other:
-            return number
-    return min(len(first), len(second))
 
 
 def _utf16_offsets(data: bytes) -> list[int]:
