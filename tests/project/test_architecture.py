@@ -308,6 +308,50 @@ def test_the_grammar_side_knows_no_vocabulary_and_the_vocabulary_side_no_grammar
     assert vocabulary_side & grammar_side <= SHARED
 
 
+# --- What docstrings and documents name ----------------------------------------------------------
+
+
+def named_in(tree: ast.Module) -> set[str]:
+    """Names of a module and, after a dot, those of the bodies of its classes."""
+    found: set[str] = set()
+    pending: list[tuple[str, ast.AST]] = [("", node) for node in tree.body]
+    while pending:
+        prefix, node = pending.pop()
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            found.add(prefix + node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {prefix + (alias.asname or alias.name) for alias in node.names}
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {prefix + each.id for each in targets if isinstance(each, ast.Name)}
+        if isinstance(node, ast.ClassDef | ast.If | ast.Try):
+            inner = f"{prefix}{node.name}." if isinstance(node, ast.ClassDef) else prefix
+            pending += [(inner, each) for each in ast.iter_child_nodes(node)]
+    return found
+
+
+def is_there(target: str) -> bool:
+    """Whether a dotted name is a module of ours, or is defined in one, or inherited there."""
+    parts = target.split(".")[1:]
+    n = max((n for n in range(len(parts) + 1) if ".".join(parts[:n]) in FILES), default=0)
+    home, rest = ".".join(parts[:n]), parts[n:]
+    if not rest or (home and ".".join(rest) in named_in(tree_of(home))):
+        return True
+    try:
+        found = importlib.import_module(f"cfgguide.{home}".rstrip("."))
+        for part in rest:
+            found = getattr(found, part)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_what_docstrings_refer_to_exists(module):
+    pattern = r":(?:mod|class|func|meth):`~?(cfgguide(?:\.\w+)+)(?:\(\))?`"
+    assert [each for each in re.findall(pattern, text_of(module)) if not is_there(each)] == []
+
+
 # --- What is loaded ------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ import io
 import re
 import runpy
 import shlex
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 import pytest
@@ -301,6 +301,14 @@ def test_paths_in_documents_exist(name):
         is_path = re.fullmatch(r"[\w.-]+(/[\w.-]*)+", span) and span.split("/")[0] in folders
         if is_path and span.rstrip("/") not in ELSEWHERE:
             assert (ROOT / span).exists(), span
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if PurePath(name).parts[1:-1] == ()])
+def test_modules_in_documents_exist(name):
+    """Spans such as `engine/index/index.py`, from the package or from the repository."""
+    for span in _CODE_SPAN.findall(prose_of(ROOT / name)):
+        if re.fullmatch(r"(\w+/)+\w+\.py", span):
+            assert (ROOT / span).exists() or (ROOT / "cfgguide" / span).exists(), span
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,8 +1,8 @@
 """LALR(1) tables as arrays, and the stack machine that runs them.
 
 In: Lark's tables, renumbered canonically by :mod:`cfgguide.grammar.lark_frontend`, or those of a
-grammar for Lark's Earley parser (:mod:`cfgguide.grammar.earley`). Out: a :class:`ParseTable` and,
-on it, the moves of the textbook: reductions until a shift, and acceptance at the end.
+grammar for Lark's Earley parser (:mod:`cfgguide.grammar.lr.general`). Out: a :class:`ParseTable`
+and, on it, the moves of the textbook: reductions until a shift, and acceptance at the end.
 
 Actions are packed in one integer each, so that kernels can run them::
 

@@ -7,8 +7,8 @@ that still come, each with its class: few, and cheap ones, but not always the ch
     oneOf a: {kind: "x", size}, b: {kind: "y"}     after `{`     kind as in b
 
 The cheapest ways are tried first; after `MAX_TRIED` of them, the first that leads to an end is
-taken. As in :class:`~cfgguide.schema.solver.tracked_values.Search`, listed names are decided one
-after another.
+taken. As in :class:`~cfgguide.schema.solver.search.Search`, listed names are decided one after
+another.
 """
 
 from __future__ import annotations
