@@ -20,8 +20,7 @@ from cfgguide.diagnostics.diagnosis import lexemes
 from cfgguide.diagnostics.explainers import explainer_of
 from cfgguide.diagnostics.explanation import Explanation, Lexeme
 from cfgguide.engine.index.index import Index
-from cfgguide.engine.index.step_cache import StepNode
-from cfgguide.engine.machine.recognizer import Recognizer
+from cfgguide.engine.machine.recognizer import Configuration, Recognizer
 from cfgguide.engine.vocabulary.longest import LongestTokens
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import TextError, shown
@@ -37,13 +36,15 @@ _MAX_STACKS = 4
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a text, before a token or at the end; what it is asked for is found then.
+    """A place in a text, before a token or at the end.
 
     Attributes
     ----------
+    allowed : int64, shape (n,)
+        The ids of the tokens that may come next, ascending; none after EOS.
     index : Index
         With what the text is read.
-    node : StepNode
+    configuration : Configuration
         What the text has come to.
     is_finished : bool
         Whether EOS has ended it.
@@ -51,24 +52,16 @@ class Place:
         The symbol with which each state of the parser is entered.
     """
 
+    allowed: npt.NDArray[np.int64]
     index: Index
-    node: StepNode
+    configuration: Configuration
     is_finished: bool
     symbols: dict[int, str] = field(repr=False)
 
     @cached_property
-    def allowed(self) -> npt.NDArray[np.int64]:
-        """The ids of the tokens that may come next, ascending: int64, shape (n,)."""
-        if self.is_finished:
-            return np.empty(0, dtype=np.int64)
-        allowed = self.index.allowed(self.node).token_ids()
-        allowed.flags.writeable = False
-        return allowed
-
-    @cached_property
     def expected(self) -> tuple[str, ...]:
         """The terminals that may come next; in a large grammar they may take seconds."""
-        return () if self.is_finished else self.index.expected(self.node.configuration)
+        return () if self.is_finished else self.index.expected(self.configuration)
 
     @property
     def stacks(self) -> tuple[str, ...]:
@@ -76,7 +69,7 @@ class Place:
         if not self.symbols:
             return ()
         found: dict[str, None] = {}
-        for hypothesis in self.node.configuration.hypotheses:
+        for hypothesis in self.configuration.hypotheses:
             stack = getattr(hypothesis, "stack", None)
             if isinstance(stack, Stack):
                 names = (self.symbols.get(state, "") for state in reversed([*stack]))
@@ -86,7 +79,7 @@ class Place:
     @property
     def is_sentence(self) -> bool:
         """Whether the text may end here."""
-        return self.index.recognizer.is_sentence(self.node.configuration)
+        return self.index.recognizer.is_sentence(self.configuration)
 
 
 @dataclass(frozen=True)
@@ -191,12 +184,12 @@ def traced(
     for token_id, token in zip(token_ids, tokens, strict=True):
         start, end = end, end + len(token)
         terminals = tuple(lexeme.terminal for lexeme in touching(found, start, end))
-        before = Place(index, guide.step_node, guide.is_finished, symbols)
         explanation, is_allowed = None, guide.accepts(token_id)
         if explains or not is_allowed:
             explanation = explainer.explain_token(
                 token_id, is_allowed=is_allowed, is_finished=guide.is_finished
             )
+        before = _place(guide, symbols)
         steps.append(Step(token_id, token, terminals, is_allowed, before, start, explanation))
         shows(steps[-1])
         if not is_allowed:
@@ -204,8 +197,13 @@ def traced(
         guide.advance(token_id)
         if token:
             explainer.advance(token)
-    end_place = Place(index, guide.step_node, guide.is_finished, symbols)
-    return Trace(vocabulary, tuple(steps), end_place, b"")
+    return Trace(vocabulary, tuple(steps), _place(guide, symbols), b"")
+
+
+def _place(guide: Guide, symbols: dict[int, str]) -> Place:
+    allowed = guide.allowed_token_ids()
+    allowed.flags.writeable = False
+    return Place(allowed, guide.index, guide.configuration, guide.is_finished, symbols)
 
 
 def touching(lexemes: Sequence[Lexeme], start: int, end: int) -> Iterator[Lexeme]:
