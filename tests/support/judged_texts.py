@@ -7,6 +7,15 @@ from pathlib import Path
 
 
 def texts_of(name: str, mark: str) -> list[str]:
-    """Return the texts of a file in this folder that have a mark: `+`, `-` or `~`."""
+    """Return the texts of a file of `tests/bundled` that have a mark, such as `+`, `-` or `~`.
+
+    ``@ 'x = {}'`` says what surrounds the texts below it, up to the next line of its kind or title.
+    """
     lines = (Path(__file__).parents[1] / "bundled" / name).read_text(encoding="utf-8").splitlines()
-    return [ast.literal_eval(line[2:]) for line in lines if line.startswith(f"{mark} ")]
+    around, texts = "{}", []
+    for kind, _, written in (line.partition(" ") for line in lines):
+        if kind in ("#", "@"):
+            around = "{}" if kind == "#" else ast.literal_eval(written)
+        elif kind == mark:
+            texts.append(around.replace("{}", ast.literal_eval(written)))
+    return texts

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 from unittest import mock
@@ -36,9 +36,18 @@ JUDGES = {
 def judge_of(name: str) -> Any:
     """Return the judge of a language, or skip the test if its parser is not installed."""
     judge = import_module(JUDGES[name])
-    if judge.PROGRAM is None:
+    if not getattr(judge, "is_installed", lambda: judge.PROGRAM is not None)():
         pytest.skip(f"what judges {name} is not installed")
     return judge
+
+
+def errors_of(name: str, texts: Sequence[str]) -> list[str | None]:
+    """Return what the judge of a language says of texts: at once, if it can."""
+    judge = judge_of(name)
+    if hasattr(judge, "errors"):
+        errors: list[str | None] = judge.errors(list(texts))
+        return errors
+    return [judge.error(text) for text in texts]
 
 
 @functools.cache
@@ -92,8 +101,3 @@ def random_texts(index: cfgguide.Index, n: int, most: int = 60) -> Iterator[str]
         for token_id in () if guide.is_finished else guide.shortest_completion():
             guide.advance(token_id)
         yield guide.text.decode()
-
-
-def cases(table: dict[str, list[str]]) -> list[Any]:
-    """Return the texts of a table as cases of a test, named by themselves."""
-    return [pytest.param(text, id=repr(text)) for texts in table.values() for text in texts]
