@@ -205,7 +205,7 @@ def _case_variants() -> dict[int, tuple[int, ...]]:
     return dict(casefix._EXTRA_CASES)
 
 
-@cache
+@lru_cache(maxsize=10_000)
 def ignoring_case(characters: CharacterClass, *, ascii_only: bool) -> CharacterClass:
     r"""Return what ``re.IGNORECASE`` makes of a class of literals and ranges.
 

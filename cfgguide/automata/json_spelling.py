@@ -15,7 +15,7 @@ States that make the fewest new edges go first.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import lru_cache
 
 from cfgguide.automata.charset import MAX_CODE_POINT, common_ranges
 from cfgguide.automata.language import DEAD, Language
@@ -23,6 +23,7 @@ from cfgguide.errors import SchemaError
 
 MAX_WORDS = 2000  # of a language that is spelled word by word
 MAX_PATTERN = 100_000  # characters
+_N_KEPT = 10_000  # classes of characters
 
 STRING = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\\/bfnrt]|u[0-9A-Fa-f]{4}))*"'  # any
 # Lark drops a backslash that stands before a quotation mark, whatever is before it.
@@ -66,7 +67,7 @@ def number_pattern(language: Language) -> str:
     return _group(pattern_of(language, _raw))
 
 
-@cache
+@lru_cache(maxsize=_N_KEPT)
 def spelled(ranges: Ranges) -> str:
     """Return the pattern of the plain spellings of one character of a class, in a JSON string."""
     found = []
@@ -86,7 +87,7 @@ def _is_in(point: int, ranges: Ranges) -> bool:
     return any(low <= point <= high for low, high in ranges)
 
 
-@cache
+@lru_cache(maxsize=_N_KEPT)
 def _raw(ranges: Ranges) -> str:
     """Return the pattern of one unescaped character of a class."""
     if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:

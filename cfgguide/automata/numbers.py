@@ -127,7 +127,7 @@ def at_most(bound: Decimal, *, is_strict: bool) -> Language:
     return _compared(bound, (-1,) if is_strict else (-1, 0))
 
 
-@cache
+@lru_cache(maxsize=_N_KEPT)
 def _compared(bound: Decimal, signs: tuple[int, ...]) -> Language:
     """Return the numbers whose difference from a bound has one of some signs.
 
@@ -227,7 +227,7 @@ def _modulus(divisor: Decimal) -> tuple[int, int]:
     return modulus, len(fraction)
 
 
-@cache
+@lru_cache(maxsize=_N_KEPT)
 def multiples(divisor: Decimal) -> Language:
     """Return the multiples of a number above 0, without an exponent.
 

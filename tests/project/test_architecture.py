@@ -352,6 +352,27 @@ def test_what_docstrings_refer_to_exists(module):
     assert [each for each in re.findall(pattern, text_of(module)) if not is_there(each)] == []
 
 
+def remembers(module: str) -> bool:
+    """Whether a module keeps results: on disk, or in memory by a key that callers give."""
+    if imports_of(module) & {"cfgguide.base.bounded.BoundedDict", "cfgguide.base.cache.user_cache"}:
+        return True
+    return any(
+        re.search(r"\blru_cache\b", ast.unparse(each))
+        or (re.search(r"\bcache$", ast.unparse(each)) and ast.unparse(node.args))
+        for node in run_nodes(tree_of(module))
+        if isinstance(node, ast.FunctionDef)
+        for each in node.decorator_list
+    )
+
+
+def test_every_memory_is_listed_with_its_bound():
+    page = (ARCHITECTURE.parent / "docs" / "capacity.md").read_text(encoding="utf-8")
+    section = page.split("\n## What is remembered\n")[1]
+    listed = {each.replace("/", ".") for each in re.findall(r"`([\w/]+)\.py`", section)}
+    assert listed <= {*MODULES}
+    assert {module for module in MODULES if remembers(module)} <= listed
+
+
 # --- What is loaded ------------------------------------------------------------------------------
 
 
