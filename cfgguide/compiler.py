@@ -27,7 +27,7 @@ from cfgguide.output_types import output_type
 Result = TypeVar("Result")
 
 
-class Options(NamedTuple):
+class CompileOptions(NamedTuple):
     """What compiling may cost, and who watches it; :func:`compile` documents them."""
 
     limits: Limits | None = None
@@ -100,7 +100,7 @@ def compile(
     vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
     written = chosen.grammar.for_tokens(vocabulary.special_tokens)
     vocabulary = vocabulary.with_symbols(written.symbols_in(vocabulary.special_tokens))
-    options = Options(limits, use_cache, progress, cancelled)
+    options = CompileOptions(limits, use_cache, progress, cancelled)
     index = written.own_index(vocabulary, compile, max_bytes, **options._asdict())
     if index is None:
         index = _index_of_tables(written, vocabulary, max_bytes, options)
@@ -109,7 +109,7 @@ def compile(
 
 
 def _index_of_tables(
-    grammar: Grammar, vocabulary: Vocabulary, max_bytes: int | None, options: Options
+    grammar: Grammar, vocabulary: Vocabulary, max_bytes: int | None, options: CompileOptions
 ) -> Index:
     """Return the index of a grammar in Lark's language."""
     spelling, use_cache = vocabulary.spelling, options.use_cache
@@ -188,7 +188,7 @@ def compile_for_bytes(
     Parameters and errors are those of :func:`compile_recognizer`.
     """
     written = output_type(grammar).grammar.for_tokens({})
-    options = Options(limits, use_cache, progress, cancelled)
+    options = CompileOptions(limits, use_cache, progress, cancelled)
     own_index = written.own_index(Vocabulary.of_bytes(), compile, None, **options._asdict())
     if own_index is not None:
         return own_index.recognizer, own_index

@@ -10,9 +10,10 @@ where no more of its characters follow. So :mod:`cfgguide.automata.nfa` builds :
 
 which matches the same at every place of every text: as many characters as there are.
 
-What is excluded is a regular expression over characters of the run, and a :class:`Condition` on the
-character behind it: ``(?![a-z])`` and ``\b`` say that the run ends there, ``["']`` that a quote
-follows, and nothing that it does not matter. A look-ahead that does not read so is left as it is.
+What is excluded is a regular expression over characters of the run, and a
+:class:`ExclusionCondition` on the character behind it: ``(?![a-z])`` and ``\b`` say that the run
+ends there, ``["']`` that a quote follows, and nothing that it does not matter. A look-ahead that
+does not read so is left as it is.
 """
 
 from __future__ import annotations
@@ -58,18 +59,18 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ExclusionChoice:
     """One of several expressions."""
 
     branches: tuple[Expression, ...]
 
 
 # What stands one after the other.
-Expression = tuple[CharacterClass | Choice | Loop, ...]
+Expression = tuple[CharacterClass | ExclusionChoice | Loop, ...]
 
 
 @dataclass(frozen=True)
-class Condition:
+class ExclusionCondition:
     """Behind an excluded text: what lets it stand all the same.
 
     Attributes
@@ -85,7 +86,7 @@ class Condition:
 
 
 # What is excluded: the rest of an expression, and the condition behind it.
-Excluded = tuple[Expression, Condition]
+Excluded = tuple[Expression, ExclusionCondition]
 
 
 @dataclass(frozen=True)
@@ -132,14 +133,14 @@ def run_at_end(nodes: Nodes, flags: int) -> tuple[Nodes, Run] | None:
     return (tuple(before), Run(first, more, tuple(excluded))) if excluded else None
 
 
-def condition_after(excluded: tuple[Excluded, ...]) -> Condition:
+def condition_after(excluded: tuple[Excluded, ...]) -> ExclusionCondition:
     """Return the condition on what follows here, behind all expressions that are at their ends."""
     spared_by, is_spared_at_end = ANY_CHARACTER, True
     for expression, condition in excluded:
         if _steps(expression)[1]:
             spared_by = _common(spared_by, condition.spared_by)
             is_spared_at_end = is_spared_at_end and condition.is_spared_at_end
-    return Condition(spared_by, is_spared_at_end)
+    return ExclusionCondition(spared_by, is_spared_at_end)
 
 
 def parts(
@@ -180,7 +181,7 @@ def _steps(expression: Expression) -> tuple[tuple[tuple[CharacterClass, Expressi
     if isinstance(first, CharacterClass):
         return ((first, rest),), False
     found: dict[tuple[CharacterClass, Expression], None] = {}
-    if isinstance(first, Choice):
+    if isinstance(first, ExclusionChoice):
         ways = [_steps((*branch, *rest)) for branch in first.branches]
         for begins, _ in ways:
             found.update(dict.fromkeys(begins))
@@ -240,7 +241,9 @@ def _excluded(look: Look, flags: int, more: CharacterClass) -> list[Excluded] | 
         expression = _expression(branch if condition is None else branch[:-1], inside, more)
         if expression is None or _steps(expression)[1] or _size(expression) > _MAX_SIZE:
             return None
-        found.append((expression, condition or Condition(_NOTHING, is_spared_at_end=False)))
+        found.append(
+            (expression, condition or ExclusionCondition(_NOTHING, is_spared_at_end=False))
+        )
     return found
 
 
@@ -255,7 +258,7 @@ def _branches(nodes: Nodes, flags: int) -> Iterator[tuple[Nodes, int]]:
         yield nodes, flags
 
 
-def _condition(node: Node, flags: int, more: CharacterClass) -> Condition | None:
+def _condition(node: Node, flags: int, more: CharacterClass) -> ExclusionCondition | None:
     r"""Return what a node says of the character behind a part of a run, None if it takes it.
 
     A class of which the run has nothing says that one of these follows, or the end of the text if
@@ -264,10 +267,10 @@ def _condition(node: Node, flags: int, more: CharacterClass) -> Condition | None
     """
     if isinstance(node, Look) and node.is_negated and not node.is_behind:
         of = _one(node.body[0], flags) if len(node.body) == 1 else None
-        return None if of is None else Condition(of, is_spared_at_end=False)
+        return None if of is None else ExclusionCondition(of, is_spared_at_end=False)
     if node is Anchor.BOUNDARY:
         words = category(Category("w"), ascii_only=bool(flags & re.ASCII))
-        return Condition(more, is_spared_at_end=False) if words == more else None
+        return ExclusionCondition(more, is_spared_at_end=False) if words == more else None
     while isinstance(node, Group) and len(node.body) == 1:
         flags = node.flags_inside(flags)
         node = node.body[0]
@@ -278,12 +281,12 @@ def _condition(node: Node, flags: int, more: CharacterClass) -> Condition | None
     of = _one(node, flags)
     if of is None or _common(of, more).ranges:
         return None
-    return Condition(of.complement(), is_spared_at_end=is_spared_at_end)
+    return ExclusionCondition(of.complement(), is_spared_at_end=is_spared_at_end)
 
 
 def _expression(nodes: Nodes, flags: int, more: CharacterClass) -> Expression | None:
     """Return nodes as an expression over characters of the run, None if they are none."""
-    found: list[CharacterClass | Choice | Loop] = []
+    found: list[CharacterClass | ExclusionChoice | Loop] = []
     for node in nodes:
         match node:
             case Group():
@@ -295,7 +298,9 @@ def _expression(nodes: Nodes, flags: int, more: CharacterClass) -> Expression | 
                 branches = [_expression(branch, flags, more) for branch in node.branches]
                 if None in branches:
                     return None
-                found.append(Choice(tuple(branch for branch in branches if branch is not None)))
+                found.append(
+                    ExclusionChoice(tuple(branch for branch in branches if branch is not None))
+                )
             case Repeat():
                 body = _expression(node.body, flags, more)
                 if body is None:
@@ -313,7 +318,7 @@ def _size(expression: Expression | Iterable[Expression]) -> int:
     """Return how many characters an expression has, as often as they are counted."""
     total = 0
     for item in expression:
-        if isinstance(item, Choice):
+        if isinstance(item, ExclusionChoice):
             total += sum(map(_size, item.branches))
         elif isinstance(item, Loop):
             total += _size(item.body) * max(item.least, item.most or 0, 1)

@@ -14,7 +14,7 @@ from cfgguide.diagnostics.explain import ByteExplainer, Explainer, ExplainsToken
 from cfgguide.diagnostics.explanation import Expected, Explanation, shown
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.monitored_index import MonitoredIndex
-from cfgguide.engine.machine.places import Place
+from cfgguide.engine.machine.places import ParsePoint
 from cfgguide.engine.machine.recognizer import Configuration
 from cfgguide.engine.machine.watching import watched
 
@@ -91,7 +91,7 @@ class MonitorExplainer(ExplainsTokens):
             end = len(whole)
         return self._of_lexeme(place, terminal_id, whole[skipped:end])
 
-    def _of_lexeme(self, place: Place, terminal_id: int, text: bytes) -> str:
+    def _of_lexeme(self, place: ParsePoint, terminal_id: int, text: bytes) -> str:
         reason = place.why(terminal_id, text)
         name = self._monitored.recognizer.parse_table.terminals[terminal_id]
         return reason or f"the monitor allows no {name} {shown(text)} here"

@@ -1,6 +1,6 @@
 """Conflicts of a grammar: a shortest text after which Lark could go on in two ways.
 
-In: an :class:`~cfgguide.grammar.lr_automaton.Automaton`. Out: its conflicts, each with an
+In: an :class:`~cfgguide.grammar.lr_automaton.ConflictAutomaton`. Out: its conflicts, each with an
 :class:`Example`: a shortest beginning of a sentence, and its interpretation either way. ::
 
     start: a | b     a: X     b: X         X before $END:     (a X) •     or     (b X) •
@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from cfgguide.grammar.interpretations import Interpretation, is_read, last_opened, show
+from cfgguide.grammar.interpretations import ConflictReading, is_read, last_opened, show
 from cfgguide.grammar.lr.items import Item, next_symbol
 from cfgguide.grammar.lr.table import Production
-from cfgguide.grammar.lr_automaton import Automaton
+from cfgguide.grammar.lr_automaton import ConflictAutomaton
 
 END_NAME = "$END"
 DEFAULT_MAX_NODES = 50_000  # of one search
@@ -75,7 +75,7 @@ class Example:
     interpretations: tuple[str, ...]
 
 
-def find(automaton: Automaton, *, strict: bool) -> list[Conflict]:
+def find(automaton: ConflictAutomaton, *, strict: bool) -> list[Conflict]:
     """Return the conflicts, by state and terminal; a shift is one only if `strict`."""
     return [
         Conflict(state, lookahead, rules, is_shift)
@@ -88,8 +88,8 @@ def find(automaton: Automaton, *, strict: bool) -> list[Conflict]:
 
 class _Node(NamedTuple):
     state: int
-    first: Interpretation
-    second: Interpretation
+    first: ConflictReading
+    second: ConflictReading
 
 
 class Examples:
@@ -97,13 +97,13 @@ class Examples:
 
     Parameters
     ----------
-    automaton : Automaton
+    automaton : ConflictAutomaton
         The automaton.
     max_nodes : int
         Bounds each search; a conflict has no example if more were needed.
     """
 
-    def __init__(self, automaton: Automaton, *, max_nodes: int = DEFAULT_MAX_NODES) -> None:
+    def __init__(self, automaton: ConflictAutomaton, *, max_nodes: int = DEFAULT_MAX_NODES) -> None:
         self._automaton = automaton
         self._rules = automaton.rules
         self._max_nodes = max_nodes
@@ -133,14 +133,14 @@ class Examples:
             self._example(path, conflict.lookahead, n_interpretations=1) for path in paths if path
         )
 
-    def _ways(self, conflict: Conflict) -> tuple[Interpretation, list[Interpretation]]:
+    def _ways(self, conflict: Conflict) -> tuple[ConflictReading, list[ConflictReading]]:
         reduced = [
-            Interpretation(Item(rule, len(self._rules[rule][1])), True) for rule in conflict.rules
+            ConflictReading(Item(rule, len(self._rules[rule][1])), True) for rule in conflict.rules
         ]
         if len(reduced) > 1:
             return reduced[0], reduced[1:2]
         shifted = [
-            Interpretation(item, False)
+            ConflictReading(item, False)
             for item in self._automaton.items[conflict.state]
             if next_symbol(self._rules, item) == conflict.lookahead
         ]
@@ -195,14 +195,14 @@ class Examples:
         elif first.item == second.item:
             waits = first.waits or second.waits
             for item, still in self._callers(state, first.item, lookahead, waits):
-                inner = (Interpretation(item, each.waits and still) for each in (first, second))
+                inner = (ConflictReading(item, each.waits and still) for each in (first, second))
                 yield 0, _Node(state, *inner)
         elif not first.item.dot and first.item != ROOT:
             for item, still in self._callers(state, first.item, lookahead, first.waits):
-                yield 0, _Node(state, Interpretation(item, still), second)
+                yield 0, _Node(state, ConflictReading(item, still), second)
         elif not second.item.dot:
             for item, still in self._callers(state, second.item, lookahead, second.waits):
-                yield 0, _Node(state, first, Interpretation(item, still))
+                yield 0, _Node(state, first, ConflictReading(item, still))
 
     def _callers(
         self, state: int, item: Item, lookahead: str, waits: bool
@@ -253,8 +253,8 @@ class Examples:
         return Example(tuple(terminals), tuple(interpretations[:n_interpretations]))
 
 
-def _back(interpretation: Interpretation) -> Interpretation:
-    return Interpretation(
+def _back(interpretation: ConflictReading) -> ConflictReading:
+    return ConflictReading(
         Item(interpretation.item.production, interpretation.item.dot - 1), interpretation.waits
     )
 

@@ -15,19 +15,19 @@ from cfgguide.grammar.lr.items import Item, next_symbol
 from cfgguide.grammar.lr.table import Production
 
 
-class Interpretation(NamedTuple):
+class ConflictReading(NamedTuple):
     """An item, and whether the lookahead must come from a rule further out."""
 
     item: Item
     waits: bool
 
 
-def is_read(here: Interpretation, after: Interpretation) -> bool:
+def is_read(here: ConflictReading, after: ConflictReading) -> bool:
     """Return whether a symbol was read between two items; otherwise a rule began, or nothing."""
     return after.item.dot > 0 and after != here
 
 
-def last_opened(interpretations: Sequence[Interpretation]) -> int:
+def last_opened(interpretations: Sequence[ConflictReading]) -> int:
     """Return the index at which the rule of the last item begins."""
     opened = max(index for index, each in enumerate(interpretations) if not each.item.dot)
     while interpretations[opened - 1] == interpretations[opened]:  # the other one began rules
@@ -37,7 +37,7 @@ def last_opened(interpretations: Sequence[Interpretation]) -> int:
 
 def show(
     rules: Sequence[Production],
-    interpretations: Sequence[Interpretation],
+    interpretations: Sequence[ConflictReading],
     parting: int,
     lookahead: str,
 ) -> str:
@@ -47,7 +47,7 @@ def show(
     ----------
     rules : sequence of Production
         The rules that items refer to.
-    interpretations : sequence of Interpretation
+    interpretations : sequence of ConflictReading
         From the start rule inwards: between two of them a symbol was read, or a rule began.
     parting : int
         The last of them that is shown without a bracket of its own.

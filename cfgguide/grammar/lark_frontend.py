@@ -38,7 +38,7 @@ from cfgguide.grammar.definitions import Definitions
 from cfgguide.grammar.grammar import AUTO, Grammar
 from cfgguide.grammar.imports import ImportedFile, ImportedFiles
 from cfgguide.grammar.indenters import indentation_names
-from cfgguide.grammar.lark_parts import Actions
+from cfgguide.grammar.lark_parts import LarkActions
 from cfgguide.grammar.lr.general import general_table
 from cfgguide.grammar.lr.indentation import IndentationRules
 from cfgguide.grammar.lr.indentation_names import INLINE, JOIN, IndentationNames
@@ -262,7 +262,7 @@ def _parser_of(
     lark_parts.build_reader_of_grammars()
     grammar.text  # noqa: B018  # may have to be written first
     options: dict[str, Any] = dict(grammar.lark_options)
-    options["_plugins"] = {"LALR_Parser": lark_parts.Parser}
+    options["_plugins"] = {"LALR_Parser": lark_parts.LarkParser}
     if not grammar.strict:  # strict asks for the comparison
         options["_plugins"] |= {
             "ContextualLexer": lark_parts.Contextual,
@@ -372,7 +372,7 @@ def _general(
     return table, tuple(numbers)
 
 
-def _canonical_order(states: dict[int, Actions], start: int) -> list[int]:
+def _canonical_order(states: dict[int, LarkActions], start: int) -> list[int]:
     """Return Lark's state numbers breadth-first from `start`, over sorted symbols."""
     order, seen = [start], {start}
     for state in order:  # grows while it is walked
@@ -657,7 +657,7 @@ def _production(rule: Any) -> tuple[str, tuple[str, ...]]:
 
 
 def _productions(
-    rows: Iterable[Actions],
+    rows: Iterable[LarkActions],
 ) -> tuple[dict[tuple[str, tuple[str, ...]], int], dict[int, int]]:
     """Return the number of each production, and of each of Lark's rules by its identity.
 
@@ -685,7 +685,7 @@ def _unused(parser: lark.Lark, names: IndentationNames) -> list[str]:
 
 
 def _symbols(
-    rows: list[Actions], rules: set[str], unused: Iterable[str]
+    rows: list[LarkActions], rules: set[str], unused: Iterable[str]
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Return the numbers of the terminals, with ``$END`` first, and of the nonterminals.
 

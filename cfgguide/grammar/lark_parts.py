@@ -136,7 +136,7 @@ class Contextual(ContextualLexer):
         super().__init__(unchecked, read, always_accept)
 
 
-class Parser(LALR_Parser):
+class LarkParser(LALR_Parser):
     """Lark's tables, from an analysis over integers, and the terminals of the conflicts in them."""
 
     def __init__(self, parser_conf: Any, debug: bool = False, strict: bool = False) -> None:
@@ -222,7 +222,7 @@ class Lookaheads:
         self.known = frozenset(names)
 
 
-class Actions(Mapping[str, Action]):
+class LarkActions(Mapping[str, Action]):
     """What Lark does in a state before each symbol, in the form of a ``dict``.
 
     Thousands of keywords, each with a state of its own in which any of them may follow, would fill
@@ -257,7 +257,7 @@ class Actions(Mapping[str, Action]):
         return len(self.chosen) + sum(len(each.names) for each, _ in self.reductions)
 
 
-def resolved(automaton: Automaton, rules: Sequence[Any], *, strict: bool) -> dict[int, Actions]:
+def resolved(automaton: Automaton, rules: Sequence[Any], *, strict: bool) -> dict[int, LarkActions]:
     """Return what Lark does in each state.
 
     A rule wins over others by its priority, and a shift over all rules.
@@ -283,7 +283,7 @@ def resolved(automaton: Automaton, rules: Sequence[Any], *, strict: bool) -> dic
     # The first rule is above the start rule, and never reduced.
     reductions: list[Any] = [None, *((Reduce, by_production[each]) for each in automaton.rules[1:])]
     shared: dict[int, Lookaheads] = {}
-    states: dict[int, Actions] = {}
+    states: dict[int, LarkActions] = {}
     collisions = []
     for state, row in enumerate(automaton.transitions):
         chosen: dict[str, Action] = {
@@ -301,7 +301,7 @@ def resolved(automaton: Automaton, rules: Sequence[Any], *, strict: bool) -> dic
                 )
             else:
                 chosen.setdefault(names[terminal], reductions[reduced[0]])
-        states[state] = actions = Actions(chosen)
+        states[state] = actions = LarkActions(chosen)
         for rule, lookaheads in automaton.lookaheads[state].items():
             uncontested = lookaheads & ~contested
             if uncontested not in shared:

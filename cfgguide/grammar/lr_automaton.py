@@ -1,8 +1,8 @@
 """The LR automaton of a grammar that may have conflicts, where Lark gives no table.
 
-In: the rules of Lark's grammar. Out: an :class:`Automaton`: the LR(0) states with their items, and
-which rules could be reduced before which terminal, by name. Lark's message about the conflicts
-comes with it.
+In: the rules of Lark's grammar. Out: an :class:`ConflictAutomaton`: the LR(0) states with their
+items, and which rules could be reduced before which terminal, by name. Lark's message about the
+conflicts comes with it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cfgguide.grammar.lr.table import Production
 
 
 @dataclass(frozen=True)
-class Automaton:
+class ConflictAutomaton:
     """The LR(0) automaton of a grammar with its LALR(1) lookaheads.
 
     Rule 0 is ``$root_start : start``, the others are sorted. State 0 is the start; the others are
@@ -52,7 +52,7 @@ class Automaton:
         return len(self.items)
 
 
-def build(rules: Sequence[Any], start: str, *, strict: bool) -> tuple[Automaton, str]:
+def build(rules: Sequence[Any], start: str, *, strict: bool) -> tuple[ConflictAutomaton, str]:
     """Return the automaton of Lark's rules, and what Lark says about conflicts.
 
     Parameters
@@ -70,7 +70,7 @@ def build(rules: Sequence[Any], start: str, *, strict: bool) -> tuple[Automaton,
         lark_parts.resolved(found, rules, strict=strict)
     except lark.exceptions.GrammarError as error:
         said = str(error).strip()
-    automaton = Automaton(
+    automaton = ConflictAutomaton(
         rules=found.rules,
         items=tuple(_items(found)),
         transitions=tuple(

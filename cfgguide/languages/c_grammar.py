@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from cfgguide.engine.monitors.monitored_grammar import MonitoredGrammar
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.languages.c_monitor import CNames, Stack
+from cfgguide.languages.c_monitor import CNames, CStack
 from cfgguide.languages.c_scopes import NONE
 from cfgguide.languages.c_tables import row_of_tokens, tables
 
@@ -40,7 +40,7 @@ def c_names(types: Iterable[str] = (), *, start: str = "start") -> MonitoredGram
     scope = NONE
     for name in sorted(set(types)):
         scope = scope.declared(name, is_type=True)
-    return grammar.watched_by(CNames(chosen, Stack(chosen.start, None), (scope,)))
+    return grammar.watched_by(CNames(chosen, CStack(chosen.start, None), (scope,)))
 
 
 def _terminals(grammar: Grammar) -> frozenset[str]:

@@ -26,8 +26,8 @@ from weakref import WeakValueDictionary
 
 from cfgguide.engine.monitors.monitor import Monitor
 from cfgguide.engine.monitors.text_sets import NOTHING, AllBut, OneOf, Texts
-from cfgguide.languages.c_scopes import NONE, Names, visible_types
-from cfgguide.languages.c_tables import ALIKE, Rule, Tables
+from cfgguide.languages.c_scopes import NONE, DeclaredNames, visible_types
+from cfgguide.languages.c_tables import ALIKE, CRule, CTables
 
 _END = "$END"
 
@@ -56,7 +56,7 @@ _DECLARATIONS = frozenset(
 )
 
 
-class Stack:
+class CStack:
     """A parser's stack; equal ones are the same object."""
 
     __slots__ = ("__weakref__", "_after", "before", "names", "parameters", "state")
@@ -64,7 +64,7 @@ class Stack:
     def __init__(
         self,
         state: int,
-        before: Stack | None,
+        before: CStack | None,
         names: tuple[str, ...] = (),
         parameters: tuple[str, ...] | None = None,
     ) -> None:
@@ -72,16 +72,16 @@ class Stack:
         self.before = before
         self.names = names  # what the topmost part of the text declares
         self.parameters = parameters  # those of the function that it declares
-        self._after: WeakValueDictionary[Hashable, Stack] = WeakValueDictionary()
+        self._after: WeakValueDictionary[Hashable, CStack] = WeakValueDictionary()
 
     def pushed(
         self, state: int, names: tuple[str, ...] = (), parameters: tuple[str, ...] | None = None
-    ) -> Stack:
+    ) -> CStack:
         """Return the stack with one part more."""
         key = (state, names, parameters)
         after = self._after.get(key)
         if after is None:
-            after = self._after[key] = Stack(state, self, names, parameters)
+            after = self._after[key] = CStack(state, self, names, parameters)
         return after
 
 
@@ -90,11 +90,11 @@ class CNames(Monitor):
 
     Parameters
     ----------
-    tables : Tables
+    tables : CTables
         Those of the parser.
-    stack : Stack
+    stack : CStack
         That of the parser.
-    scopes : tuple of Names
+    scopes : tuple of DeclaredNames
         Those that are open, the innermost last.
     unsure : tuple of str
         Names that are types for one compiler and not for another.
@@ -106,9 +106,9 @@ class CNames(Monitor):
 
     def __init__(
         self,
-        tables: Tables,
-        stack: Stack,
-        scopes: tuple[Names, ...],
+        tables: CTables,
+        stack: CStack,
+        scopes: tuple[DeclaredNames, ...],
         unsure: tuple[str, ...] = (),
     ) -> None:
         self.tables = tables
@@ -118,7 +118,7 @@ class CNames(Monitor):
         self._hash = hash((stack, scopes, unsure))
         self._known: dict[str, Texts | None] = {}
         self._next: dict[tuple[str, str], CNames] = {}
-        self._reduced: dict[Rule, CNames] = {}
+        self._reduced: dict[CRule, CNames] = {}
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -192,7 +192,7 @@ class CNames(Monitor):
         here = self
         while True:
             way = self.tables.ways[here.stack.state]
-            if isinstance(way, Rule):
+            if isinstance(way, CRule):
                 if way.name.startswith("$root"):
                     return
                 here = here._reduce(way)
@@ -216,16 +216,16 @@ class CNames(Monitor):
                 return here
             here = here._reduce(action)
 
-    def _with(self, stack: Stack) -> CNames:
+    def _with(self, stack: CStack) -> CNames:
         return CNames(self.tables, stack, self.scopes, self.unsure)
 
-    def _reduce(self, rule: Rule) -> CNames:
+    def _reduce(self, rule: CRule) -> CNames:
         after = self._reduced.get(rule)
         if after is None:
             after = self._reduced[rule] = self._after_rule(rule)
         return after
 
-    def _after_rule(self, rule: Rule) -> CNames:
+    def _after_rule(self, rule: CRule) -> CNames:
         stack = self.stack
         names: tuple[str, ...] = ()
         parameters: tuple[str, ...] | None = None
@@ -272,7 +272,9 @@ class CNames(Monitor):
 
 
 @functools.lru_cache(maxsize=10_000)
-def _names(ready: tuple[tuple[str, tuple[Names, ...], tuple[str, ...]], ...]) -> Texts | None:
+def _names(
+    ready: tuple[tuple[str, tuple[DeclaredNames, ...], tuple[str, ...]], ...],
+) -> Texts | None:
     """Return which names are taken, as one of some terminals in the scopes that there are then."""
     wanted: set[str] = set()
     refused: set[str] | None = None  # of all names, if others may come
@@ -297,7 +299,7 @@ def _is_naming(rule: str) -> bool:
     return rule in _NAMING or rule.startswith(_NAMING_LISTS)
 
 
-def _declared(scope: Names, names: tuple[str, ...], *, is_type: bool) -> Names:
+def _declared(scope: DeclaredNames, names: tuple[str, ...], *, is_type: bool) -> DeclaredNames:
     for name in names:
         scope = scope.declared(name, is_type=is_type)
     return scope

@@ -82,7 +82,7 @@ _HIDDEN = ("TYPE_NAME", "ARRAY", "ARRAY_OF_ANY", "PRAGMA")
 
 
 @dataclass(frozen=True)
-class Rule:
+class CRule:
     """A rule of the tables: what it makes, and how many symbols it is made of."""
 
     name: str
@@ -90,7 +90,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Tables:
+class CTables:
     """LALR tables.
 
     Attributes
@@ -107,11 +107,11 @@ class Tables:
         Of terminals with one text, and of some others, a text.
     """
 
-    actions: tuple[dict[str, int | Rule], ...]
+    actions: tuple[dict[str, int | CRule], ...]
     gotos: tuple[dict[str, int], ...]
     start: int
     end: int
-    ways: tuple[str | Rule, ...]
+    ways: tuple[str | CRule, ...]
     spelled: dict[str, str]
 
 
@@ -127,7 +127,7 @@ class _NoLexer(Lexer):
 
 
 @functools.cache
-def tables(start: str) -> Tables:
+def tables(start: str) -> CTables:
     """Return the tables of C from a start rule of the bundled grammar."""
     text = Grammar.bundled("c").text + _TERMINALS
     for old, new in _CHANGES:
@@ -145,16 +145,16 @@ def tables(start: str) -> Tables:
     number = {state: each for each, state in enumerate(table.states)}
     names = {rule.origin.name for rule in parser.rules}
     signs = {terminal.name: _name(terminal) for terminal in parser.terminals}
-    rules: dict[Any, Rule] = {}
-    actions: list[dict[str, int | Rule]] = []
+    rules: dict[Any, CRule] = {}
+    actions: list[dict[str, int | CRule]] = []
     gotos: list[dict[str, int]] = []
     for row in table.states.values():
-        here: dict[str, int | Rule] = {}
+        here: dict[str, int | CRule] = {}
         for symbol, (action, argument) in row.items():
             if action is Shift:
                 here[symbol] = number[argument]
             else:
-                made = Rule(argument.origin.name, len(argument.expansion))
+                made = CRule(argument.origin.name, len(argument.expansion))
                 here[symbol] = rules.setdefault(argument, made)
         gotos.append({name: int(str(to)) for name, to in here.items() if name in names})
         actions.append(
@@ -162,7 +162,7 @@ def tables(start: str) -> Tables:
         )
     lengths = _lengths(parser.rules)
     ways = (_way(state, lengths, rules, parser.rules) for state in table.states)
-    return Tables(
+    return CTables(
         tuple(actions),
         tuple(gotos),
         number[table.start_states[start]],
@@ -202,7 +202,7 @@ def _lengths(rules: Any) -> dict[str, float]:
     return lengths
 
 
-def _way(state: Any, lengths: dict[str, float], rules: dict[Any, Rule], all_rules: Any) -> Any:
+def _way(state: Any, lengths: dict[str, float], rules: dict[Any, CRule], all_rules: Any) -> Any:
     """Return the first terminal of the shortest that may follow, or the rule that is complete."""
 
     def rest(pointer: Any) -> float:
@@ -219,7 +219,7 @@ def _way(state: Any, lengths: dict[str, float], rules: dict[Any, Rule], all_rule
     # One more item of a list may be as short as what ends it, and leads back to the same state.
     best = min([each for each in begun if not is_longer_list(each)] or begun, key=order)
     if best.is_satisfied:
-        return rules.setdefault(best.rule, Rule(best.rule.origin.name, len(best.rule.expansion)))
+        return rules.setdefault(best.rule, CRule(best.rule.origin.name, len(best.rule.expansion)))
     symbols = list(best.rule.expansion[best.index :])
     while True:  # some symbols are empty
         name = symbols.pop(0).name
@@ -234,7 +234,7 @@ def _way(state: Any, lengths: dict[str, float], rules: dict[Any, Rule], all_rule
         )
         symbols[:0] = shortest.expansion
         if not symbols:
-            return Rule(name, 0)
+            return CRule(name, 0)
 
 
 def row_of_tokens() -> str:

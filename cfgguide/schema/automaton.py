@@ -18,20 +18,20 @@ from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.numbers import NUMBER
 from cfgguide.base.limits import Steps
 from cfgguide.engine.byte_machine.automaton import DEAD, END, POP, PUSH, Pushdown
-from cfgguide.engine.byte_machine.property_names import Names, PatternNames, Words
+from cfgguide.engine.byte_machine.property_names import PatternNames, PropertyNames, Words
 from cfgguide.engine.byte_machine.scalars import (
     Bounded,
     Constants,
-    Ends,
-    Lexemes,
     Numbers,
     Pop,
-    Row,
+    ScalarAutomaton,
+    ScalarEnds,
+    ScalarRow,
     any_strings,
     numbers_in,
     strings_in,
 )
-from cfgguide.engine.byte_machine.seen_parts import Memory, RememberingConfiguration
+from cfgguide.engine.byte_machine.seen_parts import RememberingConfiguration, SeenParts
 from cfgguide.engine.machine.recognizer import Configuration
 from cfgguide.errors import SchemaError
 from cfgguide.grammar.lr.stack import Stack
@@ -59,7 +59,7 @@ _ANY_BOUNDS: Bounds = (0, None)
 
 
 @dataclass(frozen=True)
-class Layout:
+class JsonLayout:
     """How values are written: where white space may stand, and how numbers are spelled.
 
     Attributes
@@ -85,11 +85,11 @@ class TooFewError(SchemaError):
 class _Lexer:
     """The states of one automaton of lexemes in a schema's automaton."""
 
-    def __init__(self, lexemes: Lexemes, tags: list[int]) -> None:
+    def __init__(self, lexemes: ScalarAutomaton, tags: list[int]) -> None:
         self.lexemes = lexemes
         self.tags = tags
         self.states: dict[Hashable, int] = {}
-        self.operations: dict[Row, list[int]] = {}  # of rows that others begin with
+        self.operations: dict[ScalarRow, list[int]] = {}  # of rows that others begin with
 
 
 @dataclass
@@ -116,9 +116,9 @@ _MARKS = {
     "n": "NULL",
     '"': "STRING",
 }
-_LEXEMES: dict[type[Lexemes], str] = {
+_LEXEMES: dict[type[ScalarAutomaton], str] = {
     Numbers: "NUMBER",
-    Names: "NAME",
+    PropertyNames: "NAME",
     PatternNames: "NAME",
     Constants: "CONSTANT",
 }
@@ -132,13 +132,13 @@ def _name(byte: int) -> str:
 class Finishes(Protocol):
     """Finishes texts that remember what has come."""
 
-    def can_go_on(self, state: int, stack: Stack, memory: Memory) -> bool:
+    def can_go_on(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether a text can be finished by parts that are different."""
 
-    def may_repeat(self, memory: Memory) -> bool:
+    def may_repeat(self, memory: SeenParts) -> bool:
         """Return whether a part that is being read may become one that has come."""
 
-    def is_between(self, state: int, stack: Stack, memory: Memory) -> bool:
+    def is_between(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether the next part of what is open may begin, or has to."""
 
     def is_free(self, before: RememberingConfiguration, token: bytes, after: Configuration) -> bool:
@@ -163,7 +163,7 @@ class SchemaAutomaton(Pushdown):
     ----------
     roots : sequence of Node
         Of the whole schema; of each schema, if a subclass has several.
-    layout : Layout
+    layout : JsonLayout
         How values are written.
     is_ordered : bool
         Whether properties come in the order in which they are declared.
@@ -184,7 +184,7 @@ class SchemaAutomaton(Pushdown):
     def __init__(
         self,
         roots: Sequence[Node],
-        layout: Layout,
+        layout: JsonLayout,
         *,
         is_ordered: bool,
         steps: Steps | None = None,
@@ -304,7 +304,7 @@ class SchemaAutomaton(Pushdown):
 
     # -- lexemes ----------------------------------------------------------------------------
 
-    def _lexer(self, key: Any, lexemes: Lexemes, tags: Iterable[int] = (0,)) -> _Lexer:
+    def _lexer(self, key: Any, lexemes: ScalarAutomaton, tags: Iterable[int] = (0,)) -> _Lexer:
         """Return the states of an automaton; those under one key share them."""
         if key not in self._lexers:
             self._lexers[key] = _Lexer(lexemes, list(tags))
@@ -343,7 +343,7 @@ class SchemaAutomaton(Pushdown):
             return DEAD
         if type(after) is Pop:
             return self.action(POP, lexer.tags[after.tag])
-        if type(after) is Ends:
+        if type(after) is ScalarEnds:
             return self.action(END, lexer.tags[after.tag])
         return self._lexer_state(lexer, after)
 
@@ -756,7 +756,7 @@ class SchemaAutomaton(Pushdown):
             return None
         return value_of(text)
 
-    def narrowed(self, memory: Memory) -> Memory:
+    def narrowed(self, memory: SeenParts) -> SeenParts:
         """Return a memory that knows what the parts that are being read can become no more."""
         if not any(each.possible for each in memory.opens):
             return memory
@@ -767,7 +767,7 @@ class SchemaAutomaton(Pushdown):
             opens.append(each._replace(possible=left))
         return memory._replace(opens=tuple(opens))
 
-    def can_go_on(self, state: int, stack: Stack, memory: Memory) -> bool:
+    def can_go_on(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether a text can be finished by parts that are different."""
         with self.lock:
             return self.completions.can_go_on(state, stack, memory)
@@ -783,7 +783,7 @@ class SchemaAutomaton(Pushdown):
             return self.completions.has_ways(configuration, n)
 
 
-def _strings(scalars: Scalars) -> Lexemes:
+def _strings(scalars: Scalars) -> ScalarAutomaton:
     """Return the strings of one class."""
     if scalars.words is not None:
         return Words(scalars.words)
@@ -793,7 +793,7 @@ def _strings(scalars: Scalars) -> Lexemes:
     return strings_in((automaton,)) if bounds == _ANY_BOUNDS else Bounded([(automaton, bounds)])
 
 
-def _several_strings(parts: Sequence[Scalars]) -> Lexemes:
+def _several_strings(parts: Sequence[Scalars]) -> ScalarAutomaton:
     """Return the strings of several classes."""
     if all(scalars.words is not None for scalars in parts):
         tags = {word: tag for tag, scalars in enumerate(parts) for word in scalars.words or ()}

@@ -24,13 +24,18 @@ from typing import Any, NamedTuple, TypeVar
 from cfgguide.base.limits import Steps
 from cfgguide.engine.byte_machine.automaton import DEAD
 from cfgguide.engine.byte_machine.byte_recognizer import popped
-from cfgguide.engine.byte_machine.scalars import Ends, Lexemes, Numbers, Pop
-from cfgguide.engine.byte_machine.seen_parts import BETWEEN, Memory, Open, RememberingConfiguration
+from cfgguide.engine.byte_machine.scalars import Numbers, Pop, ScalarAutomaton, ScalarEnds
+from cfgguide.engine.byte_machine.seen_parts import (
+    BETWEEN,
+    Open,
+    RememberingConfiguration,
+    SeenParts,
+)
 from cfgguide.engine.byte_machine.short_ends import Written
 from cfgguide.engine.machine.recognizer import Configuration
 from cfgguide.errors import SchemaError
 from cfgguide.grammar.lr.stack import Stack
-from cfgguide.schema.automaton import TOO_DEEP, Layout, SchemaAutomaton
+from cfgguide.schema.automaton import TOO_DEEP, JsonLayout, SchemaAutomaton
 from cfgguide.schema.equality import number_of, value_of
 from cfgguide.schema.members import DEAD_END, Items, Members, PlainItems, PlainMembers
 from cfgguide.schema.shortest_values import ShortestValues
@@ -53,7 +58,7 @@ _MAX_STEPS, _MAX_HALVED = 10_000, 6
 
 Automaton = TypeVar("Automaton", bound=SchemaAutomaton)
 
-_Place = tuple[int, Stack, Memory]  # the text of the memory is all since its parts began
+_Place = tuple[int, Stack, SeenParts]  # the text of the memory is all since its parts began
 
 
 class _TooLongError(Exception):
@@ -69,7 +74,7 @@ class Closing(NamedTuple):
 
 
 def new_automaton(
-    root: Node, layout: Layout, *, is_ordered: bool, steps: Steps | None = None
+    root: Node, layout: JsonLayout, *, is_ordered: bool, steps: Steps | None = None
 ) -> SchemaAutomaton:
     """Return the automaton of a schema, which knows how its texts can be finished."""
     return completed(SchemaAutomaton([root], layout, is_ordered=is_ordered, steps=steps))
@@ -77,11 +82,11 @@ def new_automaton(
 
 def completed(automaton: Automaton) -> Automaton:
     """Have an automaton know how its texts can be finished, and return it."""
-    automaton.completions = Completions(automaton, _ALL_BYTES)
+    automaton.completions = MemoryCompletions(automaton, _ALL_BYTES)
     return automaton
 
 
-class Completions:
+class MemoryCompletions:
     """Finishes parts of texts.
 
     Parameters
@@ -117,7 +122,7 @@ class Completions:
             self._n_too_long += 1
             raise _TooLongError
 
-    def can_go_on(self, state: int, stack: Stack, memory: Memory) -> bool:
+    def can_go_on(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether a text can be finished by parts that are different.
 
         Where that is not known after many steps, it is said to be so: parts that have come are
@@ -134,7 +139,7 @@ class Completions:
         except RecursionError:
             raise SchemaError(TOO_DEEP) from None
 
-    def _surely_goes_on(self, state: int, stack: Stack, memory: Memory, n_used: int) -> bool:
+    def _surely_goes_on(self, state: int, stack: Stack, memory: SeenParts, n_used: int) -> bool:
         """Return whether there are more ways than parts have come, or there is an ending."""
         try:
             if self._has_to_begin(state, stack, memory):
@@ -157,7 +162,7 @@ class Completions:
 
     # -- what may be refused ----------------------------------------------------------------
 
-    def _is_at_risk(self, state: int, stack: Stack, memory: Memory) -> bool:
+    def _is_at_risk(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether a part that is being read, or has to come, may be one that has come."""
         if not any(each.used for each in memory.opens):
             return False
@@ -165,7 +170,7 @@ class Completions:
             return True
         return self.may_repeat(memory)
 
-    def may_repeat(self, memory: Memory) -> bool:
+    def may_repeat(self, memory: SeenParts) -> bool:
         """Return whether a part that is being read may become one that has come."""
         return any(each.possible for each in memory.opens)
 
@@ -190,7 +195,7 @@ class Completions:
             if stack.height < part.height or b"," in token:
                 return False  # nothing has begun; or what other tokens are asked about
             text = token.lstrip(_SPACES)
-            memory = Memory((part._replace(start=0),))
+            memory = SeenParts((part._replace(start=0),))
         else:
             text = memory.text + token
             parts = [each for each in memory.opens if each.start != BETWEEN]
@@ -218,7 +223,7 @@ class Completions:
             return memory.outermost is None or self._has_ways(state, stack, memory, n)
         return False
 
-    def _has_ways(self, state: int, stack: Stack, memory: Memory, n: int) -> bool:
+    def _has_ways(self, state: int, stack: Stack, memory: SeenParts, n: int) -> bool:
         """Return whether there are surely more than `n` ways to finish the innermost part.
 
         Then one of them is left, whatever has come of this part, and of those that it is in.
@@ -243,7 +248,7 @@ class Completions:
             text = memory.text[part.start :]
             opens = (Open(part.height, _NOTHING, 0), *inner)
             found: set[Hashable] = set()
-            for ending in self.endings(state, stack, Memory(opens, text)):
+            for ending in self.endings(state, stack, SeenParts(opens, text)):
                 found.add(value_of(text + ending))
                 if len(found) > 2 * n:
                     break
@@ -295,14 +300,14 @@ class Completions:
             kind, *rest = self._automaton.meaning(rest[2])
         return kind, *rest
 
-    def is_between(self, state: int, stack: Stack, memory: Memory) -> bool:
+    def is_between(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether the next part of what is open may begin, or has to."""
         if memory.opens[-1].height <= stack.height:
             return False
         kind, *rest = self._part_to_begin(state)
         return kind not in ("value", "colon") or rest[2] in self._automaton.recalling
 
-    def _has_to_begin(self, state: int, stack: Stack, memory: Memory) -> bool:
+    def _has_to_begin(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether another part has to begin, of an array or object that has had some."""
         innermost = memory.opens[-1]
         if innermost.start != BETWEEN or innermost.height != stack.height + 1:
@@ -312,14 +317,14 @@ class Completions:
 
     # -- parts that are being read ----------------------------------------------------------
 
-    def ending(self, state: int, stack: Stack, memory: Memory) -> bytes | None:
+    def ending(self, state: int, stack: Stack, memory: SeenParts) -> bytes | None:
         """Return what finishes the outermost part that is being read; None if nothing does.
 
         If none is being read, what finishes the array or object where another has to begin.
         """
         return next(self.endings(state, stack, memory), None)
 
-    def endings(self, state: int, stack: Stack, memory: Memory) -> Iterator[bytes]:
+    def endings(self, state: int, stack: Stack, memory: SeenParts) -> Iterator[bytes]:
         """Yield what finishes the outermost part that is being read, as `ending` does."""
         outermost = memory.outermost
         limit = memory.opens[-1].height - 1 if outermost is None else outermost.height
@@ -327,7 +332,7 @@ class Completions:
         for _, _, after in self._finished(state, stack, memory, limit):
             yield after.text[n:]
 
-    def closings(self, state: int, stack: Stack, memory: Memory) -> Iterator[Closing]:
+    def closings(self, state: int, stack: Stack, memory: SeenParts) -> Iterator[Closing]:
         """Yield what closes all that remembers its parts, and where that leads.
 
         As far as it is found in so many steps.
@@ -338,7 +343,9 @@ class Completions:
             for then, below, after in self._finished(state, stack, memory, limit):
                 yield Closing(after.text[n:], then, below)
 
-    def _finished(self, state: int, stack: Stack, memory: Memory, limit: int) -> Iterator[_Place]:
+    def _finished(
+        self, state: int, stack: Stack, memory: SeenParts, limit: int
+    ) -> Iterator[_Place]:
         """Yield where a text may be, with all of it, when the stack is lower than a limit."""
         self._step()
         if stack.height < limit:
@@ -373,7 +380,7 @@ class Completions:
                 yield from self._popped(text, b"", tag, stack, memory, limit)
 
     def _popped(
-        self, text: bytes, bracket: bytes, tag: int, stack: Stack, memory: Memory, limit: int
+        self, text: bytes, bracket: bytes, tag: int, stack: Stack, memory: SeenParts, limit: int
     ) -> Iterator[_Place]:
         """Yield what `_finished` does, after the end of what the topmost frame was pushed for."""
         automaton, frame = self._automaton, stack.state
@@ -389,8 +396,8 @@ class Completions:
             yield from self._finished(then, stack.pop(1), memory, limit)
 
     def _with_part(
-        self, frame: int, written: Written, stack: Stack, memory: Memory
-    ) -> tuple[Memory, bool]:
+        self, frame: int, written: Written, stack: Stack, memory: SeenParts
+    ) -> tuple[SeenParts, bool]:
         """Return the memory with a value, and whether it has come before."""
         if not self._automaton.is_recalling(frame, memory):
             return _longer(memory, written.text), False
@@ -399,7 +406,7 @@ class Completions:
         return _longer(begun, written.text).ended(part)
 
     def _inside(
-        self, kind: str, what: Any, inside: Any, stack: Stack, memory: Memory
+        self, kind: str, what: Any, inside: Any, stack: Stack, memory: SeenParts
     ) -> Iterator[Written]:
         """Yield what finishes an array or object, without its bracket."""
         used = _NOTHING
@@ -598,7 +605,7 @@ class Completions:
 
     # -- lexemes ----------------------------------------------------------------------------
 
-    def _ends(self, lexer: Any, key: Any, stack: Stack, memory: Memory) -> Iterator[Written]:
+    def _ends(self, lexer: Any, key: Any, stack: Stack, memory: SeenParts) -> Iterator[Written]:
         """Yield the ends of a lexeme."""
         kind, *frame = self._automaton.meaning_of_frame(stack.state)
         bits = -1
@@ -610,14 +617,14 @@ class Completions:
         return (Written(end.text, lexer.tags[end.tag]) for end in ends)
 
     def _lexemes(
-        self, lexemes: Lexemes, key: Any, bits: int = -1, text: bytes = b""
+        self, lexemes: ScalarAutomaton, key: Any, bits: int = -1, text: bytes = b""
     ) -> Iterator[Written]:
         """Yield the ends of a lexeme; a number has begun at the end of a text."""
         if not isinstance(lexemes, Numbers):
             return self._texts(lexemes, key, bits)
         return self._numbers(lexemes, key, text[len(text.rstrip(_OF_NUMBERS)) :])
 
-    def _texts(self, lexemes: Lexemes, first: Any, tags: int) -> Iterator[Written]:
+    def _texts(self, lexemes: ScalarAutomaton, first: Any, tags: int) -> Iterator[Written]:
         """Yield the ends of a lexeme, the shortest first."""
         number = count()
         pending: list[tuple[int, int, int, bytes, Any, bytes]] = []
@@ -679,7 +686,7 @@ class Completions:
             if tag >= 0:
                 yield Written(text, tag)
             for byte, after in lexemes.row(here).entries():
-                if not isinstance(after, Ends):
+                if not isinstance(after, ScalarEnds):
                     pending.append((text + bytes((byte,)), after))
 
 
@@ -705,7 +712,7 @@ def _n_texts(most: int, least: int) -> float:
     return _N_CHARACTERS if most > 1 and least <= most else 0
 
 
-def _longer(memory: Memory, text: bytes) -> Memory:
+def _longer(memory: SeenParts, text: bytes) -> SeenParts:
     return memory._replace(text=memory.text + text)
 
 

@@ -24,7 +24,7 @@ from cfgguide.engine.byte_machine.short_ends import Written
 from cfgguide.engine.machine.recognizer import Configuration
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import SchemaAutomaton
-from cfgguide.schema.completions import Completions
+from cfgguide.schema.completions import MemoryCompletions
 from cfgguide.schema.members import DEAD_END, Members
 from cfgguide.schema.unique import FRESH
 
@@ -58,7 +58,7 @@ class SchemaEndings:
     def __init__(self, automaton: SchemaAutomaton, used: frozenset[int]) -> None:
         self._automaton = automaton
         self._used = used
-        self._completions = Completions(automaton, used)
+        self._completions = MemoryCompletions(automaton, used)
         self._values = self._completions.shortest
         self._known: dict[_Place, bytes] = {}
         self._n_bytes = 0

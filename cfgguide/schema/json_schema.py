@@ -17,7 +17,7 @@ from cfgguide.errors import SchemaError, SchemaWarning, shown
 from cfgguide.schema.loose_uniqueness import give_up_uncounted
 from cfgguide.schema.pydantic_models import closed as closed_schema
 from cfgguide.schema.reader import Reader
-from cfgguide.schema.schema_grammar import Options, SchemaGrammar
+from cfgguide.schema.schema_grammar import SchemaGrammar, SchemaOptions
 
 _FOR_EVER = 1e9  # seconds
 
@@ -120,7 +120,7 @@ def json_schema(
     steps = Steps(limits, cancelled)
     read, written = _as_json(schema, "the schema")
     registry, documents = _as_json(registry or {}, "the registry", is_sorted=True)
-    options = Options(
+    options = SchemaOptions(
         order,
         max_whitespace,
         separators,

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import combinations
 
-from cfgguide.schema.automaton import TOO_FEW, Layout, SchemaAutomaton, TooFewError
+from cfgguide.schema.automaton import TOO_FEW, JsonLayout, SchemaAutomaton, TooFewError
 from cfgguide.schema.completions import new_automaton
 from cfgguide.schema.solver.arrays import told_apart
 from cfgguide.schema.solver.nodes import KINDS, Node, reachable
@@ -22,14 +22,14 @@ from cfgguide.schema.solver.values import may_hold
 GiveUp = Callable[[str, str], None]
 
 
-def give_up_uncounted(root: Node, give_up: GiveUp, layout: Layout) -> None:
+def give_up_uncounted(root: Node, give_up: GiveUp, layout: JsonLayout) -> None:
     """Leave out what cannot be guaranteed.
 
     Parameters
     ----------
     root : Node
         Of the whole schema; keywords that are left out are removed from the nodes.
-    layout : Layout
+    layout : JsonLayout
         How values are written.
     give_up : callable
         Called with the path of a keyword and what is the matter with it.
@@ -58,7 +58,7 @@ def _ask_once(nodes: list[Node]) -> None:
                 ]
 
 
-def _give_up_unique(root: Node, unique: list[Node], give_up: GiveUp, layout: Layout) -> None:
+def _give_up_unique(root: Node, unique: list[Node], give_up: GiveUp, layout: JsonLayout) -> None:
     automaton = new_automaton(root, layout, is_ordered=False)
     automaton.refuses_few = True
     with _without_unique(unique):

@@ -17,8 +17,8 @@ from functools import cached_property, partial
 from typing import Any, Protocol
 
 from cfgguide.automata.language import Language, grouped
-from cfgguide.engine.byte_machine.property_names import Names, PatternNames, has_other_text
-from cfgguide.engine.byte_machine.scalars import Lexemes, any_strings, plain_strings
+from cfgguide.engine.byte_machine.property_names import PatternNames, PropertyNames, has_other_text
+from cfgguide.engine.byte_machine.scalars import ScalarAutomaton, any_strings, plain_strings
 from cfgguide.schema.solver.counts import has_enough_items, plain_array_bounds
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.objects import in_order
@@ -41,7 +41,7 @@ class Members(Protocol):
     def n_listed(self) -> int:
         """Number of listed names; their tags come first."""
 
-    def lexemes_for(self, allowed: int) -> tuple[Lexemes, list[int]]:
+    def lexemes_for(self, allowed: int) -> tuple[ScalarAutomaton, list[int]]:
         """Return names of which some are allowed, and the tag of each of their tags."""
 
     @property
@@ -151,7 +151,7 @@ class PlainMembers:
         return self._search.values.of(found)
 
     @cached_property
-    def lexemes(self) -> tuple[Lexemes, list[int]]:
+    def lexemes(self) -> tuple[ScalarAutomaton, list[int]]:
         """The names, and the tag of each of their tags."""
         groups = self._groups
         tags = list(range(self.n_tags))
@@ -160,9 +160,9 @@ class PlainMembers:
             return PatternNames(self._names, languages), tags
         if not self._names and groups:
             return any_strings().lexemes, tags
-        return Names(self._names, plain_strings() if groups else None), tags
+        return PropertyNames(self._names, plain_strings() if groups else None), tags
 
-    def lexemes_for(self, _allowed: int) -> tuple[Lexemes, list[int]]:
+    def lexemes_for(self, _allowed: int) -> tuple[ScalarAutomaton, list[int]]:
         """Return names of which some are allowed, and the tag of each of their tags."""
         return self.lexemes
 
@@ -309,28 +309,28 @@ class TrackedMembers:
         self.start = self._machine.start
 
     @cached_property
-    def lexemes(self) -> tuple[Lexemes, list[int]]:
+    def lexemes(self) -> tuple[ScalarAutomaton, list[int]]:
         """The names, and the tag of each of their tags."""
         names = self._machine.names
         tags = list(range(self.n_tags))
         others = self._machine.name_classes[len(names) :]
         if len(others) == 1 and not isinstance(others[0].names, Language):  # all others
-            return (Names(names, plain_strings()) if names else any_strings().lexemes), tags
+            return (PropertyNames(names, plain_strings()) if names else any_strings().lexemes), tags
         languages = [each.names for each in others if isinstance(each.names, Language)]
         return PatternNames(names, languages), tags
 
     @cached_property
-    def _listed(self) -> tuple[Lexemes, list[int]]:
+    def _listed(self) -> tuple[ScalarAutomaton, list[int]]:
         """The listed names only."""
-        return Names(self._machine.names, None), list(range(self.n_tags))
+        return PropertyNames(self._machine.names, None), list(range(self.n_tags))
 
-    def lexemes_for(self, allowed: int) -> tuple[Lexemes, list[int]]:
+    def lexemes_for(self, allowed: int) -> tuple[ScalarAutomaton, list[int]]:
         """Return names of which some are allowed, and the tag of each of their tags.
 
         If no other names are allowed, only the listed ones: states inside of others do not ask.
         """
         has_others = allowed >> len(self._machine.names)
-        is_plain = isinstance(self.lexemes[0], Names)
+        is_plain = isinstance(self.lexemes[0], PropertyNames)
         return self._listed if is_plain and not has_others else self.lexemes
 
     @property

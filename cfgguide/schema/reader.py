@@ -29,9 +29,9 @@ from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, WRITTEN_WHOLE, Lo
 from cfgguide.schema.solver.listed_values import scalar_values, shape
 from cfgguide.schema.solver.nodes import (
     Condition,
+    ListedValues,
     Node,
     Together,
-    Values,
     closable,
     reachable,
     wanted_to_fail,
@@ -283,7 +283,7 @@ class Reader:
                 extra = Node(f"{location.path}/const", values=found)
                 node.all_of.append(extra)
 
-    def _values(self, location: Location, values: list[Any]) -> Values:
+    def _values(self, location: Location, values: list[Any]) -> ListedValues:
         nested = [value for value in values if isinstance(value, list | Mapping)]
         nodes = [self._node(self._references.constant(location, shape(value))) for value in nested]
         scalars = [value for value in values if not isinstance(value, list | Mapping)]

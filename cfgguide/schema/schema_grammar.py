@@ -16,12 +16,12 @@ from cfgguide.base.limits import Limits, Steps
 from cfgguide.base.locks import new_lock
 from cfgguide.errors import SchemaError, shown
 from cfgguide.grammar.grammar import LEXERS, Grammar
-from cfgguide.schema.automaton import Layout, SchemaAutomaton
+from cfgguide.schema.automaton import JsonLayout, SchemaAutomaton
 from cfgguide.schema.completions import new_automaton
 from cfgguide.schema.solver.classes import ValueClasses
 from cfgguide.schema.solver.nodes import Node, reachable
 from cfgguide.schema.solver.search import Search
-from cfgguide.schema.writer import Whitespace, Writer
+from cfgguide.schema.writer import SchemaWriter, Whitespace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ JSON_BYTES = frozenset(range(0x20, 0xC0))
 
 
 @dataclass(frozen=True)
-class Options:
+class SchemaOptions:
     """Options of :func:`cfgguide.json_schema`, which documents them."""
 
     order: str | None = None
@@ -56,15 +56,15 @@ class Options:
     closed: bool = False
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> JsonLayout:
         """How values are written."""
         separators, is_tidy = self.separators, bool(self.tidy)
         if is_tidy and separators is None and self.max_whitespace is None:
             separators = SEPARATORS
         if separators is None:
-            return Layout(self.max_whitespace, is_tidy=is_tidy)
+            return JsonLayout(self.max_whitespace, is_tidy=is_tidy)
         comma, colon = (each.encode() for each in separators)
-        return Layout(0, comma, colon, is_tidy)
+        return JsonLayout(0, comma, colon, is_tidy)
 
     def check(self) -> None:
         """Raise an error if one is of a wrong type.
@@ -95,7 +95,7 @@ class Options:
             )
 
 
-def _steps_of(options: Options) -> Steps:
+def _steps_of(options: SchemaOptions) -> Steps:
     return Steps(Limits(max_seconds=options.max_seconds, max_memory=options.max_memory))
 
 
@@ -115,7 +115,7 @@ class SchemaGrammar(Grammar):
     ----------
     schema : str
         The schema as JSON; grammars with equal schemas and options are equal.
-    options : Options
+    options : SchemaOptions
         How it was read.
     root : Node
         Of the whole schema.
@@ -133,7 +133,7 @@ class SchemaGrammar(Grammar):
     def __init__(
         self,
         schema: str,
-        options: Options,
+        options: SchemaOptions,
         root: Node,
         left_out: tuple[tuple[str, str], ...] = (),
         steps: Steps | None = None,
@@ -155,7 +155,7 @@ class SchemaGrammar(Grammar):
 
     has_tables = False
     schema: str
-    options: Options
+    options: SchemaOptions
     left_out: tuple[tuple[str, str], ...]
     lexer: str | None = LEXERS["lalr"][0]
 
@@ -243,7 +243,7 @@ class SchemaGrammar(Grammar):
         is_ordered, layout = self.options.order == "declared", self.options.layout
         try:
             value_classes = ValueClasses(root, is_ordered, is_tidy=layout.is_tidy)
-            writer = Writer(value_classes, Whitespace.of(layout))
+            writer = SchemaWriter(value_classes, Whitespace.of(layout))
             text = writer.text(frozenset(value_classes.root))
         except RecursionError:
             raise SchemaError("the schema is nested too deeply; use $ref") from None

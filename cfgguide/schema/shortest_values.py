@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from cfgguide.engine.byte_machine.scalars import Lexemes
+from cfgguide.engine.byte_machine.scalars import ScalarAutomaton
 from cfgguide.engine.byte_machine.short_ends import ShortestLexemes, Written
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.members import DEAD_END, Items, Members
@@ -171,7 +171,7 @@ class ShortestValues:
             state = after
         return Written(self._automaton.layout.comma.join(texts), items.ending(state))
 
-    def fresh(self, lexemes: Lexemes, key: Any, tags: list[int]) -> Written | None:
+    def fresh(self, lexemes: ScalarAutomaton, key: Any, tags: list[int]) -> Written | None:
         """Return the end of an item that is unlike those before."""
         bits = sum(1 << number for number, tag in enumerate(tags) if tag != REPEATED)
         return self.lexemes.end(lexemes, key, tags=bits)

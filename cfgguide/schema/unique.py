@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import DEAD, Language, difference, intersection
-from cfgguide.engine.byte_machine.property_names import Names, PatternNames, Words
+from cfgguide.engine.byte_machine.property_names import PatternNames, PropertyNames, Words
 from cfgguide.engine.byte_machine.scalars import (
     Bounded,
     Constants,
-    Lexemes,
     Numbers,
+    ScalarAutomaton,
     Strings,
     plain_strings,
 )
@@ -67,14 +67,14 @@ class UniqueItems:
         """Return the values of the next item, used or not."""
         return self._search.item_values(self._values, min(state.n_items, self._values.n_prefix))
 
-    def lexemes(self, state: Used) -> list[tuple[str, Lexemes, list[int]]]:
+    def lexemes(self, state: Used) -> list[tuple[str, ScalarAutomaton, list[int]]]:
         """Return what the next item may be: its kind, an automaton, and the tag of each tag."""
         if self._most is not None and state.n_items >= self._most:
             return []
         values = self.item(state)
         if not values.is_scalar:
             return []
-        found: list[tuple[str, Lexemes, list[int]]] = []
+        found: list[tuple[str, ScalarAutomaton, list[int]]] = []
         words = sorted((values.kinds.intersection(CONSTANTS)) - state.values)
         if words:
             found.append(("constants", Constants(dict.fromkeys(words, 0)), [FRESH]))
@@ -91,7 +91,7 @@ class UniqueItems:
             lexemes = _unused_strings(strings, used)
             if lexemes is not None:
                 tags = [FRESH]
-                if isinstance(lexemes, Names | PatternNames):
+                if isinstance(lexemes, PropertyNames | PatternNames):
                     tags = [*([REPEATED] * lexemes.n_names), FRESH]
                 found.append(("strings", lexemes, tags))
         return found
@@ -142,7 +142,7 @@ def _is_endless(language: Language) -> bool:
         endless |= more
 
 
-def _unused_strings(scalars: Scalars, used: list[str]) -> Lexemes | None:
+def _unused_strings(scalars: Scalars, used: list[str]) -> ScalarAutomaton | None:
     """Return strings that have not come; None if there is none."""
     if scalars.words is not None:
         words = sorted(set(scalars.words).difference(used))
@@ -150,7 +150,7 @@ def _unused_strings(scalars: Scalars, used: list[str]) -> Lexemes | None:
     language, bounds = scalars.language, scalars.bounds
     if language is None and bounds in ((0, None), (1, None)):
         empty = [""] if bounds[0] else []
-        return Names(sorted([*used, *empty]), plain_strings())
+        return PropertyNames(sorted([*used, *empty]), plain_strings())
     if language is not None and bounds[1] is None and bounds[0] <= _FEW:
         longer = _at_least(language, bounds[0])
         if _is_endless(longer):

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from cfgguide.automata.json_spelling import STRING, number_pattern, plain, string_pattern
 from cfgguide.automata.numbers import NO_DIGIT, NUMBER
 from cfgguide.errors import SchemaError
-from cfgguide.schema.automaton import Layout
-from cfgguide.schema.solver.classes import Automaton, Context, Nodes, ValueClasses, useful
-from cfgguide.schema.solver.member_automata import Problem, Symbol, ValueClass
+from cfgguide.schema.automaton import JsonLayout
+from cfgguide.schema.solver.classes import ClassAutomaton, Context, Nodes, ValueClasses, useful
+from cfgguide.schema.solver.member_automata import MemberSymbol, Problem, ValueClass
 from cfgguide.schema.solver.nodes import Condition
 from cfgguide.schema.solver.objects import NameClass
 from cfgguide.schema.solver.scalars import of_lengths
@@ -45,7 +45,7 @@ class Whitespace:
     separators: tuple[str, str] | None = None
 
     @classmethod
-    def of(cls, layout: Layout) -> Whitespace:
+    def of(cls, layout: JsonLayout) -> Whitespace:
         """Return the white space of a layout."""
         if not layout.space:
             exact = (layout.comma.decode(), layout.colon.decode())
@@ -65,7 +65,7 @@ def _literal(character: str) -> str:
     return f"\\{character}" if character in "[]{}" else character
 
 
-class Writer:
+class SchemaWriter:
     """Writes the grammar of the value classes that the values of the root need."""
 
     def __init__(self, value_classes: ValueClasses, whitespace: Whitespace) -> None:
@@ -157,7 +157,7 @@ class Writer:
         context: Context,
         name: str,
         kind: str,
-        automaton: Automaton,
+        automaton: ClassAutomaton,
         options: dict[ValueClass, list[str]],
     ) -> None:
         is_useful = useful(automaton, options)
@@ -190,7 +190,7 @@ class Writer:
         for value_class, found_ends in ends.items():
             options[value_class] += [f"{name}_{block} {last}" for block in found_ends]
 
-    def _pair(self, context: Context, symbol: Symbol, inner: str) -> str:
+    def _pair(self, context: Context, symbol: MemberSymbol, inner: str) -> str:
         assert isinstance(symbol.name, int)
         key = self._key(context.objects.name_classes[symbol.name])
         pair = self._pairs.get((key, inner))
@@ -208,7 +208,9 @@ class Writer:
         return self._terminal(text + colon, "NAME")
 
 
-def merged(automaton: Automaton, is_useful: list[bool], wanted: Iterable[ValueClass]) -> list[int]:
+def merged(
+    automaton: ClassAutomaton, is_useful: list[bool], wanted: Iterable[ValueClass]
+) -> list[int]:
     """Return an equivalence class for each state; 0 is the start's, -1 that of useless states.
 
     Equivalent states lead to the same value classes.
@@ -224,7 +226,7 @@ def merged(automaton: Automaton, is_useful: list[bool], wanted: Iterable[ValueCl
         else 1
         for state, value_class in enumerate(automaton.value_classes)
     ]
-    moves: list[list[tuple[Symbol, ValueClass, int]]] = [[] for _ in block]
+    moves: list[list[tuple[MemberSymbol, ValueClass, int]]] = [[] for _ in block]
     for source, symbol, value_class, target in automaton.moves:
         if is_useful[target]:
             moves[source].append((symbol, value_class, target))

@@ -6,7 +6,7 @@ import pytest
 
 import cfgguide
 from cfgguide.errors import GrammarError, VocabularyError
-from cfgguide.grammar.llguidance.names import Names
+from cfgguide.grammar.llguidance.names import NameAllocator
 from cfgguide.grammar.llguidance.special_tokens import terminals_of, tokens_of
 
 TEXTS = [b"a", b"b", b"<call>", b" "]
@@ -71,7 +71,7 @@ def test_thirteen_terminals_are_tokens_and_no_more():
 
 def test_sets_of_tokens_are_divided_into_those_that_no_set_tells_apart():
     sets = [tokens_of(each) for each in ("<[1-4]>", "<[3-6]>", "<[4]>")]
-    terminals, parts = terminals_of(sets, Names())
+    terminals, parts = terminals_of(sets, NameAllocator())
     members = {name: set(tokens) for name, tokens in terminals.items()}
     assert sorted(map(sorted, members.values())) == [[1, 2], [3], [4], [5, 6]]
     for tokens in sets:

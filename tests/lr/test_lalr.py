@@ -72,7 +72,7 @@ def lark_tables(rules: list[Rule], start: str, *, shuffled: int | None = None) -
 
 def our_tables(rules: list[Rule], start: str) -> object:
     try:
-        parser = lark_parts.Parser(ParserConf(rules, {}, [start]))
+        parser = lark_parts.LarkParser(ParserConf(rules, {}, [start]))
     except lark.exceptions.GrammarError as error:
         return lines_of(str(error))
     table = parser._parse_table
@@ -117,7 +117,7 @@ def assert_same(rules: list[Rule], start: str = "start") -> None:
 def assert_strict(rules: list[Rule], start: str) -> None:
     """Assert that a shift/reduce conflict is an error exactly if Lark, when strict, says so."""
     messages = []
-    for parser in (LALR_Parser, lark_parts.Parser):
+    for parser in (LALR_Parser, lark_parts.LarkParser):
         try:
             parser(ParserConf(rules, {}, [start]), strict=True)
         except lark.exceptions.GrammarError as error:
@@ -198,7 +198,7 @@ def test_no_start_rule_is_larks_error():
     rules = rules_of('a: "x"', start="a")
     expected = "Using an undefined rule: NonTerminal('start')"
     with pytest.raises(lark.exceptions.GrammarError, match="undefined rule") as caught:
-        lark_parts.Parser(ParserConf(rules, {}, ["start"]))
+        lark_parts.LarkParser(ParserConf(rules, {}, ["start"]))
     assert str(caught.value) == expected
     with pytest.raises(lark.exceptions.GrammarError) as caught:
         LALR_Analyzer(ParserConf(rules, {}, ["start"]))

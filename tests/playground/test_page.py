@@ -30,7 +30,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary  # noqa: E402
 from cfgguide.studio.playground.server import PlaygroundServer  # noqa: E402
-from cfgguide.studio.playground.tokenizers import Choice, Loaded  # noqa: E402
+from cfgguide.studio.playground.tokenizers import Loaded, TokenizerChoice  # noqa: E402
 
 FLAGS = (
     "--headless=new",
@@ -128,7 +128,7 @@ def server() -> Iterator[PlaygroundServer]:
     with PlaygroundServer(0) as made:
         words = [f"w{number}" for number in range(N_MANY)]
         vocabulary = Vocabulary.of_bytes(word.encode() for word in words)
-        made.actions.choices["many"] = Choice("many", "many", lambda: Loaded(vocabulary))
+        made.actions.choices["many"] = TokenizerChoice("many", "many", lambda: Loaded(vocabulary))
         thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         yield made

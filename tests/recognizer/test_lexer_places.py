@@ -8,7 +8,7 @@ import pytest
 
 import cfgguide
 from cfgguide.engine.machine.gaps import Gaps
-from cfgguide.engine.machine.lexeme_sets import Lexemes
+from cfgguide.engine.machine.lexeme_sets import LexemeSets
 from cfgguide.engine.machine.lexer_places import LEAVING, UNREAD, Lexer, LexerPlace
 from cfgguide.engine.machine.recognizer import Configuration
 from cfgguide.engine.masks.lexeme_rests import Rests
@@ -103,7 +103,7 @@ def test_tokens_that_begin_alike_are_read_together():
 def test_a_gap_ends_what_it_is_no_part_of():
     recognizer = cfgguide.compile(GRAMMARS["names and keywords"], BYTES).recognizer
     scanner, names = recognizer.scanner, recognizer.parse_table.terminals
-    lexemes = Lexemes.of(recognizer)
+    lexemes = LexemeSets.of(recognizer)
     gaps = Gaps(scanner, recognizer.lookahead, lexemes, frozenset(range(256)))
     after = recognizer.advance(recognizer.initial, b"i")
     wanted = {name: 1 << names.index(name) for name in ("IF", "NAME", "NUMBER")}
@@ -113,6 +113,6 @@ def test_a_gap_ends_what_it_is_no_part_of():
     }
     assert found == {"IF": True, "NAME": True, "NUMBER": False}
     no_gap = cfgguide.compile(cfgguide.Grammar("start: NAME+\nNAME: /[a-z]/"), BYTES).recognizer
-    without = Gaps(no_gap.scanner, no_gap.lookahead, Lexemes.of(no_gap), frozenset(range(256)))
+    without = Gaps(no_gap.scanner, no_gap.lookahead, LexemeSets.of(no_gap), frozenset(range(256)))
     hypothesis = no_gap.advance(no_gap.initial, b"a").hypotheses[0]
     assert not without.can_end(*hypothesis[:2], -1)

@@ -16,14 +16,14 @@ from cfgguide.automata.ecma_growing import growing
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import Language, grouped
 from cfgguide.automata.numbers import NUMBER, decimals
-from cfgguide.engine.byte_machine.property_names import Names, PatternNames
+from cfgguide.engine.byte_machine.property_names import PatternNames, PropertyNames
 from cfgguide.engine.byte_machine.scalars import (
     Bounded,
     Constants,
-    Ends,
-    Lexemes,
     Numbers,
     Pop,
+    ScalarAutomaton,
+    ScalarEnds,
     Strings,
     any_strings,
     plain_strings,
@@ -36,7 +36,7 @@ CHARACTERS = 'ab"\\/\n\x00\x1f\x7f\x80éÿ\u07ff\u0800\ud7ff\ue000\uffff\U000100
 PATTERNS = ("^(aa)*$", "^a", "b", "^[ab]{2,3}$", "é", "^$", "^[^a]*$", "^(ab|😀)+$", "^(?!ab)")
 
 
-def read(lexemes: Lexemes, data: bytes) -> int | None:
+def read(lexemes: ScalarAutomaton, data: bytes) -> int | None:
     """Return the tag with which a string ends; the opening quote is not given. None: refused."""
     key = lexemes.start
     for place, byte in enumerate(data):
@@ -49,16 +49,16 @@ def read(lexemes: Lexemes, data: bytes) -> int | None:
     return None
 
 
-def read_number(lexemes: Lexemes, data: bytes) -> int | None:
+def read_number(lexemes: ScalarAutomaton, data: bytes) -> int | None:
     """Return the tag with which a number ends before a comma; None: refused."""
     key = lexemes.start
     for byte in (*data, ord(",")):
         target = lexemes.row(key).after(byte)
-        if target is None or isinstance(target, Ends):
+        if target is None or isinstance(target, ScalarEnds):
             break
         key = target
-    is_whole = isinstance(target, Ends) and byte == ord(",")
-    assert lexemes.traits(key).ending == (target.tag if isinstance(target, Ends) else -1)
+    is_whole = isinstance(target, ScalarEnds) and byte == ord(",")
+    assert lexemes.traits(key).ending == (target.tag if isinstance(target, ScalarEnds) else -1)
     return target.tag if is_whole else None
 
 
@@ -200,7 +200,7 @@ def test_bounded_strings_of_growing_patterns(pattern: str, bounds: tuple[int, in
             assert_nearest(whole, json.dumps(text).encode()[1:])
 
 
-def assert_nearest(lexemes: Lexemes, data: bytes) -> None:
+def assert_nearest(lexemes: ScalarAutomaton, data: bytes) -> None:
     """Read a text: as many bytes follow as are said, and no byte leaves fewer by more than one."""
     key, found = lexemes.start, []
     for byte in data:
@@ -229,7 +229,7 @@ def test_bounds_that_no_text_has(pattern: str, bounds: tuple[int, int | None]) -
     assert Bounded([(pattern_language(pattern), bounds)]).is_empty
 
 
-def assert_ends(lexemes: Lexemes, rng: random.Random, most: int = 60) -> None:
+def assert_ends(lexemes: ScalarAutomaton, rng: random.Random, most: int = 60) -> None:
     """Follow random bytes: something always follows."""
     for _ in range(10):
         key = lexemes.start
@@ -249,8 +249,8 @@ def test_names(seed: int) -> None:
     """A listed name has its index as its tag, any other one has the next."""
     rng = random.Random(seed)
     names = rng.sample(NAMES, rng.randrange(1, 7))
-    others = Names(names, plain_strings())
-    for lexemes, other in ((Names(names, None), None), (others, len(names))):
+    others = PropertyNames(names, plain_strings())
+    for lexemes, other in ((PropertyNames(names, None), None), (others, len(names))):
         assert_ends(lexemes, rng)
         for text in (*NAMES, *(random_text(rng) for _ in range(30))):
             expected = names.index(text) if text in names else other
@@ -264,7 +264,10 @@ def test_what_may_come_of_a_name(seed: int) -> None:
     """The set of a state has just the tags of the names that begin so."""
     rng = random.Random(seed)
     names = rng.sample(NAMES, rng.randrange(1, 7))
-    for lexemes, other in ((Names(names, None), 0), (Names(names, plain_strings()), 1)):
+    for lexemes, other in (
+        (PropertyNames(names, None), 0),
+        (PropertyNames(names, plain_strings()), 1),
+    ):
         for name in names:
             data = next(spellings(name, rng))
             key: Any = lexemes.start

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from cfgguide.base.locks import new_rlock
 from cfgguide.engine.byte_machine.byte_views import view_of
-from cfgguide.engine.byte_machine.seen_parts import Memory, RememberingConfiguration
+from cfgguide.engine.byte_machine.seen_parts import RememberingConfiguration, SeenParts
 from cfgguide.engine.machine.recognizer import Configuration
 from cfgguide.grammar.lr.stack import Stack
 
@@ -236,7 +236,7 @@ class Pushdown:
         """Return the text that a remembering frame has so far."""
         raise NotImplementedError
 
-    def is_recalling(self, frame: int, memory: Memory) -> bool:
+    def is_recalling(self, frame: int, memory: SeenParts) -> bool:
         """Return whether a frame is that of a part that is to be different."""
         if frame in self.recalling:
             return True
@@ -250,11 +250,11 @@ class Pushdown:
         """Return the state that follows a part that has come before, `DEAD` if it may not."""
         raise NotImplementedError
 
-    def narrowed(self, memory: Memory) -> Memory:
+    def narrowed(self, memory: SeenParts) -> SeenParts:
         """Return a memory that knows what the parts that are being read can become no more."""
         raise NotImplementedError
 
-    def can_go_on(self, state: int, stack: Stack, memory: Memory) -> bool:
+    def can_go_on(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether a text can be finished by parts that are different."""
         raise NotImplementedError
 

@@ -30,8 +30,8 @@ from cfgguide.engine.byte_machine.automaton import (
 )
 from cfgguide.engine.byte_machine.seen_parts import (
     BETWEEN,
-    Memory,
     RememberingConfiguration,
+    SeenParts,
     memory_of,
 )
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
@@ -93,7 +93,7 @@ class PushdownRecognizer:
                     if first in pushdown.recalling or (
                         memory.opens and pushdown.is_recalling(first, memory)
                     ):
-                        memory = memory if memory.text else Memory((), data)
+                        memory = memory if memory.text else SeenParts((), data)
                         memory = memory.begun(stack.height, n_before + place)
                     break
                 if stack.state in pushdown.remembering:
@@ -154,15 +154,15 @@ class PushdownRecognizer:
 
 
 def popped(
-    pushdown: Pushdown, memory: Memory, stack: Stack, tag: int, end: int
-) -> tuple[Memory, bool]:
+    pushdown: Pushdown, memory: SeenParts, stack: Stack, tag: int, end: int
+) -> tuple[SeenParts, bool]:
     """Return the memory when the topmost frame is popped, and whether its part has come before.
 
     Parameters
     ----------
     pushdown : Pushdown
         Knows what the frame was pushed for.
-    memory : Memory
+    memory : SeenParts
         What the text remembers, and the text.
     stack : Stack
         Before the frame is popped.

@@ -1,7 +1,7 @@
 """Walks over tries of tokens: the kernel's memory, and what a walk found.
 
 In: a :class:`~cfgguide.engine.byte_machine.automaton.Pushdown`, a trie, a state and a stack. Out: a
-:class:`Walk`. Where the kernel needs a row that is not made yet, it stops, and goes on when the
+:class:`ByteWalk`. Where the kernel needs a row that is not made yet, it stops, and goes on when the
 automaton has made it; where its memory is too small, it starts again with more.
 """
 
@@ -33,7 +33,7 @@ class Trie:
         self.max_depth = max_depth
 
 
-class Walk:
+class ByteWalk:
     """What a walk over a trie found; it holds until the next walk in the same memory."""
 
     def __init__(self, work: views.Work, n_base: int) -> None:
@@ -69,7 +69,7 @@ class Walk:
         return deepest
 
 
-class Memory:
+class WalkMemory:
     """Memory for walks over one kind of trie, and the walks themselves."""
 
     def __init__(self, pushdown: Pushdown) -> None:
@@ -87,7 +87,7 @@ class Memory:
         *,
         node: int = ROOT,
         is_known: bool = False,
-    ) -> Walk | None:
+    ) -> ByteWalk | None:
         """Walk from a state on a stack, the top first; None if the stack is too shallow.
 
         With `is_known`, only tokens that end a listed name are visited.
@@ -98,7 +98,7 @@ class Memory:
         while True:
             result = self._walked(trie, state, frames, mode, node, is_known)
             if result == views.DONE:
-                return Walk(self.work, len(frames))
+                return ByteWalk(self.work, len(frames))
             if result == views.TOO_SHALLOW:
                 return None
             self._enlarge()

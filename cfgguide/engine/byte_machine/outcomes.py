@@ -23,7 +23,7 @@ Int32Array = npt.NDArray[np.int32]
 _FIRST, _END, _STATE, _CELL = range(4)  # columns of `Work.segments`
 
 
-class Outcome(NamedTuple):
+class ByteOutcome(NamedTuple):
     """A configuration that some tokens lead to."""
 
     configuration: Configuration
@@ -65,11 +65,11 @@ class Outcomes:
             self._stacks[number] = below
             below = below.below
 
-    def outcome(self, outcome: int) -> Outcome:
+    def outcome(self, outcome: int) -> ByteOutcome:
         """Return an outcome by its index."""
         stack = self._stack(int(self._cells[outcome]))
         hypothesis = Hypothesis(int(self._states[outcome]), NO_OBLIGATIONS, stack)
-        return Outcome(Configuration((hypothesis,)))
+        return ByteOutcome(Configuration((hypothesis,)))
 
     def _stack(self, cell: int) -> Stack:
         pushed = []
@@ -147,9 +147,9 @@ class SplitOutcomes:
         self._configurations = configurations
         self._is_live = np.ones(self.n_outcomes, dtype=np.bool_)
 
-    def outcome(self, outcome: int) -> Outcome:
+    def outcome(self, outcome: int) -> ByteOutcome:
         """Return an outcome by its index."""
-        return Outcome(self._configurations[outcome])
+        return ByteOutcome(self._configurations[outcome])
 
     def resolve(self, outcome: int, *, is_live: bool) -> None:
         """Set whether an outcome is allowed."""

@@ -16,15 +16,15 @@ from cfgguide.automata.charset import MAX_CODE_POINT, CharacterClass, common_ran
 from cfgguide.automata.language import DEAD, Language
 from cfgguide.engine.byte_machine.scalars import (
     QUOTE,
-    Free,
+    FreeStrings,
     KeptRows,
     Key,
-    Lexemes,
     Piece,
     Pop,
-    Row,
+    ScalarAutomaton,
+    ScalarRow,
     SharedStrings,
-    Texts,
+    SpelledTexts,
     Traits,
     after_bytes,
     characters_of,
@@ -42,7 +42,7 @@ class _Node:
     below: int = 0  # tags of the names that begin like this, as bits
 
 
-class Names(Lexemes):
+class PropertyNames(ScalarAutomaton):
     """Names of properties: listed ones, each with its index as its tag, and perhaps all others.
 
     Parameters
@@ -68,11 +68,11 @@ class Names(Lexemes):
         self._other_tag = len(names)
         self._nodes: list[_Node] = [self._root]
         self._numbers = {id(self._root): 0}
-        self._other_rows: dict[Key, Row] = {}
+        self._other_rows: dict[Key, ScalarRow] = {}
         start: Key = others.lexemes.start if others is not None else None
         self.start = ("n", ((END, 0),), start)
 
-    def row(self, key: Any) -> Row:
+    def row(self, key: Any) -> ScalarRow:
         """Return what follows a key: listed names first, then the others."""
         if key[0] != "n":
             return self._other_row(key)
@@ -88,7 +88,7 @@ class Names(Lexemes):
             for byte in data:
                 beside = None if base is None else base.after(byte)
                 entries.append(((byte,), ("n", after, beside)))
-        return Row(entries, None, base)
+        return ScalarRow(entries, None, base)
 
     def node(self, number: int) -> _Node:
         """Return the beginning of names with a number."""
@@ -116,14 +116,14 @@ class Names(Lexemes):
         assert self._others is not None, "else there are no such keys"
         return self._others.number(key)
 
-    def _other_row(self, key: Any) -> Row:
+    def _other_row(self, key: Any) -> ScalarRow:
         """Return what follows inside a name that is not listed: one object for each key."""
         assert self._others is not None, "else there are no such keys"
         if key not in self._other_rows:
             row = self._others.lexemes.row(key)
             end = Pop(self._other_tag)
             targets = [end if isinstance(t, Pop) else t for t in row.targets]
-            self._other_rows[key] = Row.of(row.places, targets)
+            self._other_rows[key] = ScalarRow.of(row.places, targets)
         return self._other_rows[key]
 
     def traits(self, key: Any) -> Traits:
@@ -142,7 +142,7 @@ class Names(Lexemes):
         )
 
 
-class Words(Lexemes):
+class Words(ScalarAutomaton):
     """Listed strings.
 
     Keys are beginnings of words, by where they stand in the sorted list, and pieces inside a
@@ -161,7 +161,7 @@ class Words(Lexemes):
         self._tags = [0 if tags is None else tags[word] for word in self._words]
         self.start = ("c", (0, len(words), 0))
 
-    def row(self, key: Any) -> Row:
+    def row(self, key: Any) -> ScalarRow:
         """Return what follows a key."""
         kind, state = key
         pieces = state if kind == "p" else self._pieces(*state)
@@ -170,7 +170,7 @@ class Words(Lexemes):
         ]
         if kind == "c" and len(self._words[state[0]]) == state[2]:
             entries.append(((QUOTE,), Pop(self._tags[state[0]])))
-        return Row(entries)
+        return ScalarRow(entries)
 
     def _pieces(self, first: int, end: int, length: int) -> tuple[Piece, ...]:
         """Return the spellings of the next character of the words from `first` on."""
@@ -203,16 +203,16 @@ class PatternNames(KeptRows):
     def __init__(self, names: Sequence[str], groups: Sequence[Language]) -> None:
         super().__init__()
         self.n_names = len(names)
-        self._listed = Names(names, None)
+        self._listed = PropertyNames(names, None)
         self._groups = groups
-        self._texts = Texts(groups, plain_spelling)
-        self._free = Free(self._texts, len(names))
+        self._texts = SpelledTexts(groups, plain_spelling)
+        self._free = FreeStrings(self._texts, len(names))
         self._others: dict[tuple[int, int, int], bool] = {}
         self._n_names = len(names)
         self._n_tags = len(names) + len(groups)
         self.start = ("c", (0, self._texts.start))
 
-    def _made(self, key: Any) -> Row:
+    def _made(self, key: Any) -> ScalarRow:
         kind, state = key
         if kind == "s":
             return self._free.row(key)
@@ -223,7 +223,7 @@ class PatternNames(KeptRows):
         tag = self._tag(*state) if kind == "c" else -1
         if tag >= 0:
             entries.append(((QUOTE,), Pop(tag)))
-        return Row(entries)
+        return ScalarRow(entries)
 
     def _freed(self, key: Any) -> Key:
         kind, state = key
@@ -299,7 +299,7 @@ def has_other_text(language: Language, names: Sequence[str]) -> bool:
     >>> has_other_text(few, ["a"]), has_other_text(few, ["a", "ab", "c"])
     (True, False)
     """
-    return _has_other_text(language, language.start, Names(names, None).node(0))
+    return _has_other_text(language, language.start, PropertyNames(names, None).node(0))
 
 
 def _has_other_text(language: Language, first: int, root: _Node) -> bool:

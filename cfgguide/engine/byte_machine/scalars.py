@@ -42,13 +42,13 @@ class Pop(NamedTuple):
     tag: int
 
 
-class Ends(NamedTuple):
+class ScalarEnds(NamedTuple):
     """The lexeme has ended before the byte."""
 
     tag: int
 
 
-class Row:
+class ScalarRow:
     """What follows a key.
 
     Parameters
@@ -57,7 +57,7 @@ class Row:
         Bytes, each with a key, `Pop` or `Ends`; later ones count.
     otherwise : target
         That of all other bytes; None refuses.
-    base : Row, optional
+    base : ScalarRow, optional
         Entries that come before these.
 
     Attributes
@@ -72,7 +72,7 @@ class Row:
         self,
         entries: list[tuple[Iterable[int], Any]],
         otherwise: Any = None,
-        base: Row | None = None,
+        base: ScalarRow | None = None,
     ) -> None:
         places = bytearray(256) if base is None else bytearray(base.places)
         self.targets: list[Any] = [otherwise] if base is None else base.targets.copy()
@@ -85,7 +85,7 @@ class Row:
         self.base = base
 
     @classmethod
-    def of(cls, places: bytes, targets: list[Any]) -> Row:
+    def of(cls, places: bytes, targets: list[Any]) -> ScalarRow:
         """Return a row of both of its parts."""
         row = cls([])
         row.places, row.targets = places, targets
@@ -127,12 +127,12 @@ class Traits(NamedTuple):
 _PLAIN_TRAITS = Traits()
 
 
-class Lexemes:
+class ScalarAutomaton:
     """An automaton; `start` is the key before its first byte, after the quote of a string."""
 
     start: Key
 
-    def row(self, key: Any) -> Row:
+    def row(self, key: Any) -> ScalarRow:
         """Return what follows a key."""
         raise NotImplementedError
 
@@ -156,24 +156,24 @@ class Lexemes:
         """
         for target, data in self.row(key).following:
             byte = next((byte for byte in data if byte in used), None)
-            if byte is not None and not isinstance(target, Ends):
+            if byte is not None and not isinstance(target, ScalarEnds):
                 yield bytes((byte,)), target
 
 
-class KeptRows(Lexemes):
+class KeptRows(ScalarAutomaton):
     """An automaton whose rows are made once; a subclass overrides `_made`."""
 
     def __init__(self) -> None:
-        self._rows: dict[Key, Row] = {}
+        self._rows: dict[Key, ScalarRow] = {}
 
-    def row(self, key: Any) -> Row:
+    def row(self, key: Any) -> ScalarRow:
         """Return what follows a key."""
         row = self._rows.get(key)
         if row is None:
             row = self._rows[key] = self._made(key)
         return row
 
-    def _made(self, key: Any) -> Row:
+    def _made(self, key: Any) -> ScalarRow:
         """Return a new row."""
         raise NotImplementedError
 
@@ -201,7 +201,7 @@ def after_bytes(pieces: Sequence[Piece]) -> list[tuple[Iterable[int], tuple[Piec
     return [(data, found) for found, data in alike.items()]
 
 
-class Texts:
+class SpelledTexts:
     """The languages of a string, read side by side; a state has one of each."""
 
     def __init__(
@@ -267,11 +267,11 @@ class Strings(KeptRows):
         shared: Callable[[Key], int] | None = None,
     ) -> None:
         super().__init__()
-        self.texts = Texts(languages, spelling)
+        self.texts = SpelledTexts(languages, spelling)
         self._shared = shared
         self.start = ("c", self.texts.start)
 
-    def _made(self, key: Any) -> Row:
+    def _made(self, key: Any) -> ScalarRow:
         kind, state = key
         pieces = state if kind == "p" else self.texts.pieces(state)
         entries: list[tuple[Iterable[int], Any]] = [
@@ -281,7 +281,7 @@ class Strings(KeptRows):
             tag = self.texts.tag(state)
             if tag >= 0:
                 entries.append(((QUOTE,), Pop(tag)))
-        return Row(entries)
+        return ScalarRow(entries)
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""
@@ -362,26 +362,26 @@ def plain_strings() -> SharedStrings:
     return SharedStrings(plain_spelling, _N_SHARED)
 
 
-def shared_key(number: int) -> tuple[Lexemes, Key]:
+def shared_key(number: int) -> tuple[ScalarAutomaton, Key]:
     """Return the automaton and the key that a shared number stands for."""
     strings = any_strings() if number < _N_SHARED else plain_strings()
     return strings.lexemes, strings.keys[number % _N_SHARED]
 
 
-class Free:
+class FreeStrings:
     """Rests of strings that may be anything: they share their masks with plain strings.
 
     Keys are `("s", (tag, key of a plain string))`.
 
     Parameters
     ----------
-    texts : Texts
+    texts : SpelledTexts
         The languages; which is free is asked of states.
     first_tag : int
         The tag of the first language.
     """
 
-    def __init__(self, texts: Texts, first_tag: int = 0) -> None:
+    def __init__(self, texts: SpelledTexts, first_tag: int = 0) -> None:
         self._texts = texts
         self._first_tag = first_tag
         self._known: dict[tuple[int, ...], Key] = {}
@@ -397,11 +397,11 @@ class Free:
     def _key(self, tag: int, key: Key) -> Key:
         return "s", (self._first_tag + tag, key)
 
-    def row(self, key: Any) -> Row:
+    def row(self, key: Any) -> ScalarRow:
         """Return what follows a key of a rest."""
         _, (tag, inside) = key
         row = plain_strings().lexemes.row(inside)
-        return Row.of(row.places, [self._target(tag, target) for target in row.targets])
+        return ScalarRow.of(row.places, [self._target(tag, target) for target in row.targets])
 
     def _target(self, tag: int, target: Any) -> Any:
         if target is None:
@@ -425,13 +425,13 @@ class ConditionedStrings(Strings):
 
     def __init__(self, languages: Sequence[TextAutomaton]) -> None:
         super().__init__(languages)
-        self._free = Free(self.texts)
+        self._free = FreeStrings(self.texts)
 
-    def _made(self, key: Any) -> Row:
+    def _made(self, key: Any) -> ScalarRow:
         if key[0] == "s":
             return self._free.row(key)
         row = super()._made(key)
-        return Row.of(row.places, [self._freed(target) for target in row.targets])
+        return ScalarRow.of(row.places, [self._freed(target) for target in row.targets])
 
     def _freed(self, target: Any) -> Any:
         if isinstance(target, Pop | None) or target[0] != "c":
@@ -457,7 +457,7 @@ def strings_in(languages: tuple[TextAutomaton, ...]) -> ConditionedStrings:
     return ConditionedStrings(languages)
 
 
-class Bounded(Lexemes):
+class Bounded(ScalarAutomaton):
     """Strings of some languages whose lengths have bounds, counted as they are read.
 
     Keys are a state or pieces, and the number of characters before; it is not counted further than
@@ -503,13 +503,13 @@ class Bounded(Lexemes):
                 return tag
         return -1
 
-    def row(self, key: Any) -> Row:
+    def row(self, key: Any) -> ScalarRow:
         """Return what follows a key."""
         kind, state, n = key
         row = self._base.row((kind, state))
         counted = min(n + 1, self._cap) if kind == "c" else n
         targets = [self._counted(after, key, counted) for after in row.targets]
-        return Row.of(row.places, targets)
+        return ScalarRow.of(row.places, targets)
 
     def _counted(self, after: Any, key: Any, counted: int) -> Any:
         """Return a target with the number of characters; None if the text cannot end."""
@@ -569,17 +569,17 @@ class Numbers(KeptRows):
     def __init__(self, languages: Sequence[Language]) -> None:
         super().__init__()
         self.languages = languages
-        self._texts = Texts(languages, _one_byte_each)
+        self._texts = SpelledTexts(languages, _one_byte_each)
         self.start = self._texts.start
 
-    def _made(self, key: Any) -> Row:
+    def _made(self, key: Any) -> ScalarRow:
         entries = [
             (range(low, high + 1), after)
             for tree, after in self._texts.pieces(key)
             for low, high, _ in tree.branches
         ]
         tag = self._texts.tag(key)
-        return Row(list(entries), None if tag < 0 else Ends(tag))
+        return ScalarRow(list(entries), None if tag < 0 else ScalarEnds(tag))
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""
@@ -592,7 +592,7 @@ def numbers_in(languages: tuple[Language, ...]) -> Numbers:
     return Numbers(languages)
 
 
-class Constants(Lexemes):
+class Constants(ScalarAutomaton):
     """``null``, ``true`` and ``false``, as far as they are wanted, each with its tag."""
 
     start = ""
@@ -600,11 +600,11 @@ class Constants(Lexemes):
     def __init__(self, tags: dict[str, int]) -> None:
         self._tags = tags
 
-    def row(self, key: str) -> Row:
+    def row(self, key: str) -> ScalarRow:
         """Return what follows a key."""
         entries: list[tuple[Iterable[int], Any]] = []
         for word, tag in self._tags.items():
             if word.startswith(key):
                 longer = word[: len(key) + 1]
                 entries.append(((ord(longer[-1]),), Pop(tag) if longer == word else longer))
-        return Row(entries)
+        return ScalarRow(entries)

@@ -1,7 +1,7 @@
 """What a text remembers of parts that have come, where parts are to be different.
 
-In: the frames that are pushed and popped while bytes are read. Out: a :class:`Memory`, beside the
-state and the stack of a text: the values of the items that an array has had, the names that an
+In: the frames that are pushed and popped while bytes are read. Out: a :class:`SeenParts`, beside
+the state and the stack of a text: the values of the items that an array has had, the names that an
 object has had, and the text of the part that is being read. The automaton knows nothing of it, and
 so its masks are shared; what a memory refuses is removed from them. ::
 
@@ -40,7 +40,7 @@ class Open(NamedTuple):
     possible: frozenset[Hashable] = frozenset()
 
 
-class Memory(NamedTuple):
+class SeenParts(NamedTuple):
     """What a text remembers.
 
     Attributes
@@ -59,22 +59,22 @@ class Memory(NamedTuple):
         """The first array or object of which a part is being read."""
         return next((each for each in self.opens if each.start != BETWEEN), None)
 
-    def begun(self, height: int, start: int) -> Memory:
+    def begun(self, height: int, start: int) -> SeenParts:
         """Return the memory when a part has begun with a byte of the text."""
         opens = self.opens
         used: frozenset[Hashable] = frozenset()
         if opens and opens[-1].height == height:
             used, opens = opens[-1].used, opens[:-1]
-        return Memory((*opens, Open(height, used, start, used)), self.text)
+        return SeenParts((*opens, Open(height, used, start, used)), self.text)
 
-    def closed(self, height: int) -> Memory:
+    def closed(self, height: int) -> SeenParts:
         """Return the memory without what was open above a height."""
         n = len(self.opens)
         while n and self.opens[n - 1].height > height:
             n -= 1
-        return self if n == len(self.opens) else Memory(self.opens[:n], self.text)
+        return self if n == len(self.opens) else SeenParts(self.opens[:n], self.text)
 
-    def ended(self, part: Hashable | None) -> tuple[Memory, bool]:
+    def ended(self, part: Hashable | None) -> tuple[SeenParts, bool]:
         """Return the memory when the innermost part has ended, and whether it has come before.
 
         A part that is None may come again.
@@ -83,23 +83,23 @@ class Memory(NamedTuple):
         is_repeated = part is not None and part in used
         if part is not None and not is_repeated:
             used |= {part}
-        return Memory((*outer, Open(height, used, BETWEEN)), self.text), is_repeated
+        return SeenParts((*outer, Open(height, used, BETWEEN)), self.text), is_repeated
 
-    def shortened(self) -> Memory:
+    def shortened(self) -> SeenParts:
         """Return the memory without text that nobody asks for."""
         first = self.outermost
         if first is None:
-            return Memory(self.opens)
+            return SeenParts(self.opens)
         if not first.start:
             return self
         opens = tuple(
             each if each.start == BETWEEN else each._replace(start=each.start - first.start)
             for each in self.opens
         )
-        return Memory(opens, self.text[first.start :])
+        return SeenParts(opens, self.text[first.start :])
 
 
-NOTHING = Memory()
+NOTHING = SeenParts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +108,13 @@ class RememberingConfiguration(Configuration):
 
     Attributes
     ----------
-    memory : Memory
+    memory : SeenParts
         What it remembers.
     stands_for_others : bool
         Whether it stands for texts, too, whose last part has begun in another way.
     """
 
-    memory: Memory = NOTHING
+    memory: SeenParts = NOTHING
     stands_for_others: bool = False
 
     @property
@@ -123,14 +123,14 @@ class RememberingConfiguration(Configuration):
         return Configuration(self.hypotheses)
 
     @classmethod
-    def of(cls, hypothesis: Hypothesis, memory: Memory) -> Configuration:
+    def of(cls, hypothesis: Hypothesis, memory: SeenParts) -> Configuration:
         """Return a configuration; a plain one if there is nothing to remember."""
         if not memory.opens:
             return Configuration((hypothesis,))
         return cls((hypothesis,), memory=memory)
 
 
-def memory_of(configuration: Configuration) -> Memory:
+def memory_of(configuration: Configuration) -> SeenParts:
     """Return what the text of a configuration remembers."""
     if isinstance(configuration, RememberingConfiguration):
         return configuration.memory

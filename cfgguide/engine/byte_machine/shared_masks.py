@@ -21,8 +21,8 @@ import numpy.typing as npt
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.byte_machine import byte_views as views
 from cfgguide.engine.byte_machine.automaton import BOTTOM, DEAD, POP, Pushdown
-from cfgguide.engine.byte_machine.byte_walk import ROOT, Memory, Trie
-from cfgguide.engine.byte_machine.scalars import Lexemes, Pop, shared_key
+from cfgguide.engine.byte_machine.byte_walk import ROOT, Trie, WalkMemory
+from cfgguide.engine.byte_machine.scalars import Pop, ScalarAutomaton, shared_key
 from cfgguide.engine.masks.subset import bitmask_of
 from cfgguide.engine.masks.token_classes import ClassTrie
 from cfgguide.engine.vocabulary.trie import END_TOKEN, FIRST_CHILD, FIRST_TOKEN, PackedTrie
@@ -44,7 +44,7 @@ _LOCK = new_lock()
 class _Alone(Pushdown):
     """The states of a string, with nothing around it."""
 
-    def __init__(self, lexemes: Lexemes, start: object) -> None:
+    def __init__(self, lexemes: ScalarAutomaton, start: object) -> None:
         super().__init__()
         self._lexemes = lexemes
         self._keys: list[Any] = [None]
@@ -82,7 +82,7 @@ class SharedMask:
         self._packed = trie.packed
         self._lexemes, self._key = shared_key(number)
         alone = _Alone(self._lexemes, self._key)
-        memory = Memory(alone)
+        memory = WalkMemory(alone)
         walk = memory.walk(trie, alone.start, [BOTTOM], views.COLLECT, node=node)
         assert walk is not None, "nothing is popped"
         self._depth = _depth(trie.packed, node)

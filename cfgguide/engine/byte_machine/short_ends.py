@@ -2,7 +2,7 @@
 
 In: an automaton of lexemes, a key of it, and the tags that may come. Out: the shortest text that
 ends the lexeme, and its tag; of several, the first in the order of bytes. Characters are written in
-one way each (:meth:`~cfgguide.engine.byte_machine.scalars.Lexemes.steps`).
+one way each (:meth:`~cfgguide.engine.byte_machine.scalars.ScalarAutomaton.steps`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import heapq
 from itertools import count
 from typing import Any, NamedTuple
 
-from cfgguide.engine.byte_machine.scalars import Lexemes, Pop
+from cfgguide.engine.byte_machine.scalars import Pop, ScalarAutomaton
 
 _MAX_KNOWN = 100_000
 
@@ -43,14 +43,14 @@ class ShortestLexemes:
 
     def __init__(self, used: frozenset[int]) -> None:
         self._used = used
-        self._known: dict[tuple[Lexemes, Any, int], Written | None] = {}
+        self._known: dict[tuple[ScalarAutomaton, Any, int], Written | None] = {}
 
-    def end(self, lexemes: Lexemes, key: Any, *, tags: int = -1) -> Written | None:
+    def end(self, lexemes: ScalarAutomaton, key: Any, *, tags: int = -1) -> Written | None:
         """Return the shortest text that ends a lexeme.
 
         Parameters
         ----------
-        lexemes : Lexemes
+        lexemes : ScalarAutomaton
             The automaton.
         key : key
             Where it is.
@@ -61,7 +61,7 @@ class ShortestLexemes:
             return self._known[lexemes, key, tags]
         return self._found(lexemes, key, tags)
 
-    def _found(self, lexemes: Lexemes, first: Any, tags: int) -> Written | None:
+    def _found(self, lexemes: ScalarAutomaton, first: Any, tags: int) -> Written | None:
         """Look for it along the keys that are nearest to an end.
 
         No byte makes the least number of bytes to come less by more than one, and a text comes
@@ -98,7 +98,7 @@ class ShortestLexemes:
         return None
 
     def _remembered(
-        self, lexemes: Lexemes, tags: int, texts: dict[Any, bytes], found: Written
+        self, lexemes: ScalarAutomaton, tags: int, texts: dict[Any, bytes], found: Written
     ) -> Written:
         """Remember the rests of a text: what is shortest from each key on its way."""
         if len(self._known) > _MAX_KNOWN:

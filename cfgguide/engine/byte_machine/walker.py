@@ -29,7 +29,7 @@ from cfgguide.engine.byte_machine.automaton import (
     Pushdown,
 )
 from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
-from cfgguide.engine.byte_machine.byte_walk import ROOT, Memory, Trie
+from cfgguide.engine.byte_machine.byte_walk import ROOT, Trie, WalkMemory
 from cfgguide.engine.byte_machine.outcomes import Outcomes, SplitOutcomes
 from cfgguide.engine.byte_machine.seen_parts import RememberingConfiguration
 from cfgguide.engine.byte_machine.shared_masks import SharedMasks
@@ -59,8 +59,8 @@ class PushdownWalker:
         self._n_words = vocabulary.n_words
         self._tokens = vocabulary.tokens
         self.trie = Trie(vocabulary.trie.packed, vocabulary.trie.max_depth)
-        self._memory = Memory(pushdown)
-        self._rest = Memory(pushdown)
+        self._memory = WalkMemory(pushdown)
+        self._rest = WalkMemory(pushdown)
         self._shared = SharedMasks.of(vocabulary)
         self._outcomes: Outcomes | SplitOutcomes | None = None
 

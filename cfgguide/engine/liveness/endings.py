@@ -50,7 +50,7 @@ _HASTE = 2  # the weight of what is still needed in a search; what was written c
 _BYTE = 1 / 1024  # the weight of a byte: of as many tokens, the fewest bytes are best
 
 
-class Place(NamedTuple):
+class LexemeStart(NamedTuple):
     """Where a lexeme starts, after all that came before has ended.
 
     Attributes
@@ -77,7 +77,7 @@ class _Step(NamedTuple):
         The rest of the lexeme.
     obligations : Obligations
         What must come true of the text after it.
-    place : Place
+    place : LexemeStart
         Where the next lexeme starts.
     may_end : bool
         Whether the text may end here, if the parser accepts it.
@@ -85,7 +85,7 @@ class _Step(NamedTuple):
 
     text: bytes
     obligations: Obligations
-    place: Place
+    place: LexemeStart
     may_end: bool
 
 
@@ -174,7 +174,7 @@ class Endings:
         return frozenset(np.flatnonzero(np.isin(self._rules.roles, roles)).tolist())
 
     def _forget(self) -> None:
-        self._known: dict[Place, bytes | None] = {}
+        self._known: dict[LexemeStart, bytes | None] = {}
         self._ends: dict[tuple[Stack, Indentation, int, int], _End | None] = {}
         self._searches: dict[Configuration, bytes | None] = {}
         self._n_bytes = 0
@@ -202,7 +202,7 @@ class Endings:
         state, obligations, stack, indentation = hypothesis
         if self._scanner.is_start[state]:
             may_end = self._lookahead.may_end(obligations)
-            place = Place(stack, indentation, context)
+            place = LexemeStart(stack, indentation, context)
             return self._joined(_Step(b"", obligations, place, may_end))
         if not self._is_plain[self._match[state]] and self._is_sentence(hypothesis, context):
             return b""
@@ -238,7 +238,7 @@ class Endings:
         """Return what follows a lexeme, and remember it; None if nothing can."""
         end = None
         for shifted in self._recognizer.shifts(stack, indentation, terminal_id):
-            place = Place(*shifted, context)
+            place = LexemeStart(*shifted, context)
             ending = self._joined(_Step(b"", NO_OBLIGATIONS, place, True))
             needed = self._costs.need(place.stack).length
             if ending is not None and (end is None or needed < end.needed):
@@ -261,10 +261,10 @@ class Endings:
 
     def _joined(self, step: _Step) -> bytes | None:
         """Return a step's text and the ending after it; None if there is none."""
-        pending: list[tuple[Place, list[_Step]]] = []
+        pending: list[tuple[LexemeStart, list[_Step]]] = []
         while True:
             ending = self._tried(pending[-1][1] if pending else [step])
-            if isinstance(ending, Place):
+            if isinstance(ending, LexemeStart):
                 if self._may_be_sentence(ending) and self._may_end_at(ending):
                     self._remember(ending, b"")
                 elif self._costs.need(ending.stack).length > _MAX_NEEDED:
@@ -276,14 +276,14 @@ class Endings:
             else:
                 self._remember(pending.pop()[0], ending)
 
-    def _may_be_sentence(self, place: Place) -> bool:
+    def _may_be_sentence(self, place: LexemeStart) -> bool:
         """Return whether nothing is needed but what the end of the text feeds."""
         first = self._costs.need(place.stack).first
         return first == END or (
             self._rules is not None and first in (self._rules.newline, self._rules.dedent)
         )
 
-    def _may_end_at(self, place: Place) -> bool:
+    def _may_end_at(self, place: LexemeStart) -> bool:
         """Return whether the parser accepts the text if it ends at a place.
 
         No lexeme need be able to start there.
@@ -294,11 +294,11 @@ class Endings:
             stack = reader.at_the_end(place.stack, place.indentation)
         return stack is not None and self._recognizer.parse_table.is_sentence(stack)
 
-    def _remember(self, place: Place, ending: bytes | None) -> None:
+    def _remember(self, place: LexemeStart, ending: bytes | None) -> None:
         self._n_bytes += _OVERHEAD + len(ending or b"")
         self._known[place] = ending
 
-    def _tried(self, steps: list[_Step]) -> bytes | Place | None:
+    def _tried(self, steps: list[_Step]) -> bytes | LexemeStart | None:
         """Return the first step's text that has an ending, with that, or a place that is needed."""
         for step in steps:
             ending = self._after(step)
@@ -306,7 +306,7 @@ class Endings:
                 return ending
         return None
 
-    def _after(self, step: _Step) -> bytes | Place | None:
+    def _after(self, step: _Step) -> bytes | LexemeStart | None:
         """Return a step's text and the ending after it, None, or a place that is needed."""
         if step.place not in self._known:
             return step.place
@@ -341,7 +341,7 @@ class Endings:
                 return False
         return any(map(self._lookahead.may_end, possible))
 
-    def _steps(self, place: Place) -> Iterator[_Step]:
+    def _steps(self, place: LexemeStart) -> Iterator[_Step]:
         """Yield the lexemes that may come next, each with the terminal that the parser says."""
         need = self._costs.need(place.stack)
         if need.first == END:
@@ -355,7 +355,9 @@ class Endings:
             if self._costs.need(step.place.stack).length < need.length:  # so that every way ends
                 yield step
 
-    def _starts(self, place: Place, obligations: Obligations = NO_OBLIGATIONS) -> list[Hypothesis]:
+    def _starts(
+        self, place: LexemeStart, obligations: Obligations = NO_OBLIGATIONS
+    ) -> list[Hypothesis]:
         start = self._recognizer.start(place.stack, place.context)
         return [
             Hypothesis(fresh, owed, place.stack, place.indentation)
@@ -387,7 +389,9 @@ class Endings:
         if self._rules is not None and terminal_id == self._rules.newline:
             return list(self._line_breaks(hypothesis, context))
         return [
-            _Step(piece.text, piece.obligations, Place(*shifted, piece.context), piece.may_end)
+            _Step(
+                piece.text, piece.obligations, LexemeStart(*shifted, piece.context), piece.may_end
+            )
             for piece in self._known_pieces(state, obligations, context, terminal_id)
             for shifted in self._recognizer.shifts(stack, indentation, terminal_id)
         ]
@@ -406,7 +410,7 @@ class Endings:
         for piece, column in breaks:
             there = indentation._replace(column=column)
             for shifted in self._recognizer.shifts(stack, there, newline):
-                place = Place(*shifted, piece.context)
+                place = LexemeStart(*shifted, piece.context)
                 end = Hypothesis(piece.state, piece.before, stack, there)
                 may_end = self._may_be_sentence(place) and self._is_sentence(end, piece.context)
                 yield _Step(piece.text, piece.obligations, place, may_end)
@@ -473,7 +477,7 @@ class Endings:
             if after is None:
                 continue
             for shifted in self._recognizer.shifts(here.stack, here.indentation, terminal_id):
-                place = Place(*shifted, after.context)
+                place = LexemeStart(*shifted, after.context)
                 may_end = self._may_be_sentence(place) and self._is_sentence(here, after.context)
                 yield _Step(text, obligations, place, may_end)
 

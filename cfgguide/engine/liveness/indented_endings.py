@@ -16,7 +16,7 @@ import numpy as np
 
 from cfgguide.base.bounded import BoundedDict
 from cfgguide.engine.liveness.watched_endings import MAX_LEXEMES, WatchedEndings
-from cfgguide.engine.machine.places import Place, ones
+from cfgguide.engine.machine.places import ParsePoint, ones
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
 from cfgguide.engine.machine.watching import WatchingRecognizer, watched
 from cfgguide.errors import LimitError
@@ -29,18 +29,18 @@ _MAX_KNOWN = 20_000  # endings
 _MAX_CHOICES = 12  # terminals that are tried at a place, beside the monitor's way out
 _HASTE = 2  # the weight of what is still needed; what was written counts 1
 
-Start = tuple[Place, Indentation]
+Start = tuple[ParsePoint, Indentation]
 Path = tuple[tuple[tuple[Start, ...], bytes], ...]  # where each piece begins, and the piece
 
 
-class Piece(NamedTuple):
+class LinePiece(NamedTuple):
     """What may come next.
 
     Attributes
     ----------
     text : bytes
         Its bytes.
-    lexeme : tuple of (Place, int) or None
+    lexeme : tuple of (ParsePoint, int) or None
         Where a lexeme begins with it, after a gap perhaps, and of which terminal; None if it is the
         rest of the lexeme that is being read.
     is_way_out : bool
@@ -48,7 +48,7 @@ class Piece(NamedTuple):
     """
 
     text: bytes
-    lexeme: tuple[Place, int] | None = None
+    lexeme: tuple[ParsePoint, int] | None = None
     is_way_out: bool = False
 
 
@@ -162,7 +162,7 @@ class IndentedEndings(WatchedEndings):
         except LimitError:
             return None
 
-    def _read_piece(self, configuration: Configuration, piece: Piece) -> Configuration | None:
+    def _read_piece(self, configuration: Configuration, piece: LinePiece) -> Configuration | None:
         """Return where a piece leads; None if it should be a lexeme, and is more of the last."""
         after = self._read(configuration, piece.text)
         if after is None or piece.lexeme is None:
@@ -189,13 +189,13 @@ class IndentedEndings(WatchedEndings):
             for ended in self._recognizer.ended(hypothesis, configuration.context):
                 yield watched(ended.stack).place, ended.indentation
 
-    def _rests_in(self, configuration: Configuration) -> Iterator[Piece]:
+    def _rests_in(self, configuration: Configuration) -> Iterator[LinePiece]:
         """Yield ways to go on with the lexeme that is being read."""
         for hypothesis in configuration.hypotheses:
             for rest in self._rests_of(hypothesis):
-                yield Piece(rest)
+                yield LinePiece(rest)
 
-    def _ways_out(self, starts: tuple[Start, ...]) -> Iterator[Piece]:
+    def _ways_out(self, starts: tuple[Start, ...]) -> Iterator[LinePiece]:
         """Yield the next lexemes that the monitor names."""
         for place, indentation in dict.fromkeys(starts):
             for name, text in place.monitor.way_out():
@@ -204,7 +204,7 @@ class IndentedEndings(WatchedEndings):
                     written = text.encode("utf-8", "surrogateescape")
                     yield from self._with_gaps((place, indentation), terminal_id, written, True)
 
-    def _lexemes(self, starts: tuple[Start, ...]) -> Iterator[Piece]:
+    def _lexemes(self, starts: tuple[Start, ...]) -> Iterator[LinePiece]:
         """Yield the next lexemes that need least after them."""
         for place, indentation in dict.fromkeys(starts):
             start = self._recognizer.start(place.stack, 0)
@@ -223,12 +223,12 @@ class IndentedEndings(WatchedEndings):
 
     def _with_gaps(
         self, start: Start, terminal_id: int, lexeme: bytes, is_way_out: bool
-    ) -> Iterator[Piece]:
+    ) -> Iterator[LinePiece]:
         """Yield a lexeme, to each column that matters, with and without a gap before it."""
         place, indentation = start
         for text in self._with_columns(lexeme, terminal_id, indentation):
             for gap in (b"", self._gap, b"\n")[: 3 if indentation.level else 2]:
-                yield Piece(gap + text, (place, terminal_id), is_way_out)
+                yield LinePiece(gap + text, (place, terminal_id), is_way_out)
 
     def _rests_of(self, hypothesis: Hypothesis) -> Iterator[bytes]:
         """Yield the rest of the lexeme that is being read, and how it may have to go on."""

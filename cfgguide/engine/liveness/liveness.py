@@ -32,8 +32,14 @@ from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.engine.liveness.always_live import AlwaysLive, possible_terminal_ids, written
 from cfgguide.engine.liveness.endings import Endings
 from cfgguide.engine.liveness.line_breaks import LineBreaks
-from cfgguide.engine.liveness.spelled_ends import Between, End, Lexemes
-from cfgguide.engine.liveness.stack_summaries import ACCEPTED, Controls, Ending, Line, Pushdown
+from cfgguide.engine.liveness.spelled_ends import Between, End, SpelledEnds
+from cfgguide.engine.liveness.stack_summaries import (
+    ACCEPTED,
+    Controls,
+    Ending,
+    Line,
+    StackSummaries,
+)
 from cfgguide.engine.liveness.witnesses import Witnesses
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.engine.vocabulary.spelling import BOUNDARY, Spelling
@@ -114,8 +120,8 @@ class Liveness:
         return self._always_live
 
     @cached_property
-    def _pushdown(self) -> Pushdown:
-        return Pushdown(self.recognizer, self._lexemes, self.always_live, budget=self._budget)
+    def _pushdown(self) -> StackSummaries:
+        return StackSummaries(self.recognizer, self._lexemes, self.always_live, budget=self._budget)
 
     @cached_property
     def _line_breaks(self) -> LineBreaks | None:
@@ -141,8 +147,8 @@ class Liveness:
         return self._scanner.looks_ahead and self._table.n_states < MANY_STATES
 
     @cached_property
-    def _lexemes(self) -> Lexemes:
-        return Lexemes(self.recognizer, self._spelling, self._budget)
+    def _lexemes(self) -> SpelledEnds:
+        return SpelledEnds(self.recognizer, self._spelling, self._budget)
 
     def is_live(self, configuration: Configuration) -> bool:
         """Return whether some sequence of tokens completes a configuration to a sentence."""

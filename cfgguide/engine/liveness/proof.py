@@ -19,8 +19,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from cfgguide.base.limits import Budget
-from cfgguide.engine.liveness.spelled_ends import Between, Lexemes
-from cfgguide.engine.liveness.stack_summaries import ACCEPTED, Control, Lookahead, Pushdown
+from cfgguide.engine.liveness.spelled_ends import Between, SpelledEnds
+from cfgguide.engine.liveness.stack_summaries import (
+    ACCEPTED,
+    Control,
+    LookaheadControl,
+    StackSummaries,
+)
 from cfgguide.engine.machine.recognizer import Hypothesis, Recognizer
 from cfgguide.engine.vocabulary.spelling import BOUNDARY, Spelling
 from cfgguide.grammar.lr.stack import Stack
@@ -49,8 +54,8 @@ class ProvedEndings:
         self._table = recognizer.parse_table
         self._ignored = frozenset({recognizer.scanner.ignored})
         budget = Budget(is_timed=False)
-        self._pushdown = Pushdown(
-            recognizer, Lexemes(recognizer, spelling, budget), None, budget=budget
+        self._pushdown = StackSummaries(
+            recognizer, SpelledEnds(recognizer, spelling, budget), None, budget=budget
         )
 
     def of(self, hypothesis: Hypothesis, context: int) -> bytes | None:
@@ -96,7 +101,7 @@ class ProvedEndings:
                     lexeme = _Lexeme(tuple(self._pushdown.lexemes.begins(terminal_set, before)))
                     if isinstance(after, Between):
                         yield self._ended(lexeme, self._ignored, after)
-                elif isinstance(before, Lookahead) and isinstance(after, Between):
+                elif isinstance(before, LookaheadControl) and isinstance(after, Between):
                     assert lexeme is not None, "a lookahead is a lexeme"
                     shifted = {
                         terminal

@@ -56,7 +56,7 @@ _CHECKED = 16  # the step is looked at whenever so many places more or less are 
 End = tuple[int, Between]  # the terminal id of a lexeme, and the place after it
 
 
-class Lexemes:
+class SpelledEnds:
     """Tells where a lexeme can end, and remembers each answer."""
 
     def __init__(self, recognizer: Recognizer, spelling: Spelling, budget: Budget) -> None:

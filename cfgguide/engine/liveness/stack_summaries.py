@@ -1,9 +1,9 @@
 """Lexer, parser and vocabulary as one pushdown system, and how stacks are left in it.
 
 In: a :class:`~cfgguide.engine.machine.recognizer.Recognizer`, a
-:class:`~cfgguide.engine.liveness.spelled_ends.Lexemes`, and what is always live. Out: a
-:class:`Pushdown`, which tells for a control and the parse state on top in which controls that state
-can be *left*, popped for good. The controls are
+:class:`~cfgguide.engine.liveness.spelled_ends.SpelledEnds`, and what is always live. Out: a
+:class:`StackSummaries`, which tells for a control and the parse state on top in which controls that
+state can be *left*, popped for good. The controls are
 
 * ``Between(obligations, node, context)``: between two lexemes
   (:mod:`cfgguide.engine.liveness.spelled_ends`);
@@ -62,7 +62,7 @@ from cfgguide.automata.partition import distinct_rows
 from cfgguide.base.limits import Budget
 from cfgguide.engine.liveness.always_live import AlwaysLive
 from cfgguide.engine.liveness.live_rows import LiveRows
-from cfgguide.engine.liveness.spelled_ends import THE_END, Between, End, Lexemes
+from cfgguide.engine.liveness.spelled_ends import THE_END, Between, End, SpelledEnds
 from cfgguide.engine.machine.recognizer import Recognizer
 from cfgguide.engine.vocabulary.spelling import BOUNDARY
 from cfgguide.grammar.lr.indentation import AT_LINE_START, BLOCKS, BRACKETS, IndentationRules
@@ -98,7 +98,7 @@ class Ending(NamedTuple):
     is_ending: bool = True
 
 
-class Lookahead(NamedTuple):
+class LookaheadControl(NamedTuple):
     """The parser has one of some terminals as its lookahead; with each, what comes after it."""
 
     choices: frozenset[tuple[int, Between | Line | Ending]]
@@ -109,20 +109,20 @@ class Reducing(NamedTuple):
 
     pops: int
     left_side: int
-    lookahead: Lookahead
+    lookahead: LookaheadControl
 
 
 class Accepted(NamedTuple):
     """The text has ended and Lark accepts it."""
 
 
-Control = Between | Line | Ending | Lookahead | Reducing | Accepted
+Control = Between | Line | Ending | LookaheadControl | Reducing | Accepted
 Controls = frozenset[int]  # numbers of controls
 Pair = tuple[int, int]  # the number of a control, and the parse state on top
 ACCEPTED = 0  # the number of Accepted()
 
 
-class Pushdown:
+class StackSummaries:
     """Computes, on demand, the controls in which a state on top of the stack can be left.
 
     Attributes
@@ -134,7 +134,7 @@ class Pushdown:
     def __init__(
         self,
         recognizer: Recognizer,
-        lexemes: Lexemes,
+        lexemes: SpelledEnds,
         always_live: AlwaysLive | None,
         *,
         budget: Budget,
@@ -187,7 +187,7 @@ class Pushdown:
         """Return the control of a line break that is fed, with what comes after it, as a set."""
         assert self._indentation_rules is not None, "there is an indenter"
         return frozenset(
-            {self._number(Lookahead(frozenset({(self._indentation_rules.newline, line)})))}
+            {self._number(LookaheadControl(frozenset({(self._indentation_rules.newline, line)})))}
         )
 
     def at(self, between: Between) -> Controls:
@@ -304,7 +304,7 @@ class Pushdown:
             elif self._reader is not None and self._reader.takes(role, state):
                 choices.add((terminal_id, Line(between)))
         if choices:
-            yield Lookahead(frozenset(choices))
+            yield LookaheadControl(frozenset(choices))
 
     # -- the saturation ---------------------------------------------------------------------
 
@@ -387,7 +387,7 @@ class Pushdown:
         elif isinstance(control, Between):
             for following in self._next_lexemes(control, state):
                 self._copy((self._number(following), state), pair)
-        elif isinstance(control, Lookahead):
+        elif isinstance(control, LookaheadControl):
             self._expand_lookahead(control, pair)
         elif isinstance(control, Reducing) and control.pops:
             self._add(pair, self._number(control._replace(pops=control.pops - 1)))
@@ -415,12 +415,12 @@ class Pushdown:
         if not self.may_end(between):
             return
         if self._indentation_rules is None:
-            yield Lookahead(frozenset({(END, THE_END)}))
+            yield LookaheadControl(frozenset({(END, THE_END)}))
         elif (
             self._indentation_rules.ends_last_line
             and self._indentation_rules.places[state] != AT_LINE_START
         ):
-            yield Lookahead(frozenset({(self._indentation_rules.newline, Ending())}))
+            yield LookaheadControl(frozenset({(self._indentation_rules.newline, Ending())}))
         else:
             yield Ending()
 
@@ -428,17 +428,19 @@ class Pushdown:
         """Yield the controls after what an indenter may feed, or if it feeds nothing."""
         assert self._indentation_rules is not None, "there is an indenter"
         if isinstance(control, Ending):
-            yield Lookahead(frozenset({(END, THE_END), (self._indentation_rules.dedent, control)}))
+            yield LookaheadControl(
+                frozenset({(END, THE_END), (self._indentation_rules.dedent, control)})
+            )
             return
         between, may_stay, may_indent, most, least = control
         if may_stay:
             yield between
         if may_indent and not between.full & BLOCKS:
-            yield Lookahead(frozenset({(self._indentation_rules.indent, between)}))
+            yield LookaheadControl(frozenset({(self._indentation_rules.indent, between)}))
         if most:
             between = between._replace(full=between.full & ~BLOCKS)
             line = Line(between, least <= 1, False, max(most - 1, -1), max(least - 1, 1))
-            yield Lookahead(frozenset({(self._indentation_rules.dedent, line)}))
+            yield LookaheadControl(frozenset({(self._indentation_rules.dedent, line)}))
 
     def _after_shift(self, terminal: int, control: Between | Line | Ending) -> Control | None:
         """Return the control when a terminal has been shifted, None if it is one too many."""
@@ -449,7 +451,7 @@ class Pushdown:
             return control._replace(full=control.full & ~BRACKETS)
         return control
 
-    def _expand_lookahead(self, control: Lookahead, pair: Pair) -> None:
+    def _expand_lookahead(self, control: LookaheadControl, pair: Pair) -> None:
         reducing: defaultdict[tuple[int, int], set[tuple[int, Between | Line | Ending]]]
         reducing = defaultdict(set)
         for terminal, between in control.choices:
@@ -463,13 +465,13 @@ class Pushdown:
                     left_side = self._left_sides[-action - 1]
                     reducing[length, left_side].add((terminal, between))
         for (length, left_side), choices in reducing.items():
-            lookahead = Lookahead(frozenset(choices))
+            lookahead = LookaheadControl(frozenset(choices))
             if length:
                 self._add(pair, self._number(Reducing(length - 1, left_side, lookahead)))
             else:
                 self._arrive(left_side, lookahead, pair)
 
-    def _arrive(self, left_side: int, lookahead: Lookahead, pair: Pair) -> None:
+    def _arrive(self, left_side: int, lookahead: LookaheadControl, pair: Pair) -> None:
         """Push the goto of a finished reduction."""
         target = int(self._table.goto[pair[1], left_side])
         choices = lookahead.choices
@@ -478,7 +480,7 @@ class Pushdown:
                 self._add(pair, ACCEPTED)
             choices = frozenset(choice for choice in choices if choice[0] != END)
         if target >= 0 and choices:
-            self._go_on(Lookahead(choices), target, pair)
+            self._go_on(LookaheadControl(choices), target, pair)
 
 
 def _alike(table: ParseTable, indentation_rules: IndentationRules | None) -> list[int]:

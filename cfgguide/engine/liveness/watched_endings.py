@@ -16,7 +16,7 @@ import numpy as np
 
 from cfgguide.base.bounded import BoundedDict
 from cfgguide.engine.lexer.shortest_lexemes import FAR, LexemeTexts
-from cfgguide.engine.machine.places import Place, ones
+from cfgguide.engine.machine.places import ParsePoint, ones
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
 from cfgguide.engine.machine.watching import WatchingRecognizer, watched
 from cfgguide.engine.monitors.text_sets import Texts
@@ -60,7 +60,7 @@ class WatchedEndings:
         self._costs = StackCosts(self._table, lengths)
         gap = self._texts.text(int(starts[0]), scanner.ignored)
         self._gap = b"" if gap is None else gap
-        self._known: BoundedDict[Place, Lexemes | None] = BoundedDict(_MAX_KNOWN)
+        self._known: BoundedDict[ParsePoint, Lexemes | None] = BoundedDict(_MAX_KNOWN)
 
     def of(self, configuration: Configuration) -> bytes | None:
         """Return bytes after which the text is a sentence; None if none were found."""
@@ -80,7 +80,7 @@ class WatchedEndings:
 
     def _lexeme_ends(
         self, hypothesis: Hypothesis, configuration: Configuration
-    ) -> Iterator[tuple[bytes, Place]]:
+    ) -> Iterator[tuple[bytes, ParsePoint]]:
         """Yield ways to end the lexeme that is being read: its rest, and the place after it."""
         recognizer, scanner = self._recognizer, self._recognizer.scanner
         state, stack = hypothesis.scanner_state, watched(hypothesis.stack)
@@ -113,7 +113,7 @@ class WatchedEndings:
             if self._recognizer.terminals_ahead(target) >> terminal_id & 1:
                 yield bytes((letter,))
 
-    def _rest(self, state: int, place: Place, terminal_id: int, text: bytes) -> bytes | None:
+    def _rest(self, state: int, place: ParsePoint, terminal_id: int, text: bytes) -> bytes | None:
         whole = self._whole(state, place.allowed[terminal_id], terminal_id, text)
         return None if whole is None else whole[len(text) :]
 
@@ -128,11 +128,11 @@ class WatchedEndings:
             return None if rest is None else text + rest
         return self._recognizer.other_text(state, terminal_id, text, texts)
 
-    def from_place(self, place: Place) -> Lexemes | None:
+    def from_place(self, place: ParsePoint) -> Lexemes | None:
         """Return lexemes that finish a sentence from a place; None if none were found."""
-        path: list[tuple[Place, bytes]] = []
-        seen: set[Place] = set()
-        here: Place | None = place
+        path: list[tuple[ParsePoint, bytes]] = []
+        seen: set[ParsePoint] = set()
+        here: ParsePoint | None = place
         found: Lexemes | None = None
         while here is not None:
             if here in self._known:
@@ -155,7 +155,7 @@ class WatchedEndings:
             self._known[before] = found
         return found
 
-    def _steps(self, place: Place) -> Iterator[tuple[bytes, Place]]:
+    def _steps(self, place: ParsePoint) -> Iterator[tuple[bytes, ParsePoint]]:
         """Yield lexemes that may come, those first that lead towards the end."""
         for name, text in place.monitor.way_out():
             terminal_id = self._numbers.get(name)
@@ -177,7 +177,7 @@ class WatchedEndings:
             key=lambda each: len(each[0]) + self._costs.need(each[1].stack).length,
         )
 
-    def _step(self, place: Place, terminal_id: int) -> tuple[bytes, Place] | None:
+    def _step(self, place: ParsePoint, terminal_id: int) -> tuple[bytes, ParsePoint] | None:
         """Return a short lexeme of a terminal, and the place after it; None if none is known."""
         if terminal_id not in place.allowed:
             return None
@@ -186,10 +186,10 @@ class WatchedEndings:
         after = None if text is None else place.after(terminal_id, text)
         return None if text is None or after is None else (text, after)
 
-    def _searched(self, root: Place) -> Lexemes | None:
+    def _searched(self, root: ParsePoint) -> Lexemes | None:
         """Look for an ending, best first."""
         number = count()
-        pending: list[tuple[float, int, Lexemes, Place]] = [(0, next(number), (), root)]
+        pending: list[tuple[float, int, Lexemes, ParsePoint]] = [(0, next(number), (), root)]
         seen = {root}
         while pending and len(seen) < _MAX_SEARCHED:
             _, _, lexemes, here = heapq.heappop(pending)

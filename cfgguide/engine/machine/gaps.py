@@ -13,7 +13,7 @@ from cfgguide.automata.dfa import DEAD
 from cfgguide.base.bounded import BoundedDict
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Lookahead, Obligations
 from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
-from cfgguide.engine.machine.lexeme_sets import Lexemes
+from cfgguide.engine.machine.lexeme_sets import LexemeSets
 from cfgguide.engine.machine.recognizer import Recognizer
 
 _MAX_TRIED = 5_000  # bytes after a lexeme that has begun
@@ -29,7 +29,7 @@ class Gaps:
         The union FSMs.
     lookahead : Lookahead
         Of it.
-    lexemes : Lexemes
+    lexemes : LexemeSets
         Of it.
     spelled : frozenset of int
         The bytes that can be written.
@@ -40,12 +40,12 @@ class Gaps:
         """Return those of a recogniser, which are made once for the bytes that can be written."""
         known = recognizer.derived(_by_spelled)
         if spelled not in known:
-            lexemes = Lexemes.of(recognizer)
+            lexemes = LexemeSets.of(recognizer)
             known[spelled] = cls(recognizer.scanner, recognizer.lookahead, lexemes, spelled)
         return known[spelled]
 
     def __init__(
-        self, scanner: Scanner, lookahead: Lookahead, lexemes: Lexemes, spelled: frozenset[int]
+        self, scanner: Scanner, lookahead: Lookahead, lexemes: LexemeSets, spelled: frozenset[int]
     ) -> None:
         self._scanner = scanner
         self._match: list[int] = scanner.match.tolist()

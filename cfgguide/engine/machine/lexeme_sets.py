@@ -1,7 +1,7 @@
 """Which lexemes a scanner state may come to: as bits, and whether one is among some texts.
 
-In: the union FSMs. Out: :class:`Lexemes`. A monitor that allows all texts but a few needs to know
-whether a lexeme that has begun may still become another one.
+In: the union FSMs. Out: :class:`LexemeSets`. A monitor that allows all texts but a few needs to
+know whether a lexeme that has begun may still become another one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MAX_TRIED = 10_000  # beginnings of lexemes
 _BYTES = (*range(0x20, 0x7F), *range(0x20), *range(0x7F, 0x100))  # those of ASCII first
 
 
-class Lexemes:
+class LexemeSets:
     """The lexemes that scanner states may come to.
 
     Attributes
@@ -32,7 +32,7 @@ class Lexemes:
     """
 
     @classmethod
-    def of(cls, recognizer: Recognizer) -> Lexemes:
+    def of(cls, recognizer: Recognizer) -> LexemeSets:
         """Return those of a recogniser's scanner, which are made once."""
         return recognizer.derived(_of_recognizer)
 
@@ -133,5 +133,5 @@ class Lexemes:
         )
 
 
-def _of_recognizer(recognizer: Recognizer) -> Lexemes:
-    return Lexemes(recognizer.scanner)
+def _of_recognizer(recognizer: Recognizer) -> LexemeSets:
+    return LexemeSets(recognizer.scanner)

@@ -21,7 +21,7 @@ from cfgguide.automata.dfa import DEAD
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.engine.lexer.scanner import NO_MATCH
-from cfgguide.engine.machine.lexeme_sets import Lexemes
+from cfgguide.engine.machine.lexeme_sets import LexemeSets
 from cfgguide.engine.machine.recognizer import Recognizer
 
 UNREAD, LEAVING = -1, -2  # instead of the number of a place
@@ -53,7 +53,7 @@ class LexerPlace(NamedTuple):
     may_have_left: bool = False
 
 
-class Reading(NamedTuple):
+class LexerReading(NamedTuple):
     """What becomes of a lexeme when bytes are read.
 
     Attributes
@@ -101,7 +101,7 @@ class Lexer:
         self._is_between: list[bool] = []
         self._ahead: list[int] = []
         self._numbers: dict[tuple[LexerPlace, int], int] = {}
-        self._lexemes = Lexemes.of(recognizer)
+        self._lexemes = LexemeSets.of(recognizer)
         self._is_start: list[bool] = scanner.is_start.tolist()
         self._lock = new_lock()
         self._moves: dict[int, int] = {}
@@ -109,7 +109,7 @@ class Lexer:
         self._begins: dict[tuple[int, int], list[int]] = {}
         self._leaves: dict[tuple[Obligations, int, int], bool] = {}
         self._may_end_in: dict[tuple[int, Obligations], bool] = {}
-        self._readings: dict[tuple[int, bytes], Reading] = {}
+        self._readings: dict[tuple[int, bytes], LexerReading] = {}
 
     def number(self, place: LexerPlace, terminal_set: int) -> int:
         """Return the number of a place.
@@ -161,7 +161,7 @@ class Lexer:
         states = self._lookahead.resolved(self._starts[terminal_set][context], NO_OBLIGATIONS)
         return self.number(LexerPlace(states, context), terminal_set)
 
-    def reading(self, number: int, data: bytes) -> Reading:
+    def reading(self, number: int, data: bytes) -> LexerReading:
         """Return what becomes of the lexeme at a place when bytes are read."""
         key = number, data
         known = self._readings.get(key)
@@ -171,7 +171,7 @@ class Lexer:
             known = self._readings[key] = self._read(number, data)
         return known
 
-    def _read(self, number: int, data: bytes) -> Reading:
+    def _read(self, number: int, data: bytes) -> LexerReading:
         begin = 0
         for n_read, byte in enumerate(data):
             byte_class = self._byte_classes[byte]
@@ -182,13 +182,13 @@ class Lexer:
                 ended = self._ends.get(key)
                 if ended is None:
                     ended = self._ends[key] = self._ended(place, byte_class)
-                return Reading(after, begin, n_read, ended, place.context)
+                return LexerReading(after, begin, n_read, ended, place.context)
             if after == UNREAD:
-                return Reading(after, begin, n_read)
+                return LexerReading(after, begin, n_read)
             number = after
             if self._is_between[number]:
                 begin = n_read + 1
-        return Reading(number, begin, len(data))
+        return LexerReading(number, begin, len(data))
 
     def _ended(self, place: LexerPlace, byte_class: int) -> int:
         """Return which lexeme a byte ends; -1 if that is not the whole answer."""

@@ -1,8 +1,8 @@
 """Places between two lexemes of a text that a monitor follows, and what may come there.
 
-In: a parse table and a :class:`~cfgguide.engine.monitors.monitor.Monitor`. Out: :class:`Place`, a
-parser stack with the monitor there; which terminals may come next, with which texts; and the place
-after each of them. ::
+In: a parse table and a :class:`~cfgguide.engine.monitors.monitor.Monitor`. Out:
+:class:`ParsePoint`, a parser stack with the monitor there; which terminals may come next, with
+which texts; and the place after each of them. ::
 
     place ── NAME 'ab' ──> place ── ">" ──> place
     (stack, monitor)       (stack, monitor)
@@ -33,7 +33,7 @@ _MAX_KNOWN = 3_000  # places, and answers, of about 1 kB each
 Answers = dict[int, Texts | None]  # of each terminal that may come: its texts, None for any
 
 
-class Place:
+class ParsePoint:
     """A parser stack, and the monitor there.
 
     Attributes
@@ -66,9 +66,9 @@ class Place:
         self._allowed: Answers | None = None
         self._bits = self._restricted = self._endless = 0
         # Made when they are needed: there are many places, and most are asked one question.
-        self._after: dict[tuple[int, bytes], Place | None] | None = None
+        self._after: dict[tuple[int, bytes], ParsePoint | None] | None = None
         self._single: dict[int, tuple[bool, Texts | None]] | None = None
-        self._reduced: dict[int, Place | None] | None = None
+        self._reduced: dict[int, ParsePoint | None] | None = None
 
     @property
     def allowed(self) -> Answers:
@@ -121,7 +121,7 @@ class Place:
         """Whether the text may be over."""
         return END in self.allowed
 
-    def after(self, terminal_id: int, text: bytes) -> Place | None:
+    def after(self, terminal_id: int, text: bytes) -> ParsePoint | None:
         """Return the place after a lexeme; None if it is refused."""
         key = terminal_id, text if self._places.is_followed[terminal_id] else b""
         if self._after is None:
@@ -130,14 +130,14 @@ class Place:
             self._after[key] = self._places.after(self, *key)
         return self._after[key]
 
-    def glimpse(self, terminal_id: int, text: bytes) -> Place | None:
+    def glimpse(self, terminal_id: int, text: bytes) -> ParsePoint | None:
         """Return the same, of which nothing is remembered: few of the tokens are ever chosen."""
         key = terminal_id, text if self._places.is_followed[terminal_id] else b""
         if self._after is not None and key in self._after:
             return self._after[key]
         return self._places.after(self, *key, is_kept=False)
 
-    def reduced(self, production: int) -> Place | None:
+    def reduced(self, production: int) -> ParsePoint | None:
         """Return the place after a reduction; None if the monitor refuses it."""
         if self._reduced is None:
             self._reduced = {}
@@ -164,7 +164,7 @@ class Place:
         if self is other:
             return True
         return (
-            isinstance(other, Place)
+            isinstance(other, ParsePoint)
             and self._hash == other._hash
             and self.stack == other.stack
             and self.monitor == other.monitor
@@ -222,22 +222,22 @@ class Places:
         self.is_followed = [name in monitor.terminals for name in table.terminals]
         self._rules = [left if left in monitor.rules else None for left, _ in table.productions]
         self._groups: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
-        self._known: BoundedDict[tuple[Stack, Monitor], Place] = BoundedDict(_MAX_KNOWN)
+        self._known: BoundedDict[tuple[Stack, Monitor], ParsePoint] = BoundedDict(_MAX_KNOWN)
         self._answers: BoundedDict[tuple[Stack, Hashable], tuple[Answers, int, int, int]]
         self._answers = BoundedDict(_MAX_KNOWN)
         self._actions = memoryview(table.action.data)
 
-    def place(self, stack: Stack, monitor: Monitor) -> Place:
+    def place(self, stack: Stack, monitor: Monitor) -> ParsePoint:
         """Return the one place of a stack and a monitor."""
         key = stack, monitor
         place = self._known.get(key)
         if place is None:
-            place = self._known[key] = Place(self, stack, monitor)
+            place = self._known[key] = ParsePoint(self, stack, monitor)
         return place
 
     def after(
-        self, place: Place, terminal_id: int, text: bytes, *, is_kept: bool = True
-    ) -> Place | None:
+        self, place: ParsePoint, terminal_id: int, text: bytes, *, is_kept: bool = True
+    ) -> ParsePoint | None:
         """Return the place after a lexeme; None if it is refused."""
         reduced = self._reduced(place, terminal_id)
         if reduced is None:
@@ -251,7 +251,7 @@ class Places:
             monitor = asked(monitor, "shifted", name, text.decode("utf-8", "surrogateescape"))
         if not self._can_finish(stack, monitor):
             return None
-        return self.place(stack, monitor) if is_kept else Place(self, stack, monitor)
+        return self.place(stack, monitor) if is_kept else ParsePoint(self, stack, monitor)
 
     def _can_finish(self, stack: Stack, monitor: Monitor) -> bool:
         """Return whether a sentence that the monitor allows can follow."""
@@ -260,7 +260,7 @@ class Places:
             return self._is_live(stack, monitor)
         return can_finish is not False
 
-    def may(self, place: Place, terminal_id: int) -> tuple[bool, Texts | None]:
+    def may(self, place: ParsePoint, terminal_id: int) -> tuple[bool, Texts | None]:
         """Return whether a terminal may come, and with which texts; None for any."""
         reduced = self._reduced(place, terminal_id)
         if reduced is None:
@@ -290,7 +290,7 @@ class Places:
             if self._can_finish(stack, asked(monitor, "shifted", name, text))
         )
 
-    def _reduced(self, place: Place, terminal_id: int) -> tuple[Stack, Monitor] | None:
+    def _reduced(self, place: ParsePoint, terminal_id: int) -> tuple[Stack, Monitor] | None:
         """Return the stack after a terminal, and the monitor before that; None if it is refused."""
         stack, monitor, is_refused = self._before(place, terminal_id)
         action = self._actions[stack.state, terminal_id]
@@ -299,7 +299,7 @@ class Places:
         stack = stack.push(action - 1)
         return (stack, monitor) if self._goes_on(stack) else None
 
-    def _before(self, place: Place, terminal_id: int) -> tuple[Stack, Monitor, bool]:
+    def _before(self, place: ParsePoint, terminal_id: int) -> tuple[Stack, Monitor, bool]:
         """Do the reductions before a terminal, or up to the one that the monitor refuses.
 
         Returns
@@ -317,14 +317,14 @@ class Places:
                 break
         return place.stack, place.monitor, False
 
-    def reduced(self, place: Place, production: int) -> Place | None:
+    def reduced(self, place: ParsePoint, production: int) -> ParsePoint | None:
         """Return the place after a reduction; None if the monitor refuses it."""
         rule, monitor = self._rules[production], place.monitor
         if rule is not None:
             monitor = asked(monitor, "reduced", rule)
             if monitor is None:
                 return None
-        return Place(self, self.table.reduced(place.stack, production), monitor)
+        return ParsePoint(self, self.table.reduced(place.stack, production), monitor)
 
     def _texts(self, monitor: Monitor, terminal_id: int, state: int) -> Texts | None:
         """Return which texts of a terminal a monitor allows, above a parse state."""
@@ -339,20 +339,20 @@ class Places:
             )
         return self._read_as(texts, terminal_id, state)
 
-    def why(self, place: Place, terminal_id: int, text: bytes) -> str:
+    def why(self, place: ParsePoint, terminal_id: int, text: bytes) -> str:
         """Return what a monitor says of a lexeme that it refuses."""
         _, monitor, _ = self._before(place, terminal_id)
         name = self.table.terminals[terminal_id]
         said: str = asked(monitor, "why", name, text.decode("utf-8", "replace"))
         return said
 
-    def can_end(self, place: Place) -> bool:
+    def can_end(self, place: ParsePoint) -> bool:
         """Return whether the text may be over."""
         stack, _, is_refused = self._before(place, END)
         return not is_refused and stack.state == self.table.end_state
 
-    def answers(self, place: Place) -> tuple[Answers, int, int, int]:
-        """Return what may come at a place, as :class:`Place` has it."""
+    def answers(self, place: ParsePoint) -> tuple[Answers, int, int, int]:
+        """Return what may come at a place, as :class:`ParsePoint` has it."""
         key = place.stack, asked_for(place.monitor, "relevant")
         known = self._answers.get(key)
         if known is None:
@@ -370,9 +370,9 @@ class Places:
 
     def found(self, stack: Stack, monitor: Monitor) -> Answers:
         """Return what grammar and monitor allow, without looking up what is known."""
-        return dict(self._found(Place(self, stack, monitor)))
+        return dict(self._found(ParsePoint(self, stack, monitor)))
 
-    def _found(self, place: Place) -> Iterator[tuple[int, Texts | None]]:
+    def _found(self, place: ParsePoint) -> Iterator[tuple[int, Texts | None]]:
         """Yield the terminals that grammar and monitor allow, with their texts."""
         pending = [(place, -1)]
         while pending:

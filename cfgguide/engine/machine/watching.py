@@ -23,9 +23,9 @@ from cfgguide.base.bounded import BoundedDict
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS
 from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.engine.machine.gaps import Gaps
-from cfgguide.engine.machine.lexeme_sets import Lexemes
+from cfgguide.engine.machine.lexeme_sets import LexemeSets
 from cfgguide.engine.machine.lexer_places import Lexer, LexerPlace
-from cfgguide.engine.machine.places import Place, Places, ones
+from cfgguide.engine.machine.places import ParsePoint, Places, ones
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.engine.monitors.monitor import Monitor
 from cfgguide.engine.monitors.text_sets import Texts
@@ -44,7 +44,7 @@ class WatchedStack(Stack):
 
     Attributes
     ----------
-    place : Place
+    place : ParsePoint
         Where the lexeme began.
     text : bytes
         What has come of it; empty where the monitor asks for none of the terminals that it may
@@ -53,7 +53,7 @@ class WatchedStack(Stack):
 
     __slots__ = ("place", "text")
 
-    def __init__(self, place: Place, text: bytes = b"") -> None:
+    def __init__(self, place: ParsePoint, text: bytes = b"") -> None:
         self.place = place
         self.text = text
         self.state = place.stack.state
@@ -77,7 +77,7 @@ class WatchingRecognizer(Recognizer):
     """
 
     _places: Places
-    _lexemes: Lexemes
+    _lexemes: LexemeSets
     _gaps: Gaps
     _lexer: Lexer
     _followed: int
@@ -129,7 +129,7 @@ class WatchingRecognizer(Recognizer):
             is_live=is_live,
         )
         made._places = places
-        made._lexemes = Lexemes.of(recognizer)
+        made._lexemes = LexemeSets.of(recognizer)
         made._lexer = Lexer.of(recognizer)
         made._gaps = Gaps.of(recognizer, spelled)
         scanner = recognizer.scanner
@@ -193,14 +193,14 @@ class WatchingRecognizer(Recognizer):
         possible = tuple(filter(self.is_possible, hypotheses))
         return Configuration(possible, context) if possible else None
 
-    def may_become(self, lexer_place: LexerPlace, place: Place, text: bytes) -> bool | None:
+    def may_become(self, lexer_place: LexerPlace, place: ParsePoint, text: bytes) -> bool | None:
         """Return whether a lexeme may become one that the monitor allows at its place.
 
         Parameters
         ----------
         lexer_place : LexerPlace
             Where the lexer is, after bytes that the grammar allows.
-        place : Place
+        place : ParsePoint
             Where the lexeme began.
         text : bytes
             What has come of it.
@@ -219,14 +219,14 @@ class WatchingRecognizer(Recognizer):
             return True
         return None if possible or lexer_place.may_have_left else False
 
-    def _allowed(self, scanner_state: int, place: Place) -> int:
+    def _allowed(self, scanner_state: int, place: ParsePoint) -> int:
         """Return those of the terminals that a lexeme may become that may come, as bits."""
         ahead = self._lexemes.ahead(scanner_state) & self._acceptable(place.stack.state)
         return sum(1 << terminal_id for terminal_id in ones(ahead) if place.may(terminal_id)[0])
 
     def _read_plainly(
-        self, state: int, place: Place, text: bytes, context: int, data: bytes, n_read: int
-    ) -> tuple[int, Place, bytes, int, int] | None:
+        self, state: int, place: ParsePoint, text: bytes, context: int, data: bytes, n_read: int
+    ) -> tuple[int, ParsePoint, bytes, int, int] | None:
         """Read bytes as long as there is nothing to choose; None if they are refused.
 
         Returns
@@ -248,7 +248,7 @@ class WatchingRecognizer(Recognizer):
             else:
                 longer = transitions[self._longer[state], byte_class]
                 if target == DEAD and longer == DEAD:
-                    after: Place | None = place
+                    after: ParsePoint | None = place
                     if terminal_id != ignored:
                         after = place.after(terminal_id, text) if terminal_id < ignored else None
                     if after is None:
@@ -303,7 +303,7 @@ class WatchingRecognizer(Recognizer):
         stack = watched(hypothesis.stack)
         return self._is_possible(hypothesis.scanner_state, stack.place, stack.text)
 
-    def _is_possible(self, scanner_state: int, place: Place, text: bytes) -> bool:
+    def _is_possible(self, scanner_state: int, place: ParsePoint, text: bytes) -> bool:
         ahead = self._lexemes.ahead(scanner_state)
         if ahead >> self._ignored & 1:
             return True
@@ -330,7 +330,7 @@ class WatchingRecognizer(Recognizer):
             bits = self._acceptable_in[parse_state] = sum(1 << int(each) for each in row)
         return bits
 
-    def possible(self, place: Place) -> npt.NDArray[np.int8]:
+    def possible(self, place: ParsePoint) -> npt.NDArray[np.int8]:
         """Return whether a lexeme may become one that may come at a place, as far as states tell.
 
         Returns
@@ -346,7 +346,7 @@ class WatchingRecognizer(Recognizer):
             known = self._possible_at[key] = self._possible(place, dropped)
         return known
 
-    def _possible(self, place: Place, dropped: int) -> npt.NDArray[np.int8]:
+    def _possible(self, place: ParsePoint, dropped: int) -> npt.NDArray[np.int8]:
         lexemes, n_states = self._lexemes, self.scanner.n_states
         free = place.bits & ~place.restricted | 1 << self.scanner.ignored | dropped
         is_possible = lexemes.leads_to(free)
@@ -364,7 +364,7 @@ class WatchingRecognizer(Recognizer):
         answers[is_possible] = POSSIBLE
         return answers
 
-    def _dropped(self, place: Place) -> int:
+    def _dropped(self, place: ParsePoint) -> int:
         """Return the terminals that an indenter reads at a place and does not feed, as bits.
 
         Line breaks are among them where the grammar takes none: that is, in brackets.
@@ -422,7 +422,7 @@ class WatchingRecognizer(Recognizer):
         """Return a lexeme among nearly all texts that one may become; None if none was found."""
         return self._lexemes.other(scanner_state, terminal_id, text, texts)
 
-    def place(self, stack: Stack, monitor: Monitor) -> Place:
+    def place(self, stack: Stack, monitor: Monitor) -> ParsePoint:
         """Return the place of a stack and a monitor."""
         return self._places.place(stack, monitor)
 
@@ -461,7 +461,7 @@ class WatchingRecognizer(Recognizer):
         ignored = np.flatnonzero(self.scanner.match == self.scanner.ignored).tolist()
         return not any(self._lexemes.ahead(state) & self._followed for state in ignored)
 
-    def restricted(self, scanner_state: int, place: Place) -> list[tuple[int, Texts]]:
+    def restricted(self, scanner_state: int, place: ParsePoint) -> list[tuple[int, Texts]]:
         """Return the terminals that a lexeme may become, and that have only some texts there."""
         ahead = self._lexemes.ahead(scanner_state) & place.restricted
         return [

@@ -79,7 +79,7 @@ class Ended(NamedTuple):
     contexts: tuple[int, ...]
 
 
-class Reading(NamedTuple):
+class ByteReading(NamedTuple):
     """What a string does in one scanner state.
 
     Attributes
@@ -137,7 +137,9 @@ class Effects:
         self._has_column = is_followed | (scanner.is_assertion & is_followed.any())
         n_classes = scanner.transitions.shape[1]
         self._same = tuple(range(len(scanner.contexts)))
-        self._readings: _Numbered[Reading | Owed | Passed] = _Numbered(n_classes, Reading(()))
+        self._readings: _Numbered[ByteReading | Owed | Passed] = _Numbered(
+            n_classes, ByteReading(())
+        )
         self._ended: _Numbered[Ended] = _Numbered(n_classes, Ended(NO_MATCH, (), NO_COLUMN, ()))
         self._rests = _Vectors(n_classes)
         self._effects = _Vectors(n_classes)
@@ -148,7 +150,7 @@ class Effects:
         # and the number of what has become of the contexts.
         self._state_of, self._contexts_of = _Column(), _Column()
         self._contexts: _Numbered[tuple[int, ...]] = _Numbered(n_classes, ())
-        self._add_reading(Reading(()))
+        self._add_reading(ByteReading(()))
         self._fill_plain()
         obligations = self._readings_of_obligations()
         self._empty_rest = self._rests.add(*_sparse(self._readings_of_starts()), 0)
@@ -242,7 +244,7 @@ class Effects:
         both = np.where((after == NOTHING) | (rests == NOTHING), 0, _pairs(after, rests))
         different, inverse = np.unique(both, return_inverse=True)
         numbers = [
-            self._add_reading(Reading((), ((pair >> _SHIFT, pair & ((1 << _SHIFT) - 1)),)))
+            self._add_reading(ByteReading((), ((pair >> _SHIFT, pair & ((1 << _SHIFT) - 1)),)))
             if pair
             else NOTHING
             for pair in different.tolist()
@@ -314,7 +316,7 @@ class Effects:
             readings[others].tolist(), byte_classes[others].tolist(), strict=True
         ):
             reading = self._readings.items[number]
-            if isinstance(reading, Reading):
+            if isinstance(reading, ByteReading):
                 pairs += [rest << _SHIFT | byte_class for _, rest in reading.ended]
                 if not reading.is_fresh and any(
                     self._match[lexeme.state] != NO_MATCH for lexeme in reading.inside
@@ -324,7 +326,7 @@ class Effects:
         unknown: Int64Array = new[self._rests.steps[_parts(new)] == _UNKNOWN]
         return unknown
 
-    def _step(self, reading: Reading | Owed | Passed, byte_class: int) -> int:
+    def _step(self, reading: ByteReading | Owed | Passed, byte_class: int) -> int:
         """Return the number of a reading with one more byte."""
         if isinstance(reading, Passed):
             return self._add_reading(Passed(self._contexts_after(reading.contexts, byte_class)))
@@ -353,9 +355,9 @@ class Effects:
         if not inside and not ended:
             return NOTHING
         contexts = self._contexts_after(reading.contexts, byte_class) if inside else ()
-        return self._add_reading(Reading(tuple(inside), tuple(ended), contexts))
+        return self._add_reading(ByteReading(tuple(inside), tuple(ended), contexts))
 
-    def _end(self, lexeme: Inside, reading: Reading, byte_class: int) -> int:
+    def _end(self, lexeme: Inside, reading: ByteReading, byte_class: int) -> int:
         """Return the number of a lexeme that ends before one more byte, if it may."""
         terminal_id = self._match[lexeme.state]
         if not NO_MATCH < terminal_id <= self._scanner.ignored:
@@ -417,11 +419,11 @@ class Effects:
             return NO_COLUMN if rules.is_cpython else column
         return (FORM_FEED,) if kind == FORM_FEED else (*column, kind)
 
-    def _add_reading(self, reading: Reading | Owed | Passed) -> int:
+    def _add_reading(self, reading: ByteReading | Owed | Passed) -> int:
         """Return the number of a reading."""
         number = self._readings.add(reading)
         if number == len(self._depth_of):
-            lexemes = reading.ended if isinstance(reading, Reading) else ()
+            lexemes = reading.ended if isinstance(reading, ByteReading) else ()
             is_ended = len(lexemes) == 1 and not reading[0]
             self._ended_of.append(lexemes[0][0] if is_ended else _UNKNOWN)
             self._rest_of.append(lexemes[0][1] if is_ended else _UNKNOWN)
@@ -432,9 +434,9 @@ class Effects:
             self._depth_of.append(max((int(depths[rest]) for _, rest in lexemes), default=0))
         return number
 
-    def _plain_of(self, reading: Reading | Owed | Passed) -> tuple[int, int]:
+    def _plain_of(self, reading: ByteReading | Owed | Passed) -> tuple[int, int]:
         """Return the state of a lexeme that only goes on, and the number of its contexts."""
-        if not isinstance(reading, Reading) or reading.ended or len(reading.inside) != 1:
+        if not isinstance(reading, ByteReading) or reading.ended or len(reading.inside) != 1:
             return _UNKNOWN, _UNKNOWN
         state, obligations, _ = reading.inside[0]
         may_end = self._match[state] != NO_MATCH and not reading.is_fresh
@@ -442,7 +444,7 @@ class Effects:
             return _UNKNOWN, _UNKNOWN
         return state, self._contexts.add(reading.contexts)
 
-    def _add_readings(self, readings: list[Reading]) -> Int32Array:
+    def _add_readings(self, readings: list[ByteReading]) -> Int32Array:
         """Return the numbers of new readings without an ended lexeme."""
         first = self._readings.add_all(readings)
         self._ended_of.extend(np.full(len(readings), _UNKNOWN))
@@ -460,7 +462,7 @@ class Effects:
             possible = self._lookahead.resolved(start, NO_OBLIGATIONS)
             inside = tuple(Inside(state, owed, NO_COLUMN) for state, owed in possible)
             is_fresh = any(self._match[state] != NO_MATCH for state, _ in possible)
-            readings.append(self._add_reading(Reading(inside, (), self._same, is_fresh)))
+            readings.append(self._add_reading(ByteReading(inside, (), self._same, is_fresh)))
         return readings
 
     def _readings_of_states(self) -> list[int]:
@@ -550,10 +552,10 @@ class Effects:
         numbers_of_fresh = self._add_readings(fresh)
         self._readings.steps[numbers_of_fresh] = targets[also]
 
-    def _of_state(self, state: int, *, is_fresh: bool) -> Reading:
+    def _of_state(self, state: int, *, is_fresh: bool) -> ByteReading:
         """Return what the empty string does in a scanner state."""
         column: Column = () if is_fresh and self._is_followed[state] else NO_COLUMN
-        return Reading((Inside(state, NO_OBLIGATIONS, column),), (), self._same, is_fresh)
+        return ByteReading((Inside(state, NO_OBLIGATIONS, column),), (), self._same, is_fresh)
 
 
 class _Numbered(Generic[Item]):

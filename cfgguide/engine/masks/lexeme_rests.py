@@ -37,7 +37,7 @@ class Stays(NamedTuple):
     token_ids: Int32Array
 
 
-class Ends(NamedTuple):
+class RestEnds(NamedTuple):
     """Tokens that end a lexeme alike.
 
     Attributes
@@ -65,14 +65,14 @@ class Readings(NamedTuple):
     ----------
     stays : tuple of Stays
         Those that stay in the lexeme.
-    ends : tuple of Ends
+    ends : tuple of RestEnds
         Those that end it.
     unclear : int32, shape (n_unclear,)
         Those where the text to come decides.
     """
 
     stays: tuple[Stays, ...]
-    ends: tuple[Ends, ...]
+    ends: tuple[RestEnds, ...]
     unclear: Int32Array
 
 
@@ -129,7 +129,7 @@ class Rests:
         return Readings(
             tuple(Stays(*key, _array(token_ids)) for key, token_ids in stays.items()),
             tuple(
-                Ends(*key, Rests(lexer, followed, tuple(ids), tuple(rests)))
+                RestEnds(*key, Rests(lexer, followed, tuple(ids), tuple(rests)))
                 for key, (ids, rests) in ends.items()
             ),
             _array(unclear),

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from cfgguide.base.bounded import BoundedDict
 from cfgguide.engine.machine.lexer_places import LexerPlace
-from cfgguide.engine.machine.places import Place, ones
+from cfgguide.engine.machine.places import ParsePoint, ones
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
 from cfgguide.engine.machine.watching import (
     BY_OTHER_TEXT,
@@ -160,7 +160,7 @@ class PlaceMasks:
         return allowed
 
     def _judge(
-        self, rests: Rests, number: int, place: Place, text: bytes, allowed: AllowedTokens
+        self, rests: Rests, number: int, place: ParsePoint, text: bytes, allowed: AllowedTokens
     ) -> None:
         """Judge tokens by what is left of them, where a lexeme is being read."""
         lexer, recognizer = self._lexer, self._recognizer
@@ -195,7 +195,7 @@ class PlaceMasks:
         self,
         number: int,
         ahead: int,
-        place: Place,
+        place: ParsePoint,
         grammatical: Subset,
         first_bytes: npt.NDArray[np.bool_] | None,
     ) -> Kinds:
@@ -211,7 +211,7 @@ class PlaceMasks:
             known = self._kinds[key] = self._told_apart(number, place, asked)
         return known
 
-    def _told_apart(self, number: int, place: Place, asked: Int32Array) -> Kinds:
+    def _told_apart(self, number: int, place: ParsePoint, asked: Int32Array) -> Kinds:
         staying = self._staying.of(number)
         possible = self._recognizer.possible(place)
         wanted: dict[int, list[int]] = {POSSIBLE: [], BY_TEXT: [], BY_OTHER_TEXT: []}

@@ -20,7 +20,7 @@ from cfgguide.engine.machine.watching import WatchedStack, WatchingRecognizer, w
 _MANY = 100  # tokens; fewer are read one by one
 
 
-class Group(NamedTuple):
+class NameGroup(NamedTuple):
     """Tokens that lead to one place, or one token.
 
     Attributes
@@ -46,7 +46,7 @@ class Group(NamedTuple):
 
 def groups(
     recognizer: WatchingRecognizer, start: Configuration, tokens: Sequence[bytes]
-) -> Iterator[Group]:
+) -> Iterator[NameGroup]:
     """Yield groups of tokens, which together are all of them.
 
     Parameters
@@ -65,16 +65,16 @@ def groups(
         begun = None if after is None else watched(after.hypotheses[0].stack)
         n_before = len(token) - (0 if begun is None else len(begun.text))
         before = token[: max(n_before, 0)]
-        found: list[Group] = []
+        found: list[NameGroup] = []
         if begun is not None and begun.text and before not in beginnings:
             beginnings.add(before)
             found = _groups(recognizer, start, before, begun, left, begun.text[: max(-n_before, 0)])
-        for group in found or [Group([first])]:
+        for group in found or [NameGroup([first])]:
             yield group
             for each in group.members:
                 del left[each]
     for each in left:
-        yield Group([each])
+        yield NameGroup([each])
 
 
 def _groups(
@@ -84,7 +84,7 @@ def _groups(
     begun: WatchedStack,
     left: dict[int, bytes],
     read: bytes,
-) -> list[Group]:
+) -> list[NameGroup]:
     """Return groups of the tokens with one beginning, after which a lexeme begins somewhere."""
     lexer = recognizer.lexer
     here = recognizer.advance(start, before)
@@ -109,7 +109,7 @@ def _groups(
             members.setdefault((terminal_id, reading.number), []).append(each)
     wanted = ended.terminal_id if is_ended else -1
     return [
-        Group(each, begun, lexer.places[number], len(before), read)
+        NameGroup(each, begun, lexer.places[number], len(before), read)
         for (terminal_id, number), each in members.items()
         if terminal_id == wanted and not lexer.places[number].may_have_left
     ]

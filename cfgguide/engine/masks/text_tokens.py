@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from cfgguide.base.bounded import BoundedDict
-from cfgguide.engine.machine.lexeme_sets import Lexemes
+from cfgguide.engine.machine.lexeme_sets import LexemeSets
 from cfgguide.engine.machine.recognizer import Hypothesis, Recognizer
 from cfgguide.engine.machine.watching import WatchingRecognizer, watched
 from cfgguide.engine.masks.arrays import Int32Array
@@ -86,7 +86,7 @@ class TokensOfTexts:
         return known
 
 
-def _below(start: Node, texts: Texts, text: bytes) -> list[int]:
+def _below(start: TextNode, texts: Texts, text: bytes) -> list[int]:
     """Return the tokens below a node that go on with a text."""
     pending = [(start, text)]
     token_ids: list[int] = []
@@ -104,7 +104,7 @@ def _below(start: Node, texts: Texts, text: bytes) -> list[int]:
     return token_ids
 
 
-class Node:
+class TextNode:
     """Nodes of a vocabulary's trie that are one after ignored text was left out.
 
     Attributes
@@ -118,7 +118,7 @@ class Node:
     def __init__(self, trie: VisitedTrie, nodes: list[int], token_ids: list[int]) -> None:
         self._trie = trie
         self._nodes = nodes  # whose children are below
-        self._children: dict[int, Node | list[int]] | None = None
+        self._children: dict[int, TextNode | list[int]] | None = None
         self.token_ids = token_ids
 
     @property
@@ -126,16 +126,16 @@ class Node:
         """The bytes of the nodes below."""
         return self._by_byte()
 
-    def child(self, byte: int) -> Node | None:
+    def child(self, byte: int) -> TextNode | None:
         """Return the node below after one more byte; None if there is none."""
         children = self._by_byte()
         child = children.get(byte)
         if isinstance(child, list):
             token_ids = [each for node in child for each in self._trie.own_tokens(node)]
-            child = children[byte] = Node(self._trie, child, token_ids)
+            child = children[byte] = TextNode(self._trie, child, token_ids)
         return child
 
-    def _by_byte(self) -> dict[int, Node | list[int]]:
+    def _by_byte(self) -> dict[int, TextNode | list[int]]:
         if self._children is None:
             found: dict[int, Any] = {}
             byte_of = self._trie.byte_of
@@ -165,7 +165,7 @@ class VisitedTrie:
     def __init__(self, recognizer: Recognizer, vocabulary: Vocabulary) -> None:
         packed = vocabulary.trie.packed
         self._scanner = recognizer.scanner
-        self._lexemes = Lexemes.of(recognizer)
+        self._lexemes = LexemeSets.of(recognizer)
         self.byte_of = memoryview(np.ascontiguousarray(packed.nodes[:, BYTE]).data)
         self._n_roots = packed.n_roots
         self._first_token = memoryview(np.ascontiguousarray(packed.nodes[:, FIRST_TOKEN]).data)
@@ -174,14 +174,14 @@ class VisitedTrie:
         self._token_ids = packed.token_ids
 
     @cached_property
-    def begun(self) -> Node:
+    def begun(self) -> TextNode:
         """Where a lexeme has begun."""
-        return Node(self, [_ROOT], [])
+        return TextNode(self, [_ROOT], [])
 
     @cached_property
-    def between(self) -> Node:
+    def between(self) -> TextNode:
         """Where none has begun, so that ignored text may come before it."""
-        return Node(self, [_ROOT, *self._ignored_nodes()], [])
+        return TextNode(self, [_ROOT, *self._ignored_nodes()], [])
 
     def children(self, node: int) -> range:
         """Return the nodes below a node."""

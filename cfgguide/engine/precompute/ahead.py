@@ -25,7 +25,7 @@ from cfgguide.engine.precompute.frontier import (
     DEFAULT_MAX_DEPTH,
     Answer,
     Frontier,
-    Part,
+    FrontierPart,
     Unmade,
     answer,
 )
@@ -262,7 +262,7 @@ class _Run:
     def _seconds(self) -> float:
         return time.monotonic() - self._started
 
-    def _put_all(self, parts: list[Part], answers: list[Answer] | None) -> None:
+    def _put_all(self, parts: list[FrontierPart], answers: list[Answer] | None) -> None:
         if answers is None:  # it was killed; another worker gets them
             self._n_lost_workers += 1
             self._frontier.put_back(parts)
@@ -273,7 +273,7 @@ class _Run:
             else:
                 self._put(part, mask)
 
-    def _put(self, part: Part, mask: Answer) -> None:
+    def _put(self, part: FrontierPart, mask: Answer) -> None:
         if mask is Unmade.TOO_SHALLOW:
             self._frontier.undecided(part)
         elif mask is Unmade.TOO_COSTLY:

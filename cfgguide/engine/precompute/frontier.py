@@ -46,7 +46,7 @@ BoolArray = npt.NDArray[np.bool_]
 DEFAULT_MAX_DEPTH = 64  # states of a stack that are known
 
 
-class Part(NamedTuple):
+class FrontierPart(NamedTuple):
     """The known part of a configuration with one hypothesis and no obligations.
 
     Attributes
@@ -86,7 +86,7 @@ class Unmade(Enum):
 Answer = Mask | Unmade
 
 
-def answer(mask_of: Callable[[Configuration], Mask | None], part: Part) -> Answer:
+def answer(mask_of: Callable[[Configuration], Mask | None], part: FrontierPart) -> Answer:
     """Return the mask of a part, or why there is none."""
     try:
         return mask_of(part.configuration) or Unmade.TOO_SHALLOW
@@ -113,7 +113,7 @@ class Frontier:
     n_given_up : int
         Number of parts that do not, and are not extended.
     share : float
-        The decided parts' share of all configurations, from 0 to 1; see :class:`Part`.
+        The decided parts' share of all configurations, from 0 to 1; see :class:`FrontierPart`.
     """
 
     def __init__(
@@ -129,8 +129,8 @@ class Frontier:
         roots = np.empty((0, 3), dtype=np.int64) if has_indentation else _roots(liveness)
         self._n_untried = len(roots)  # of the roots
         self._roots = self._parts(roots)
-        self._children: deque[Part] = deque()
-        self._undecided: deque[Part] = deque()
+        self._children: deque[FrontierPart] = deque()
+        self._undecided: deque[FrontierPart] = deque()
         self.n_decided = 0
         # With an indenter whether the text may end depends on the whole stack, and so do masks.
         self.n_given_up = int(has_indentation)
@@ -146,9 +146,9 @@ class Frontier:
         """Number of parts that are kept in memory."""
         return len(self._children) + len(self._undecided)
 
-    def take(self, max_parts: int) -> list[Part]:
+    def take(self, max_parts: int) -> list[FrontierPart]:
         """Return the next parts to try; fewer if there are fewer now."""
-        taken: list[Part] = []
+        taken: list[FrontierPart] = []
         while len(taken) < max_parts and (part := self._next()) is not None:
             path = part.path(len(part.states))
             if self._is_shortened(part):  # no configuration has it
@@ -161,29 +161,29 @@ class Frontier:
                 taken.append(part)
         return taken
 
-    def put_back(self, parts: Iterable[Part]) -> None:
+    def put_back(self, parts: Iterable[FrontierPart]) -> None:
         """Add parts again that were not tried after all."""
         self._children.extendleft(parts)
 
-    def decided(self, part: Part, path: Path | None = None) -> None:
+    def decided(self, part: FrontierPart, path: Path | None = None) -> None:
         """Note that a part decides its mask; `path` is what the mask depends on."""
         self.n_decided += 1
         self.share += part.weight
         if path is not None and len(path) == 1:  # it serves other roots too
             self._known.add(path)
 
-    def undecided(self, part: Part) -> None:
+    def undecided(self, part: FrontierPart) -> None:
         """Note that the mask of a part depends on what is below."""
         if len(part.states) < self._max_depth:
             self._undecided.append(part)
         else:
             self.give_up(part)
 
-    def give_up(self, part: Part) -> None:
+    def give_up(self, part: FrontierPart) -> None:
         """Note that a part is not extended any more."""
         self.n_given_up += 1
 
-    def _is_shortened(self, part: Part) -> bool:
+    def _is_shortened(self, part: FrontierPart) -> bool:
         """Return whether no stack has these states, since they would have been shortened."""
         short_stacks, states = self._short_stacks, part.states
         if short_stacks is None:
@@ -197,7 +197,7 @@ class Frontier:
             for depth in range(1, len(states))
         )
 
-    def _next(self) -> Part | None:
+    def _next(self) -> FrontierPart | None:
         while not self._children:
             root = next(self._roots, None)
             if root is not None:
@@ -208,7 +208,7 @@ class Frontier:
             self._branch(self._undecided.popleft())
         return self._children.popleft()
 
-    def _branch(self, part: Part) -> None:
+    def _branch(self, part: FrontierPart) -> None:
         below = self._predecessors(part.states[-1])
         if not below:  # there is no such stack
             self.share += part.weight
@@ -226,11 +226,11 @@ class Frontier:
             states = (*states, *below)
         return states
 
-    def _parts(self, roots: Int64Array) -> Iterator[Part]:
+    def _parts(self, roots: Int64Array) -> Iterator[FrontierPart]:
         """Yield the roots; making all objects at once would take too much memory."""
         for state, context, top in roots:
             states = self._lengthened((int(top),))
-            yield Part(int(state), int(context), states, 1 / len(roots))
+            yield FrontierPart(int(state), int(context), states, 1 / len(roots))
 
 
 def _roots(liveness: Liveness) -> Int64Array:

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 from cfgguide.engine.index.index import Index
-from cfgguide.engine.precompute.frontier import Part, answer
+from cfgguide.engine.precompute.frontier import FrontierPart, answer
 from cfgguide.engine.precompute.workers import (
     TABLES,
     VOCABULARY,
@@ -34,7 +34,10 @@ def main() -> None:
     folder = Path(sys.argv[1])
     index = Index.load(folder / TABLES, open_vocabulary(folder / VOCABULARY))
     while (message := read_message(sys.stdin.buffer)) is not None:
-        parts = [Part(state, context, tuple(states), 0.0) for state, context, states in message[0]]
+        parts = [
+            FrontierPart(state, context, tuple(states), 0.0)
+            for state, context, states in message[0]
+        ]
         write_message(output, *packed([answer(index.mask_of, part) for part in parts]))
 
 

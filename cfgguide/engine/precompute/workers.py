@@ -31,7 +31,7 @@ import numpy as np
 
 from cfgguide.base import archive
 from cfgguide.engine.index.configuration_trie import Mask
-from cfgguide.engine.precompute.frontier import Answer, Part, Unmade
+from cfgguide.engine.precompute.frontier import Answer, FrontierPart, Unmade
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 
 WORKER = "cfgguide.engine.precompute.worker_program"
@@ -61,7 +61,7 @@ class Workers:
         self._vocabulary = vocabulary
         self._idle: list[_Worker] = []
         self._all: list[_Worker] = []
-        self._asked: dict[_Worker, list[Part]] = {}
+        self._asked: dict[_Worker, list[FrontierPart]] = {}
         # An interruption leaves nothing locked: there are only plain threads and a queue.
         self._results: SimpleQueue[tuple[_Worker, list[Answer] | None]] = SimpleQueue()
         self._threads: list[Thread] = []
@@ -100,11 +100,11 @@ class Workers:
         return len(self._asked)
 
     @property
-    def pending(self) -> list[list[Part]]:
+    def pending(self) -> list[list[FrontierPart]]:
         """The parts that were sent and whose answers were not collected."""
         return list(self._asked.values())
 
-    def send(self, parts: list[Part]) -> None:
+    def send(self, parts: list[FrontierPart]) -> None:
         """Let an idle worker make the masks of some parts."""
         worker = self._idle.pop()
         self._asked[worker] = parts
@@ -112,12 +112,12 @@ class Workers:
         self._threads.append(Thread(target=self._ask, args=(worker, parts), daemon=True))
         self._threads[-1].start()
 
-    def _ask(self, worker: _Worker, parts: list[Part]) -> None:
+    def _ask(self, worker: _Worker, parts: list[FrontierPart]) -> None:
         self._results.put((worker, worker.ask(parts)))
 
-    def collect(self, seconds: float) -> list[tuple[list[Part], list[Answer] | None]]:
+    def collect(self, seconds: float) -> list[tuple[list[FrontierPart], list[Answer] | None]]:
         """Return the results that have arrived, waiting for the first; None from a lost worker."""
-        results: list[tuple[list[Part], list[Answer] | None]] = []
+        results: list[tuple[list[FrontierPart], list[Answer] | None]] = []
         with contextlib.suppress(Empty):
             while True:
                 worker, answers = self._results.get(timeout=0 if results else seconds)
@@ -141,7 +141,7 @@ class _Worker:
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
 
-    def ask(self, parts: list[Part]) -> list[Answer] | None:
+    def ask(self, parts: list[FrontierPart]) -> list[Answer] | None:
         """Return the answers to some parts; None if the process is lost."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None, "there are pipes"

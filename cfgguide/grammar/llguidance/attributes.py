@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from cfgguide.grammar.llguidance.dialect_syntax import Attribute, Expression, Rule, Text
-from cfgguide.grammar.llguidance.lexemes import Lexemes
+from cfgguide.grammar.llguidance.lexemes import WrittenTerminals
 from cfgguide.grammar.llguidance.nonempty_parts import Part
 from cfgguide.grammar.llguidance.source import Source
 from cfgguide.grammar.llguidance.terminals import Terminals
@@ -41,7 +41,7 @@ class Attributes:
         The text of the document.
     terminals : Terminals
         Its terminals.
-    lexemes : Lexemes
+    lexemes : WrittenTerminals
         Where the lazy terminals go.
     left_out : list of (str, str)
         Where attributes without effect are noted.
@@ -51,7 +51,7 @@ class Attributes:
         self,
         source: Source,
         terminals: Terminals,
-        lexemes: Lexemes,
+        lexemes: WrittenTerminals,
         left_out: list[tuple[str, str]],
     ) -> None:
         self._source = source

@@ -17,7 +17,7 @@ from cfgguide.automata.rewrite import can_be_empty, shortest_first
 from cfgguide.base.limits import Budget
 from cfgguide.errors import CfgGuideError, LimitError
 from cfgguide.grammar.literals import pattern_literal, text_literal
-from cfgguide.grammar.llguidance.names import Names
+from cfgguide.grammar.llguidance.names import NameAllocator
 from cfgguide.grammar.llguidance.nonempty_parts import Leaf
 from cfgguide.grammar.llguidance.source import Source
 from cfgguide.grammar.llguidance.terminals import NOTHING, Terminals
@@ -36,18 +36,18 @@ class _Lexeme:
     terminals: Terminals
 
 
-class Lexemes:
+class WrittenTerminals:
     """All terminals of a grammar.
 
     Parameters
     ----------
-    names : Names
+    names : NameAllocator
         The names that are taken.
     budget : Budget
         What making automata may cost.
     """
 
-    def __init__(self, names: Names, budget: Budget) -> None:
+    def __init__(self, names: NameAllocator, budget: Budget) -> None:
         self._names = names
         self._budget = budget
         self._known: dict[tuple[str, bool, bool], tuple[Leaf | None, bool]] = {}

@@ -9,12 +9,12 @@ from __future__ import annotations
 _PLAIN = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
-class Names:
+class NameAllocator:
     """The names that are taken.
 
     Examples
     --------
-    >>> names = Names()
+    >>> names = NameAllocator()
     >>> names.new("json_text"), names.prefix("json")
     ('json_text', 'json2')
     >>> names.new("tool-call"), names.new("tool_call"), names.new("A"), names.new("A")

@@ -16,7 +16,7 @@ _ONCE = (
 
 
 @dataclass(frozen=True)
-class Options:
+class DialectOptions:
     """The options of a grammar.
 
     Attributes
@@ -31,7 +31,7 @@ class Options:
     left_out: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, source: Source, document: Document) -> Options:
+    def of(cls, source: Source, document: Document) -> DialectOptions:
         """Return the options of a document.
 
         Raises
@@ -62,7 +62,7 @@ class Options:
         skip = document.options.get("allow_initial_skip", (0, False))[1]
         return cls(skip, tuple(left_out))
 
-    def differs(self, other: Options) -> bool:
+    def differs(self, other: DialectOptions) -> bool:
         """Return whether what is written differs from that with other options."""
         return self.allows_initial_skip and not other.allows_initial_skip
 

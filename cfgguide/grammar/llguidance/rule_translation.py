@@ -32,8 +32,8 @@ from cfgguide.grammar.llguidance.dialect_syntax import (
     Text,
 )
 from cfgguide.grammar.llguidance.embedding import one_of_schemas
-from cfgguide.grammar.llguidance.lexemes import Lexemes
-from cfgguide.grammar.llguidance.names import Names
+from cfgguide.grammar.llguidance.lexemes import WrittenTerminals
+from cfgguide.grammar.llguidance.names import NameAllocator
 from cfgguide.grammar.llguidance.nonempty_parts import Leaf, Part, alternatives, sequence, times
 from cfgguide.grammar.llguidance.source import Source
 from cfgguide.grammar.llguidance.special_tokens import tokens_of
@@ -50,9 +50,9 @@ class Parts:
 
     Attributes
     ----------
-    names : Names
+    names : NameAllocator
         The names that are taken.
-    lexemes : Lexemes
+    lexemes : WrittenTerminals
         The terminals.
     left_out : list of (str, str)
         What has no effect here, and why.
@@ -62,8 +62,8 @@ class Parts:
         Returns what is found for a schema, a nested grammar or one that is given by name.
     """
 
-    names: Names
-    lexemes: Lexemes
+    names: NameAllocator
+    lexemes: WrittenTerminals
     inside: Callable[[Source, Schema | Nested | Reference], Found]
     left_out: list[tuple[str, str]] = field(default_factory=list)
     rules: dict[str, Part] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cfgguide.grammar.llguidance.names import Names
+from cfgguide.grammar.llguidance.names import NameAllocator
 
 Tokens = frozenset[str | int]
 
@@ -58,13 +58,13 @@ def tokens_of(written: str) -> Tokens:
 
 
 def terminals_of(
-    sets: Iterable[Tokens], names: Names
+    sets: Iterable[Tokens], names: NameAllocator
 ) -> tuple[dict[str, tuple[str | int, ...]], dict[Tokens, tuple[str, ...]]]:
     """Return special terminals with their tokens, and those that make up each set.
 
     Examples
     --------
-    >>> terminals, parts = terminals_of([tokens_of("<[1-3]>"), tokens_of("<[3]>")], Names())
+    >>> terminals, parts = terminals_of([tokens_of("<[1-3]>"), tokens_of("<[3]>")], NameAllocator())
     >>> terminals
     {'TOKENS': (1, 2), 'TOKENS_2': (3,)}
     """

@@ -23,8 +23,8 @@ from cfgguide.grammar.llguidance.dialect_syntax import Document, Nested, Referen
 from cfgguide.grammar.llguidance.embedding import can_be_empty, rules_of_grammar
 from cfgguide.grammar.llguidance.ends import together
 from cfgguide.grammar.llguidance.fused import fused
-from cfgguide.grammar.llguidance.lexemes import Lexemes
-from cfgguide.grammar.llguidance.names import Names
+from cfgguide.grammar.llguidance.lexemes import WrittenTerminals
+from cfgguide.grammar.llguidance.names import NameAllocator
 from cfgguide.grammar.llguidance.nonempty_parts import (
     Alternatives,
     Leaf,
@@ -34,7 +34,7 @@ from cfgguide.grammar.llguidance.nonempty_parts import (
     optional,
     written,
 )
-from cfgguide.grammar.llguidance.options import Options
+from cfgguide.grammar.llguidance.options import DialectOptions
 from cfgguide.grammar.llguidance.reader import read
 from cfgguide.grammar.llguidance.rule_translation import Conversion, Found, Parts
 from cfgguide.grammar.llguidance.source import Source
@@ -79,8 +79,8 @@ class Translation:
         self._rules_of_schema = rules_of_schema
         self._limits = limits
         self._budget = budget
-        self._names = Names()
-        self._lexemes = Lexemes(self._names, budget)
+        self._names = NameAllocator()
+        self._lexemes = WrittenTerminals(self._names, budget)
         self._parts = Parts(self._names, self._lexemes, self._inside)
         self._known: dict[object, Found] = {}
         self._embedded: dict[Leaf, Rules] = {}
@@ -88,7 +88,7 @@ class Translation:
         self._prefixes: dict[Leaf, str] = {}  # of the names of their rules and terminals
         self._open: list[str] = []
         self._ignored: str | None = None
-        self._options = Options()
+        self._options = DialectOptions()
 
     @property
     def left_out(self) -> list[tuple[str, str]]:
@@ -104,7 +104,7 @@ class Translation:
             If the text is wrong; the message points to the place.
         """
         document = read(source)
-        self._options = Options.of(source, document)
+        self._options = DialectOptions.of(source, document)
         self.left_out.extend(self._options.left_out)
         conversion = Conversion(self._parts, source, document)
         self._ignored = self._ignoring(source, document, conversion)
@@ -211,7 +211,7 @@ class Translation:
         return leaf
 
     def _nested(self, source: Source, document: Document, at: int, inner: Source) -> Found:
-        options = Options.of(inner, document)
+        options = DialectOptions.of(inner, document)
         conversion = Conversion(self._parts, inner, document)
         if options.differs(self._options) or self._ignoring(inner, document, conversion) != (
             self._ignored

@@ -22,7 +22,7 @@ from typing import NoReturn
 from cfgguide.automata.language import difference
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError, SchemaError
 from cfgguide.grammar.literals import pattern_literal, text_literal
-from cfgguide.grammar.llguidance.names import Names
+from cfgguide.grammar.llguidance.names import NameAllocator
 from cfgguide.grammar.llguidance.source import Source
 from cfgguide.grammar.llguidance.special_tokens import Tokens, terminals_of
 from cfgguide.grammar.notations.automaton import automaton_of
@@ -87,7 +87,7 @@ class Conversion:
             name: without_itself(rule) for name, rule in needed(source, rules, root).items()
         }
         self._facts = facts_of(source, self._rules)
-        self._names = Names()
+        self._names = NameAllocator()
         self._lark = Rules(self._names)
         self._rule_names: dict[str, str] = {}
         self._regular: dict[str, Regular] = {}

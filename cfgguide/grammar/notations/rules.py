@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cfgguide.grammar.llguidance.names import Names
+from cfgguide.grammar.llguidance.names import NameAllocator
 
 _MAX_OPTIONAL = 3  # in a row
 
@@ -58,7 +58,7 @@ class Rules:
 
     Parameters
     ----------
-    names : Names
+    names : NameAllocator
         The names that are taken.
 
     Attributes
@@ -67,7 +67,7 @@ class Rules:
         The rule in which we are; rules that it needs are called after it.
     """
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: NameAllocator) -> None:
         self._names = names
         self.owner = "start"
         self.alternatives: dict[str, tuple[Alternative, ...]] = {}

@@ -1,7 +1,7 @@
 """Names of SQL as they may be written: plain, or in one of three kinds of quotes, in any case.
 
-In: names in lower case. Out: :class:`Names`, the texts of a terminal that spell one of them. The
-case of ASCII letters is ignored, as SQLite does. ::
+In: names in lower case. Out: :class:`SqlIdentifiers`, the texts of a terminal that spell one of
+them. The case of ASCII letters is ignored, as SQLite does. ::
 
     names id, order      id  ID  "id"  `id`  [id]  "order" ...   but not  order, a reserved word
 """
@@ -142,7 +142,7 @@ def _single(name: str, is_word_only: bool) -> NameSet:
     return NameSet([name], is_word_only=is_word_only)
 
 
-class Names(Texts):
+class SqlIdentifiers(Texts):
     """The texts that spell a name of some sets, but for a few names.
 
     Parameters
@@ -156,7 +156,7 @@ class Names(Texts):
 
     Examples
     --------
-    >>> names = Names((NameSet(["id", "order"]),))
+    >>> names = SqlIdentifiers((NameSet(["id", "order"]),))
     >>> names.has(b"ID"), names.has(b"order"), names.has(b'"order"'), names.begins(b"[or")
     (True, False, True, True)
     """
@@ -215,7 +215,7 @@ class Names(Texts):
             for form in names.beginning(lower)
         )
 
-    def read_as_such(self, is_lexeme: Callable[[bytes], bool]) -> Names:
+    def read_as_such(self, is_lexeme: Callable[[bytes], bool]) -> SqlIdentifiers:
         """Return those of the texts that the lexer reads as such."""
         otherwise: set[bytes] = set()
         missing = set(self.missing)
@@ -226,20 +226,22 @@ class Names(Texts):
                     missing.add(name)
         if not otherwise and len(missing) == len(self.missing):
             return self
-        return Names(self.sets, frozenset(missing), frozenset(otherwise))
+        return SqlIdentifiers(self.sets, frozenset(missing), frozenset(otherwise))
 
     def parts(self) -> Iterable[Texts]:
         """Return a few names one by one, and many by the sets that they are in."""
         if sum(len(names.names) for names in self.sets) <= _FEW:
             return [
-                Names((single,), read_otherwise=frozenset(filter(single.has, self.read_otherwise)))
+                SqlIdentifiers(
+                    (single,), read_otherwise=frozenset(filter(single.has, self.read_otherwise))
+                )
                 for names in self.sets
                 for single in names.singles()
                 if single.names.isdisjoint(self.missing)
             ]
         if self.missing or self.read_otherwise or len(self.sets) == 1:
             return (self,)
-        return [Names((names,)) for names in self.sets]
+        return [SqlIdentifiers((names,)) for names in self.sets]
 
     def completed(self, begun: bytes) -> bytes | None:
         """Return a text that begins with some bytes; None if there is none."""
@@ -253,7 +255,7 @@ class Names(Texts):
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
-            isinstance(other, Names)
+            isinstance(other, SqlIdentifiers)
             and self._hash == other._hash
             and self.sets == other.sets
             and self.missing == other.missing

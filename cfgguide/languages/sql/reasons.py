@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cfgguide.languages.sql.database import AGGREGATE, WINDOW
 from cfgguide.languages.sql.name_sets import unquoted
-from cfgguide.languages.sql.scopes import Call, Core, Row, counts_of
+from cfgguide.languages.sql.scopes import CallScope, Core, RowScope, counts_of
 
 if TYPE_CHECKING:
     from cfgguide.languages.sql.select_monitor import SelectMonitor
@@ -31,11 +31,11 @@ def why(monitor: SelectMonitor, terminal: str, text: str) -> str:
         return f"the table {_quoted(name)} may not come here"
     if monitor.reference is not None and monitor.reference != name:
         return _of_reference(monitor, core, monitor.reference)
-    if isinstance(top, Call):
+    if isinstance(top, CallScope):
         counts = sorted(monitor.names.database.functions[top.name].counts)
         most = f"{counts[0]} or more" if len(counts) > 8 else " or ".join(map(str, counts))
         return f"{top.name} takes {most} arguments, and has {top.n}"
-    if isinstance(top, Row) and top.wanted is not None:
+    if isinstance(top, RowScope) and top.wanted is not None:
         return f"{top.wanted} values are needed in parentheses, and there are {top.n}"
     if isinstance(top, Core):
         return _of_select(top)

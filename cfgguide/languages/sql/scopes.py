@@ -24,7 +24,7 @@ Promise = tuple[str | None, str | None]  # a qualifier, if there is one; a colum
 HAS_AGGREGATE, HAS_WINDOW = 1, 2
 
 
-class Source(NamedTuple):
+class TableSource(NamedTuple):
     """A table of FROM: its name there, None if it has none, and the names of its columns.
 
     Columns without a name that can be written are None.
@@ -60,14 +60,14 @@ class Sources(NamedTuple):
 
     Attributes
     ----------
-    tables : tuple of Source
+    tables : tuple of TableSource
         From left to right.
     merged : frozenset of (int, str)
         Columns that USING or NATURAL have made one with a column further left: the table's number
         and the name.
     """
 
-    tables: tuple[Source, ...] = ()
+    tables: tuple[TableSource, ...] = ()
     merged: frozenset[tuple[int, str]] = frozenset()
 
     def visible(self) -> Iterator[str | None]:
@@ -77,7 +77,7 @@ class Sources(NamedTuple):
                 if column is None or (number, column) not in self.merged:
                     yield column
 
-    def named(self, qualifier: str) -> list[Source]:
+    def named(self, qualifier: str) -> list[TableSource]:
         """Return the tables of a name."""
         return [table for table in self.tables if table.name == qualifier]
 
@@ -91,7 +91,7 @@ class Sources(NamedTuple):
             return len(named)
         return sum(table.columns.count(column) for table in named)
 
-    def added(self, table: Source, *, is_natural: bool) -> Sources:
+    def added(self, table: TableSource, *, is_natural: bool) -> Sources:
         """Return the tables with one more."""
         merged = self.merged
         if is_natural:
@@ -158,7 +158,7 @@ class Core(NamedTuple):
         The columns by which the last table must be joined.
     is_natural, is_sided : bool
         Whether the table that is being joined is joined by NATURAL; and by RIGHT or FULL.
-    pending : Source or None
+    pending : TableSource or None
         A table before its alias.
     is_grouped, has_aggregate : bool
         Whether it has GROUP BY, or an aggregate in a result column or HAVING.
@@ -193,7 +193,7 @@ class Core(NamedTuple):
     owed: frozenset[str] = frozenset()
     is_natural: bool = False
     is_sided: bool = False
-    pending: Source | None = None
+    pending: TableSource | None = None
     is_grouped: bool = False
     has_aggregate: bool = False
     recursive: str | None = None
@@ -282,7 +282,7 @@ class Query(NamedTuple):
     sortable: frozenset[str] = frozenset()
 
 
-class Values(NamedTuple):
+class ValuesScope(NamedTuple):
     """VALUES: how many values each row must have; None before the first row has ended."""
 
     wanted: int | None
@@ -290,7 +290,7 @@ class Values(NamedTuple):
     n: int = 0
 
 
-class Call(NamedTuple):
+class CallScope(NamedTuple):
     """The arguments of a function: its name, how many have ended, and whether DISTINCT came."""
 
     name: str
@@ -299,14 +299,14 @@ class Call(NamedTuple):
     has_star: bool = False
 
 
-class Row(NamedTuple):
+class RowScope(NamedTuple):
     """Values in parentheses: how many commas have come, and how many values there must be."""
 
     n: int = 1
     wanted: int | None = None
 
 
-class Nested(NamedTuple):
+class NestedScope(NamedTuple):
     """Anything else that is open: "list", "case", "cast", "filter", "over", "limit", "closing".
 
     The last is open before the parenthesis that ends a subquery or a list.
@@ -355,7 +355,7 @@ class Listed(NamedTuple):
     names: frozenset[str] = frozenset()
 
 
-Frame = Core | Query | Values | Call | Row | Nested | Writing | Listed
+Frame = Core | Query | ValuesScope | CallScope | RowScope | NestedScope | Writing | Listed
 
 
 def results_named(results: Iterable[Result]) -> tuple[str | None, ...]:

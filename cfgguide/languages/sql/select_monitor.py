@@ -21,15 +21,15 @@ from cfgguide.languages.sql.reasons import why
 from cfgguide.languages.sql.scopes import (
     HAS_AGGREGATE,
     HAS_WINDOW,
-    Call,
+    CallScope,
     Core,
     Frame,
-    Nested,
+    NestedScope,
     Query,
     Result,
-    Row,
-    Source,
-    Values,
+    RowScope,
+    TableSource,
+    ValuesScope,
     counts_of,
     results_named,
     unambiguous,
@@ -38,7 +38,9 @@ from cfgguide.languages.sql.select_state import MAX_DEPTH
 from cfgguide.languages.sql.select_texts import SIDES, TEXTS, SelectTexts, has_all_columns
 from cfgguide.languages.sql.way_out import way_out
 
-_CLOSING = Nested("closing")  # so that a parenthesis is not taken for that of what is around it
+_CLOSING = NestedScope(
+    "closing"
+)  # so that a parenthesis is not taken for that of what is around it
 _TRUE_OR_FALSE = ("true", "false")
 
 
@@ -88,10 +90,10 @@ class SelectMonitor(SelectTexts):
         return self._changed(has_star=True)
 
     def _shift_comma(self, _: str, __: str) -> Self:
-        return self._changed(n=self._top.n + 1) if isinstance(self._top, Row) else self
+        return self._changed(n=self._top.n + 1) if isinstance(self._top, RowScope) else self
 
     def _shift_distinct(self, _: str, __: str) -> Self:
-        return self._changed(is_distinct=True) if isinstance(self._top, Call) else self
+        return self._changed(is_distinct=True) if isinstance(self._top, CallScope) else self
 
     def _shift_integer(self, _: str, __: str) -> Self:
         core = self.core()
@@ -125,7 +127,7 @@ class SelectMonitor(SelectTexts):
         name, core = unquoted(text), self._top
         is_recursive = core.recursive == name and self.ctes().get(name) is not None
         return self._changed(
-            pending=Source(name, self._columns_of(name)),
+            pending=TableSource(name, self._columns_of(name)),
             is_recursive=core.is_recursive or is_recursive,
         )
 
@@ -134,7 +136,7 @@ class SelectMonitor(SelectTexts):
 
     def _with_table(self, name: str | None) -> Self:
         core = self._top
-        table = Source(name, core.pending.columns)
+        table = TableSource(name, core.pending.columns)
         owed: frozenset[str] = frozenset()
         if not core.is_natural:
             known = counts_of(core.sources)
@@ -221,7 +223,7 @@ class SelectMonitor(SelectTexts):
         kind = self.names.database.functions[name].kind
         if (kind == AGGREGATE and not aggregates) or (kind == WINDOW and not windows):
             return None
-        return self._unnamed()._pushed(Call(name))
+        return self._unnamed()._pushed(CallScope(name))
 
     def _open_call(self) -> Self | None:
         return self if self.names.database.functions[self._top.name].most else None
@@ -261,7 +263,7 @@ class SelectMonitor(SelectTexts):
         return popped._with(*popped.frames, row=row.n if row.wanted is None else None)
 
     def _open_parenthesis(self) -> Self:
-        return self._with(*self.frames, Row(1, self.row), row=None)
+        return self._with(*self.frames, RowScope(1, self.row), row=None)
 
     def _open_unnamed(self, frame: Frame) -> Self:
         return self._unnamed(begins_term=0)._pushed(frame)
@@ -294,10 +296,10 @@ class SelectMonitor(SelectTexts):
 
     def _open_values(self) -> Self:
         query = self._top
-        return self._pushed(Values(_width_of(query), query.outer))
+        return self._pushed(ValuesScope(_width_of(query), query.outer))
 
     def _open_row(self) -> Self:
-        return self._pushed(Row(1, self._top.wanted))
+        return self._pushed(RowScope(1, self._top.wanted))
 
     def _reduce_value_row(self) -> Self:
         n = self._top.n
@@ -386,7 +388,7 @@ class SelectMonitor(SelectTexts):
             assert around.pending is not None, "it is being written"
             return popped._changed(pending=(around.pending[0], names))
         if isinstance(around, Core) and around.clause == "from":
-            return popped._changed(pending=Source(None, names))
+            return popped._changed(pending=TableSource(None, names))
         return popped._pushed(_CLOSING)
 
     def _reduce_cte(self) -> Self:
@@ -459,15 +461,15 @@ _REDUCED: dict[str, _Reduce] = {
     "open_parenthesis": _M._open_parenthesis,
     "parenthesis": _M._popped,
     "row": _M._reduce_row,
-    "open_list": lambda monitor: monitor._pushed(Nested("list")),
+    "open_list": lambda monitor: monitor._pushed(NestedScope("list")),
     "in_list": lambda monitor: monitor._popped()._pushed(_CLOSING),
-    "open_case": lambda monitor: monitor._open_unnamed(Nested("case")),
+    "open_case": lambda monitor: monitor._open_unnamed(NestedScope("case")),
     "case": _M._popped,
-    "open_cast": lambda monitor: monitor._open_unnamed(Nested("cast")),
+    "open_cast": lambda monitor: monitor._open_unnamed(NestedScope("cast")),
     "cast": _M._popped,
-    "open_filter": lambda monitor: monitor._pushed(Nested("filter")),
-    "open_over": lambda monitor: monitor._pushed(Nested("over")),
-    "open_limit": lambda monitor: monitor._pushed(Nested("limit")),
+    "open_filter": lambda monitor: monitor._pushed(NestedScope("filter")),
+    "open_over": lambda monitor: monitor._pushed(NestedScope("over")),
+    "open_limit": lambda monitor: monitor._pushed(NestedScope("limit")),
     "limit": _M._popped,
     "open_top": lambda monitor: monitor._pushed(Query(None, -1)),
     "open_scalar": lambda monitor: monitor._open_query(1),

@@ -17,13 +17,13 @@ from cfgguide.languages.sql.schema_names import SchemaNames, name_set
 from cfgguide.languages.sql.scopes import (
     HAS_AGGREGATE,
     HAS_WINDOW,
-    Call,
+    CallScope,
     Core,
     Frame,
-    Nested,
+    NestedScope,
     Promise,
     Query,
-    Values,
+    ValuesScope,
     counts_of,
     unambiguous,
 )
@@ -127,9 +127,9 @@ class SelectState(Monitor):
         """The frame whose names an expression may use: of a SELECT or VALUES; -1 in LIMIT."""
         for place in range(len(self.frames) - 1, -1, -1):
             frame = self.frames[place]
-            if isinstance(frame, Core | Values):
+            if isinstance(frame, Core | ValuesScope):
                 return place
-            if isinstance(frame, Nested) and frame.kind == "limit":
+            if isinstance(frame, NestedScope) and frame.kind == "limit":
                 return -1
         return -1
 
@@ -151,31 +151,31 @@ class SelectState(Monitor):
         """Return whether aggregates and windows may stand in the expression here."""
         takes_windows = True
         for frame in reversed(self.frames):
-            if isinstance(frame, Call):
+            if isinstance(frame, CallScope):
                 kind = self.names.database.functions[frame.name].kind
                 if kind in (AGGREGATE, EITHER):
                     return False, False
                 takes_windows &= kind != WINDOW
-            elif isinstance(frame, Nested) and frame.kind in ("filter", "limit"):
+            elif isinstance(frame, NestedScope) and frame.kind in ("filter", "limit"):
                 return False, False
-            elif isinstance(frame, Nested) and frame.kind == "over":
+            elif isinstance(frame, NestedScope) and frame.kind == "over":
                 takes_windows = False
             elif isinstance(frame, Core):
                 aggregates, windows = _takes_in(frame)
                 return aggregates, windows and takes_windows
-            elif isinstance(frame, Values | Query):
+            elif isinstance(frame, ValuesScope | Query):
                 return False, False
         return False, False
 
     def _is_in_aggregate(self) -> bool:
         """Return whether an expression belongs to an aggregate."""
         for frame in reversed(self.frames):
-            if isinstance(frame, Call):
+            if isinstance(frame, CallScope):
                 if self.names.database.functions[frame.name].kind in (AGGREGATE, EITHER, WINDOW):
                     return True
-            elif isinstance(frame, Core | Values | Query):
+            elif isinstance(frame, Core | ValuesScope | Query):
                 return False
-            elif isinstance(frame, Nested) and frame.kind in ("filter", "over"):
+            elif isinstance(frame, NestedScope) and frame.kind in ("filter", "over"):
                 return True
         return False
 
@@ -315,7 +315,7 @@ class SelectState(Monitor):
         is_local, scope = self._is_in_aggregate(), self._scope
         while scope >= 0:
             core = self.frames[scope]
-            assert isinstance(core, Core | Values), "a scope"
+            assert isinstance(core, Core | ValuesScope), "a scope"
             if isinstance(core, Core):
                 if core.clause == "select":
                     return self._replaced(scope, _promised(core, promise, is_local=is_local))
@@ -382,7 +382,7 @@ def _around(frame: Frame) -> int:
 
     Terms of GROUP BY and ORDER BY see none.
     """
-    assert isinstance(frame, Core | Values), "a scope"
+    assert isinstance(frame, Core | ValuesScope), "a scope"
     is_term = isinstance(frame, Core) and frame.clause in ("group", "order")
     return -1 if is_term else frame.outer
 

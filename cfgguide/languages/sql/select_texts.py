@@ -10,14 +10,14 @@ from collections.abc import Callable
 
 from cfgguide.engine.monitors.text_sets import NOTHING, OneOf, Texts
 from cfgguide.languages.sql.database import AGGREGATE, EITHER, WINDOW
-from cfgguide.languages.sql.name_sets import Names, NameSet, OtherNames
+from cfgguide.languages.sql.name_sets import NameSet, OtherNames, SqlIdentifiers
 from cfgguide.languages.sql.schema_names import TRUTH, name_set
 from cfgguide.languages.sql.scopes import (
     HAS_WINDOW,
-    Call,
+    CallScope,
     Core,
-    Nested,
-    Row,
+    NestedScope,
+    RowScope,
     counts_of,
 )
 from cfgguide.languages.sql.select_state import MAX_DEPTH, MAX_PREFIXES, SelectState
@@ -51,7 +51,7 @@ class SelectTexts(SelectState):
             called = (self.names.functions(aggregates=aggregates, windows=windows),)
         if missing:
             missing -= {name for each in (*called, *self._qualifiers()) for name in each.names}
-        return Names((*sets, *self._qualifiers(), *called, TRUTH), missing)
+        return SqlIdentifiers((*sets, *self._qualifiers(), *called, TRUTH), missing)
 
     def _is_qualifier(self) -> bool:
         return self._names_anything() or any(
@@ -66,7 +66,7 @@ class SelectTexts(SelectState):
         is_known = self.reference in self.names.database.tables or self.ctes().get(self.reference)
         if self._names_anything() and not is_known:
             return None
-        return Names(self._fields(self.reference))
+        return SqlIdentifiers(self._fields(self.reference))
 
     def _star_texts(self, terminal: str) -> Texts | None:
         core = self._top
@@ -101,9 +101,9 @@ class SelectTexts(SelectState):
     def _may_go_on(self) -> bool:
         """Return whether a comma may come."""
         top = self._top
-        if isinstance(top, Call):
+        if isinstance(top, CallScope):
             return not top.is_distinct and top.n < self.names.database.functions[top.name].most
-        if isinstance(top, Row):
+        if isinstance(top, RowScope):
             return top.n < (_MAX_COLUMNS if top.wanted is None else top.wanted)
         if isinstance(top, Core):
             if top.clause == "select":
@@ -122,13 +122,13 @@ class SelectTexts(SelectState):
     def _may_close(self) -> bool:
         """Return whether a closing parenthesis may come."""
         top = self._top
-        if isinstance(top, Call):
+        if isinstance(top, CallScope):
             function = self.names.database.functions[top.name]
             if function.kind == EITHER and top.n == 1 and not top.is_distinct:
                 outside = self._popped()._takes()
                 return outside[0] or outside[1]
             return top.has_star or top.n in function.counts
-        if isinstance(top, Row):
+        if isinstance(top, RowScope):
             return top.wanted is None or top.n == top.wanted
         if isinstance(top, Core) and top.clause == "using":
             return not top.owed
@@ -177,7 +177,7 @@ class SelectTexts(SelectState):
         return NOTHING if is_refused else None
 
     def _using_column_texts(self, _: str) -> Texts:
-        return Names((name_set(self._top.sources.joinable()),))
+        return SqlIdentifiers((name_set(self._top.sources.joinable()),))
 
     def _table_texts(self, _: str) -> Texts:
         core = self._top
@@ -193,12 +193,12 @@ class SelectTexts(SelectState):
             for name in self.names.database.tables.keys() | ctes.keys():
                 if name not in missing and not _fits(core, self._columns_of(name)):
                     missing.add(name)
-        return Names((self.names.tables, known), frozenset(missing))
+        return SqlIdentifiers((self.names.tables, known), frozenset(missing))
 
     def _table_alias_texts(self, _: str) -> Texts | None:
         refused = self._refused_aliases()
         if not self.names.takes_new_columns:
-            return Names((self.names.aliases,), refused & self.names.aliases.names)
+            return SqlIdentifiers((self.names.aliases,), refused & self.names.aliases.names)
         return OtherNames(refused) if refused else None
 
     def _as_texts(self, _: str) -> Texts | None:
@@ -239,7 +239,7 @@ class SelectTexts(SelectState):
 
     def _distinct_texts(self, _: str) -> Texts | None:
         top = self._top
-        if not isinstance(top, Call):
+        if not isinstance(top, CallScope):
             return None
         function = self.names.database.functions[top.name]
         if function.kind not in (AGGREGATE, EITHER) or 1 not in function.counts:
@@ -247,12 +247,12 @@ class SelectTexts(SelectState):
         return None if self._popped()._takes()[0] else NOTHING
 
     def _all_texts(self, _: str) -> Texts | None:
-        return NOTHING if isinstance(self._top, Call) else None
+        return NOTHING if isinstance(self._top, CallScope) else None
 
     def _filter_texts(self, _: str) -> Texts | None:
         return None if self._is_aggregate(self._top) else NOTHING
 
-    def _is_aggregate(self, call: Call) -> bool:
+    def _is_aggregate(self, call: CallScope) -> bool:
         kind = self.names.database.functions[call.name].kind
         return kind == AGGREGATE or (kind == EITHER and call.n == 1)
 
@@ -274,7 +274,7 @@ class SelectTexts(SelectState):
 
     def _integer_texts(self, _: str) -> Texts | None:
         core = self.core()
-        if core is None or not core.begins_term or isinstance(self._top, Nested | Call):
+        if core is None or not core.begins_term or isinstance(self._top, NestedScope | CallScope):
             return None
         return OneOf(self._positions(core) if core.begins_term == 1 else ())
 
@@ -291,7 +291,7 @@ class SelectTexts(SelectState):
         return OneOf(str(n) for n in range(1, len(self._top.names) + 1))
 
     def _sort_name_texts(self, _: str) -> Texts:
-        return Names((name_set(self._top.sortable),))
+        return SqlIdentifiers((name_set(self._top.sortable),))
 
     def _window_name_texts(self, _: str) -> Texts | None:
         defined = self._top.defined
@@ -302,7 +302,7 @@ class SelectTexts(SelectState):
         assert core is not None, "windows stand in a SELECT"
         if core.clause != "order":
             return None
-        return Names((NameSet(core.defined, is_word_only=True),))
+        return SqlIdentifiers((NameSet(core.defined, is_word_only=True),))
 
     def _sign_texts(self, _: str) -> Texts | None:
         return NOTHING if self.n_prefixes >= MAX_PREFIXES else None

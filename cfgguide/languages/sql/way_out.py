@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cfgguide.languages.sql.name_sets import quoted
-from cfgguide.languages.sql.scopes import Call, Core, Promise, Query, Row
+from cfgguide.languages.sql.scopes import CallScope, Core, Promise, Query, RowScope
 
 if TYPE_CHECKING:
     from cfgguide.languages.sql.select_monitor import SelectMonitor
@@ -30,9 +30,9 @@ _NULL: Lexeme = ("NULL", "NULL")
 def way_out(monitor: SelectMonitor) -> Iterator[Lexeme]:
     """Yield lexemes that lead towards the end of a query."""
     top = monitor.frames[-1] if monitor.frames else None
-    if isinstance(top, Call):
+    if isinstance(top, CallScope):
         yield from (_CLOSE, _ONE, _COMMA, ("OVER", "OVER"), _OPEN)
-    elif isinstance(top, Row):
+    elif isinstance(top, RowScope):
         yield from (_CLOSE, _ONE, _COMMA)
     elif isinstance(top, Query) or top is None:
         yield from (_CLOSE, ("SELECT", "SELECT"))

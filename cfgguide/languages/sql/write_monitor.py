@@ -24,9 +24,17 @@ from typing import Any, ClassVar, Self
 
 from cfgguide.engine.monitors.text_sets import NOTHING, Texts
 from cfgguide.languages.sql.database import Database
-from cfgguide.languages.sql.name_sets import Names, NameSet, OtherNames, quoted, unquoted
+from cfgguide.languages.sql.name_sets import NameSet, OtherNames, SqlIdentifiers, quoted, unquoted
 from cfgguide.languages.sql.schema_names import name_set
-from cfgguide.languages.sql.scopes import Core, Listed, Query, Source, Sources, Values, Writing
+from cfgguide.languages.sql.scopes import (
+    Core,
+    Listed,
+    Query,
+    Sources,
+    TableSource,
+    ValuesScope,
+    Writing,
+)
 from cfgguide.languages.sql.select_monitor import SelectMonitor
 from cfgguide.languages.sql.writes import Writes
 
@@ -91,13 +99,13 @@ class WriteMonitor(SelectMonitor):
         """Return a scope of the columns of the table, by one or two names."""
         columns = self.names.database.tables[self._writing.table or ""].columns
         merged = frozenset((1, column) for column in columns) if len(names) > 1 else frozenset()
-        sources = Sources(tuple(Source(name, columns) for name in names), merged)
+        sources = Sources(tuple(TableSource(name, columns) for name in names), merged)
         return Core(None, -1, clause=clause, sources=sources, is_known=True)
 
     # -- what may come ----------------------------------------------------------------------
 
     def _table_to_write_texts(self, _: str) -> Texts:
-        return Names((_tables_for(self.names.database, self._writing.kind),))
+        return SqlIdentifiers((_tables_for(self.names.database, self._writing.kind),))
 
     def _target_alias_texts(self, _: str) -> Texts | None:
         # Columns of that name would be ambiguous in DO UPDATE.
@@ -105,7 +113,7 @@ class WriteMonitor(SelectMonitor):
         return OtherNames(frozenset([_EXCLUDED])) if is_insert else None
 
     def _column_to_write_texts(self, _: str) -> Texts:
-        return Names((name_set(frozenset(self._columns_to_write())),))
+        return SqlIdentifiers((name_set(frozenset(self._columns_to_write())),))
 
     def _columns_to_write(self) -> list[str]:
         """Return the columns that may be named next, in order."""
@@ -128,7 +136,7 @@ class WriteMonitor(SelectMonitor):
             return None if self._columns_to_write() else NOTHING
         if isinstance(top, Core) and top.clause == "returning":
             return None if self._writing.n < _MAX_RETURNED else NOTHING
-        if isinstance(top, Values) and self._is_compared():
+        if isinstance(top, ValuesScope) and self._is_compared():
             return NOTHING
         return super().texts(terminal)
 
@@ -159,7 +167,7 @@ class WriteMonitor(SelectMonitor):
 
     def _values_texts(self, terminal: str) -> Texts | None:
         # SQLite forgets WITH before VALUES of one row.
-        if len(self.frames) == 4 and self._is_writing() and isinstance(self._top, Values):
+        if len(self.frames) == 4 and self._is_writing() and isinstance(self._top, ValuesScope):
             query = self.frames[2]
             if isinstance(query, Query) and query.ctes:
                 return NOTHING
@@ -292,7 +300,7 @@ class WriteMonitor(SelectMonitor):
             for name in self._columns_to_write()[:1]:
                 yield "COLUMN_TO_WRITE", quoted(name)
             yield "INTEGER", "1"
-        elif isinstance(top, Values):
+        elif isinstance(top, ValuesScope):
             yield "LPAR", "("
         else:
             if top is None or (isinstance(top, Query) and len(self.frames) == 1):

@@ -32,7 +32,7 @@ from cfgguide.grammar.combinators.writer import text_of
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.schema.json_schema import json_schema
 from cfgguide.schema.messages.formats import Tag
-from cfgguide.schema.messages.message import Message, Reading
+from cfgguide.schema.messages.message import Message, MessageReading
 from cfgguide.schema.messages.parts import (
     AnyText,
     Choice,
@@ -59,18 +59,18 @@ class ToolGrammar(Composed):
     ----------
     message : Part
         The message.
-    reading : Reading
+    reading : MessageReading
         How messages are read.
     options : tuple of (str, object)
         How the schemas in it are read.
     """
 
     message: Part
-    reading: Reading
+    reading: MessageReading
     options: tuple[tuple[str, Any], ...]
 
     def __init__(
-        self, message: Part, reading: Reading, options: tuple[tuple[str, Any], ...]
+        self, message: Part, reading: MessageReading, options: tuple[tuple[str, Any], ...]
     ) -> None:
         super().__init__(composed(message, (), partial(grammar_of_schema, options)).part, text_of)
         object.__setattr__(self, "message", message)
@@ -99,14 +99,16 @@ class ToolGrammar(Composed):
         return composed(self.message, special_tokens, value)
 
 
-def tool_grammar(tag: Tag, reading: Reading, options: tuple[tuple[str, Any], ...]) -> ToolGrammar:
+def tool_grammar(
+    tag: Tag, reading: MessageReading, options: tuple[tuple[str, Any], ...]
+) -> ToolGrammar:
     """Return the grammar of messages in which some arguments are parts of a grammar.
 
     Parameters
     ----------
     tag : dict
         The structural tag of messages; arguments that are parts have the type ``sentence``.
-    reading : Reading
+    reading : MessageReading
         How messages are read.
     options : tuple of (str, object)
         The options of :func:`cfgguide.json_schema`.

@@ -48,7 +48,7 @@ class Message:
     thinking: str = ""
 
 
-class Reading(NamedTuple):
+class MessageReading(NamedTuple):
     """How a message is read.
 
     Attributes

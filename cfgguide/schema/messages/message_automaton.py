@@ -15,10 +15,10 @@ from cfgguide.base.symbols import SYMBOLS
 from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
 from cfgguide.engine.machine.recognizer import Configuration
 from cfgguide.grammar.lr.stack import Stack
-from cfgguide.schema.automaton import Layout, SchemaAutomaton
+from cfgguide.schema.automaton import JsonLayout, SchemaAutomaton
 from cfgguide.schema.endings import SchemaEndings
 from cfgguide.schema.messages.parts import UnsupportedTagError
-from cfgguide.schema.messages.structure import State, Structure
+from cfgguide.schema.messages.structure import Structure, StructureState
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.values import Values
 
@@ -63,7 +63,7 @@ class MessageAutomaton(SchemaAutomaton):
         structure: Structure,
         roots: Sequence[Node],
         symbols: Mapping[str, int],
-        layout: Layout,
+        layout: JsonLayout,
         *,
         is_ordered: bool,
         steps: Steps | None = None,
@@ -93,7 +93,7 @@ class MessageAutomaton(SchemaAutomaton):
                     )
                 taken |= begins
 
-    def _check_end(self, root: Values, after: State) -> None:
+    def _check_end(self, root: Values, after: StructureState) -> None:
         """Check that nothing comes right after a number with which that could go on."""
         if "number" not in root.kinds:
             return

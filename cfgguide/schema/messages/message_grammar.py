@@ -23,7 +23,7 @@ from cfgguide.grammar.llguidance.languages import first_ends
 from cfgguide.schema.completions import completed
 from cfgguide.schema.json_schema import json_schema
 from cfgguide.schema.json_schema import read_again as schema_again
-from cfgguide.schema.messages.message import Message, Reading
+from cfgguide.schema.messages.message import Message, MessageReading
 from cfgguide.schema.messages.message_automaton import MessageAutomaton
 from cfgguide.schema.messages.parts import (
     AnyText,
@@ -41,7 +41,7 @@ from cfgguide.schema.messages.parts import (
 )
 from cfgguide.schema.messages.structural_tag import TagReader
 from cfgguide.schema.messages.structure import ALL_BYTES, Structure, token_name
-from cfgguide.schema.schema_grammar import Options, SchemaGrammar
+from cfgguide.schema.schema_grammar import SchemaGrammar, SchemaOptions
 
 if TYPE_CHECKING:
     from cfgguide.schema.schema_index import SchemaIndex
@@ -57,7 +57,7 @@ class MessageGrammar(SchemaGrammar):
     ----------
     tag : str
         The structural tag as JSON; grammars with equal tags and options are equal.
-    options : Options
+    options : SchemaOptions
         How the schemas in it are read.
     part : Part
         The message.
@@ -65,18 +65,18 @@ class MessageGrammar(SchemaGrammar):
         The grammar of each schema in it, by its text.
     steps : Steps
         Bounds what each step on the way to a mask may take.
-    reading : Reading
+    reading : MessageReading
         How messages are read.
     """
 
     def __init__(
         self,
         tag: str,
-        options: Options,
+        options: SchemaOptions,
         part: Part,
         values: Mapping[str, SchemaGrammar],
         steps: Steps,
-        reading: Reading,
+        reading: MessageReading,
     ) -> None:
         left_out = [each for grammar in values.values() for each in grammar.left_out]
         for name, value in (
@@ -90,7 +90,7 @@ class MessageGrammar(SchemaGrammar):
         ):
             object.__setattr__(self, name, value)
 
-    reading: Reading
+    reading: MessageReading
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MessageGrammar):
@@ -232,12 +232,12 @@ def structural_tag(
             raise SchemaError(f"the structural tag is not JSON: {error}") from None
     options: dict[str, Any] = {"formats": formats, "best_effort": best_effort, "limits": limits}
     options["tidy"] = tidy
-    return message_grammar(tag, Reading(), registry=registry, cancelled=cancelled, **options)
+    return message_grammar(tag, MessageReading(), registry=registry, cancelled=cancelled, **options)
 
 
 def message_grammar(
     tag: object,
-    reading: Reading,
+    reading: MessageReading,
     *,
     tidy: bool | None = None,
     formats: bool = True,
@@ -271,7 +271,7 @@ def message_grammar(
             for value in values_in(part)
         }
     documents = json.dumps(registry or {}, sort_keys=True)
-    options = Options(
+    options = SchemaOptions(
         registry=documents,
         max_seconds=steps.max_seconds,
         max_memory=steps.max_memory,
@@ -337,7 +337,7 @@ def _written(part: composed.Part) -> list[Any]:
 
 
 def _composed(
-    structure: Mapping[str, Any], options: Options, grammar_of: Callable[[str], SchemaGrammar]
+    structure: Mapping[str, Any], options: SchemaOptions, grammar_of: Callable[[str], SchemaGrammar]
 ) -> MessageGrammar:
     """Return the message of parts that were written as JSON."""
     space = options.layout.space
@@ -362,7 +362,7 @@ def _composed(
     part = read(structure[_COMPOSED])
     values = {each.schema: grammar_of(each.schema) for each in values_in(part)}
     steps = Steps(Limits(max_seconds=options.max_seconds, max_memory=options.max_memory))
-    return MessageGrammar(json.dumps(structure), options, part, values, steps, Reading())
+    return MessageGrammar(json.dumps(structure), options, part, values, steps, MessageReading())
 
 
 def _one(found: set[Any], name: str, otherwise: Any) -> Any:
@@ -387,7 +387,7 @@ def read_again(tag: str, options: Mapping[str, Any], reading: SequenceOf[Any]) -
         return _composed(structure, chosen, lambda schema: schema_again(schema, options))
     return message_grammar(
         structure,
-        Reading(*reading),
+        MessageReading(*reading),
         tidy=options.get("tidy"),
         formats=options["formats"],
         best_effort=options["best_effort"],

@@ -48,7 +48,7 @@ States = frozenset[int]
 
 
 @dataclass
-class State:
+class StructureState:
     """A state of a structure.
 
     Attributes
@@ -86,7 +86,7 @@ class Structure:
 
     Attributes
     ----------
-    states : list of State
+    states : list of StructureState
         The states.
     limits : list of int
         For each text with a limit, how many tokens it may have.
@@ -109,7 +109,7 @@ class Structure:
     def __init__(
         self, part: Part, symbols: Mapping[str, int], spelled: frozenset[int] = ALL_BYTES
     ) -> None:
-        self.states: list[State] = []
+        self.states: list[StructureState] = []
         self._spelled = spelled
         fragments = _Fragments(symbols, [value.schema for value in values_in(part)])
         start, end = fragments.new(), fragments.new()
@@ -141,7 +141,7 @@ class Structure:
         number_of([start])
         for states in sets:  # which grows
             texts = {fragments.texts[each] for each in states if each in fragments.texts}
-            made = State(is_end=end in states, text=min(texts, default=None))
+            made = StructureState(is_end=end in states, text=min(texts, default=None))
             for data, targets in _moves(fragments, states):
                 spelled = bytes(byte for byte in data if byte in self._spelled)
                 if spelled:

@@ -13,7 +13,7 @@ from typing import Any
 
 from cfgguide.errors import SchemaError, shown
 from cfgguide.schema.messages.formats import Tag, exact, one_of, sequence, tag, text
-from cfgguide.schema.messages.message import Reading
+from cfgguide.schema.messages.message import MessageReading
 from cfgguide.schema.messages.message_grammar import MessageGrammar, message_grammar
 from cfgguide.schema.pydantic_models import closed
 from cfgguide.schema.schema_grammar import SchemaGrammar
@@ -63,7 +63,7 @@ def thinking(
     """
     if not (isinstance(opening, str) and isinstance(closing, str) and opening and closing):
         raise SchemaError("opening and closing are texts")
-    reading = Reading()
+    reading = MessageReading()
     options: dict[str, Any] = {}
     if isinstance(answer, SchemaGrammar):
         chosen = answer.options

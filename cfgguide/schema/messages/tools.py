@@ -20,7 +20,7 @@ from cfgguide.schema.messages.grammar_tools import (
     has_grammar,
     tool_grammar,
 )
-from cfgguide.schema.messages.message import Reading
+from cfgguide.schema.messages.message import MessageReading
 from cfgguide.schema.messages.message_grammar import MessageGrammar, message_grammar
 from cfgguide.schema.pydantic_models import closed
 from cfgguide.schema.schema_grammar import SEPARATORS
@@ -124,8 +124,8 @@ def tools(
     if any(call.arguments["type"] == "sentence" for call in calls):
         if max_whitespace is not None:
             raise SchemaError("beside a grammar, JSON has the separators of json.dumps alone")
-        return tool_grammar(made, Reading(name), written)
-    return message_grammar(made, Reading(name), tidy=tidy, **options)
+        return tool_grammar(made, MessageReading(name), written)
+    return message_grammar(made, MessageReading(name), tidy=tidy, **options)
 
 
 def _call(given: object, value: Mapping[str, Any], options: tuple[tuple[str, Any], ...]) -> Call:

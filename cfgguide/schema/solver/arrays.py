@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from cfgguide.errors import SchemaError
 from cfgguide.schema.solver.listed_values import scalar_values
 from cfgguide.schema.solver.member_automata import (
+    MemberSymbol,
     Problem,
-    Symbol,
     ValueClass,
     cap,
     holds_in,
@@ -79,15 +79,15 @@ class ArrayMachine:
         told = told_apart(self._unique)
         self._values = told or []
         self._are_told_apart = told is not None
-        self._symbols: dict[tuple[int, frozenset[Node]], Symbol] = {}
+        self._symbols: dict[tuple[int, frozenset[Node]], MemberSymbol] = {}
         nothing: frozenset[Any] = frozenset()
         self.start = ItemsSeen(0, nothing, (0,) * len(self._containing), nothing, nothing, 0)
 
-    def symbols(self, state: ItemsSeen) -> Iterator[Symbol]:
+    def symbols(self, state: ItemsSeen) -> Iterator[MemberSymbol]:
         """Yield what may come next: one item."""
         yield self.symbol(state)
 
-    def symbol(self, state: ItemsSeen) -> Symbol:
+    def symbol(self, state: ItemsSeen) -> MemberSymbol:
         """Return the next item with the nodes that make a difference still."""
         key = self.index(state), state.failed
         if key not in self._symbols:
@@ -97,7 +97,7 @@ class ArrayMachine:
             for node in owners:
                 seen += self.children(node, key[0])
                 seen += [n for n in (node.contains, node.unevaluated_items) if n is not None]
-            self._symbols[key] = Symbol(None, seen_by(seen, self._order))
+            self._symbols[key] = MemberSymbol(None, seen_by(seen, self._order))
         return self._symbols[key]
 
     def index(self, state: ItemsSeen) -> int:
@@ -137,7 +137,7 @@ class ArrayMachine:
     def after(
         self,
         state: ItemsSeen,
-        symbol: Symbol,
+        symbol: MemberSymbol,
         value_class: ValueClass,
         *,
         is_repeated: bool = False,

@@ -24,8 +24,8 @@ from cfgguide.errors import SchemaError
 from cfgguide.schema.solver.arrays import ArrayMachine
 from cfgguide.schema.solver.member_automata import (
     Machine,
+    MemberSymbol,
     Problem,
-    Symbol,
     ValueClass,
     conditions,
     listed,
@@ -45,16 +45,16 @@ Nodes = tuple[Node, ...]
 #: A kind of scalar, "null", "true", "false", "number" or "string", and its condition; None is any
 #: number or string.
 Scalar = tuple[str, Condition | None]
-Move = tuple[int, Symbol, ValueClass, int]
+Move = tuple[int, MemberSymbol, ValueClass, int]
 
 
 @dataclass
-class Automaton:
+class ClassAutomaton:
     """A machine with all of its states explored and numbered; 0 is the start.
 
     Attributes
     ----------
-    moves : list of (int, Symbol, ValueClass, int)
+    moves : list of (int, MemberSymbol, ValueClass, int)
         Source state, symbol, class of the value, target state.
     value_classes : list of ValueClass
         For each state, which nodes hold if nothing more comes.
@@ -114,7 +114,7 @@ class Context:
         self._add("number", [decimals()])
         self._add("string", [])
         self.value_classes: dict[ValueClass, None] = dict.fromkeys(self.scalars)
-        self.automata: dict[str, Automaton] = {}
+        self.automata: dict[str, ClassAutomaton] = {}
 
     def value_class(self, found: dict[Node, bool]) -> ValueClass:
         """Return the nodes of this context that hold."""
@@ -177,8 +177,8 @@ class Context:
 
     def _read(
         self, machine: Machine, classes_of: Callable[[Nodes], Iterable[ValueClass]]
-    ) -> Automaton:
-        found = Automaton()
+    ) -> ClassAutomaton:
+        found = ClassAutomaton()
         numbers: dict[Hashable, int] = {}  # the start is no other state: before it comes no comma
         states = [machine.start]
         for number, state in enumerate(states):
@@ -280,7 +280,7 @@ class ValueClasses:
         return found
 
 
-def useful(automaton: Automaton, wanted: Iterable[ValueClass]) -> list[bool]:
+def useful(automaton: ClassAutomaton, wanted: Iterable[ValueClass]) -> list[bool]:
     """Return from which states a wanted value class can be reached."""
     before: dict[int, list[int]] = {}
     for source, _, _, target in automaton.moves:

@@ -15,10 +15,10 @@ from typing import Any
 from cfgguide.automata import numbers
 from cfgguide.automata.language import Language
 from cfgguide.errors import SchemaError
-from cfgguide.schema.solver.nodes import Condition, Values
+from cfgguide.schema.solver.nodes import Condition, ListedValues
 
 
-def scalar_values(values: Sequence[Any]) -> Values:
+def scalar_values(values: Sequence[Any]) -> ListedValues:
     """Return the values of an enumeration without arrays and objects."""
     words = [value for value in values if isinstance(value, str)]
     check_text("".join(words))
@@ -29,7 +29,7 @@ def scalar_values(values: Sequence[Any]) -> Values:
     ]
     for number in found:
         numbers.check_digits(number)
-    return Values(
+    return ListedValues(
         frozenset(
             json.dumps(value) for value in values if value is None or isinstance(value, bool)
         ),

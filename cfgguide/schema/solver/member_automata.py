@@ -17,7 +17,7 @@ ValueClass = frozenset[Node]  # those nodes of a context that hold
 Problem = tuple[str, str]  # a path, and what cannot be guaranteed there
 
 
-class Symbol(NamedTuple):
+class MemberSymbol(NamedTuple):
     """What may come next, and which nodes see its value.
 
     Attributes
@@ -39,10 +39,10 @@ class Machine(Protocol):
     def start(self) -> Any:
         """The state before anything."""
 
-    def symbols(self, state: Any) -> Iterable[Symbol]:
+    def symbols(self, state: Any) -> Iterable[MemberSymbol]:
         """Yield what may come next."""
 
-    def after(self, state: Any, symbol: Symbol, value_class: ValueClass) -> Hashable:
+    def after(self, state: Any, symbol: MemberSymbol, value_class: ValueClass) -> Hashable:
         """Return the state after a symbol with a value of a class."""
 
     def holding(self, state: Any) -> tuple[dict[Node, bool], list[Problem]]:

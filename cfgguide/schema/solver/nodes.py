@@ -99,7 +99,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Values:
+class ListedValues:
     """The values of an enumeration, by their types."""
 
     constants: frozenset[str]  # of "null", "true", "false"
@@ -116,7 +116,7 @@ class Node:
     path: str
     is_false: bool = False
     kinds: frozenset[str] = frozenset(KINDS)
-    values: Values | None = None
+    values: ListedValues | None = None
     numbers: list[Condition] = field(default_factory=list)
     strings: list[Condition] = field(default_factory=list)
     # Applied to the same value.

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from cfgguide.automata.language import Language, difference, grouped
 from cfgguide.engine.byte_machine.property_names import has_other_text
 from cfgguide.schema.solver.member_automata import (
+    MemberSymbol,
     Problem,
-    Symbol,
     ValueClass,
     conditions,
     holds_in,
@@ -155,7 +155,7 @@ class ObjectMachine:
         self._pattern_numbers = {key: number for number, key in enumerate(by_id)}
         self._known_children: dict[tuple[Node, NameClass], list[Node]] = {}
         self._known_owners: dict[tuple[int, frozenset[Node]], tuple[Node, ...]] = {}
-        self._symbols: dict[tuple[int, tuple[Node, ...]], Symbol] = {}
+        self._symbols: dict[tuple[int, tuple[Node, ...]], MemberSymbol] = {}
         self._effects: dict[
             tuple[int, tuple[Node, ...], ValueClass],
             tuple[frozenset[Node], frozenset[tuple[Node, int]]],
@@ -270,7 +270,7 @@ class ObjectMachine:
             return _NOTHING
         return frozenset([n for n in self._tracked if n <= state.last and n not in state.seen])
 
-    def symbol(self, state: Properties, number: int) -> Symbol:
+    def symbol(self, state: Properties, number: int) -> MemberSymbol:
         """Return the symbol of a class of names with the nodes that make a difference still."""
         owners = self._owners(number, state.failed)
         if (number, owners) not in self._symbols:
@@ -280,7 +280,7 @@ class ObjectMachine:
                 seen += self.children(node, names)
                 if node.unevaluated is not None:
                     seen.append(node.unevaluated)
-            self._symbols[number, owners] = Symbol(number, seen_by(seen, self._order))
+            self._symbols[number, owners] = MemberSymbol(number, seen_by(seen, self._order))
         return self._symbols[number, owners]
 
     def _owners(self, number: int, failed: frozenset[Node]) -> tuple[Node, ...]:
@@ -299,13 +299,13 @@ class ObjectMachine:
         """Return whether a node evaluates the properties of a class of names."""
         return bool(self.children(node, names)) or node.unevaluated is not None
 
-    def symbols(self, state: Properties) -> Iterator[Symbol]:
+    def symbols(self, state: Properties) -> Iterator[MemberSymbol]:
         """Yield what may come next: a property of a class."""
         for number in range(len(self.name_classes)):
             if number >= len(self._names) or self.may_come(state, number):
                 yield self.symbol(state, number)
 
-    def after(self, state: Properties, symbol: Symbol, value_class: ValueClass) -> Properties:
+    def after(self, state: Properties, symbol: MemberSymbol, value_class: ValueClass) -> Properties:
         """Return the state after a property."""
         assert isinstance(symbol.name, int)
         number, names = symbol.name, self.name_classes[symbol.name]

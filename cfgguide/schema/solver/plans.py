@@ -163,7 +163,7 @@ class Plan:
         )
 
 
-class Facts(NamedTuple):
+class PlanFacts(NamedTuple):
     """What a node asks of classes of names.
 
     Attributes
@@ -179,7 +179,7 @@ class Facts(NamedTuple):
     listed: tuple[tuple[int, Node], ...]
 
 
-_NO_FACTS = Facts(frozenset(), frozenset(), ())
+_NO_FACTS = PlanFacts(frozenset(), frozenset(), ())
 
 
 class Clauses:
@@ -190,7 +190,7 @@ class Clauses:
         self._to_hold: dict[Node, list[Clause]] = {}
         self._to_fail: dict[Node, Clause] = {}
         self._topics: dict[Node, frozenset[Topic]] = {}
-        self._facts: dict[Node, Facts] = {}
+        self._facts: dict[Node, PlanFacts] = {}
 
     def to_hold(self, node: Node) -> list[Clause]:
         """Return clauses that are all met where a node holds, if the values meet it too."""
@@ -219,7 +219,7 @@ class Clauses:
                 topics.add(literal.number)
         return Clause(alternatives, frozenset(topics))
 
-    def facts(self, node: Node) -> Facts:
+    def facts(self, node: Node) -> PlanFacts:
         """Return what a node asks of names, and of values that are listed."""
         if node.is_false or "object" not in node.kinds:
             return _NO_FACTS
@@ -237,7 +237,7 @@ class Clauses:
                 for child in found
                 if child.values
             ]
-            self._facts[node] = Facts(required, frozenset(forbidden), tuple(listed))
+            self._facts[node] = PlanFacts(required, frozenset(forbidden), tuple(listed))
         return self._facts[node]
 
     def topics(self, node: Node, above: frozenset[Node] = frozenset()) -> frozenset[Topic]:

@@ -17,7 +17,7 @@ from typing import Any
 from cfgguide.base.limits import check_step
 from cfgguide.errors import SchemaError
 from cfgguide.schema.solver.counts import has_enough_items, plain_array_bounds
-from cfgguide.schema.solver.member_automata import Symbol, ValueClass
+from cfgguide.schema.solver.member_automata import MemberSymbol, ValueClass
 from cfgguide.schema.solver.mutual_answers import Settled
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.plans import Comes, Fails, Holds, Literal, Plan, Planner
@@ -269,7 +269,7 @@ class Search:
         ]
         return self._classes_with(machine.symbol(state), children)
 
-    def _classes_with(self, symbol: Symbol, children: list[Node]) -> Classes:
+    def _classes_with(self, symbol: MemberSymbol, children: list[Node]) -> Classes:
         """Return the classes of a symbol's values for which some nodes hold."""
         if any(child.meant.is_false for child in children):
             return ()

@@ -21,7 +21,7 @@ from cfgguide.studio.playground.allowed import ORDERS, Asked
 from cfgguide.studio.playground.model import Chances, Writer
 from cfgguide.studio.playground.reading import MAX_TEXT, Compiled, Reading
 from cfgguide.studio.playground.tabs import SupersededError, Tab, Tabs
-from cfgguide.studio.playground.tokenizers import Choice, Loaded, choices
+from cfgguide.studio.playground.tokenizers import Loaded, TokenizerChoice, choices
 
 Body = dict[str, Any]
 HasLeft = Callable[[], bool]
@@ -127,7 +127,7 @@ class Actions:
         loaded = Loaded(vocabulary, tokenizer)
         loaded.searched  # noqa: B018  # made now
         self.writer = Writer(model, tokenizer)
-        choice = Choice(_MODEL, f"{name} (the model's)", lambda: loaded)
+        choice = TokenizerChoice(_MODEL, f"{name} (the model's)", lambda: loaded)
         self.choices = {_MODEL: choice, **self.choices}
 
     def _start(self, tab: Tab, body: Body, has_left: HasLeft) -> Body:
@@ -175,7 +175,7 @@ class Actions:
             "n_tokens": index.vocabulary.size,
         }
 
-    def _pool(self, choice: Choice, loaded: Loaded, is_bundled: bool) -> IndexPool:
+    def _pool(self, choice: TokenizerChoice, loaded: Loaded, is_bundled: bool) -> IndexPool:
         """Return the pool of a tokenizer; only bundled grammars are read from the user's cache."""
         with self._lock:
             key = choice.id, is_bundled

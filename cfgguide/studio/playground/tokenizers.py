@@ -110,7 +110,7 @@ class Loaded:
 
 
 @dataclass
-class Choice:
+class TokenizerChoice:
     """A tokenizer that may be chosen; it is loaded when that is done first."""
 
     id: str
@@ -135,7 +135,7 @@ class Choice:
             return self.loaded
 
 
-def choices(paths: Sequence[str]) -> dict[str, Choice]:
+def choices(paths: Sequence[str]) -> dict[str, TokenizerChoice]:
     """Return the tokenizers to choose from, by id: the two that need no file, and those of paths.
 
     Examples
@@ -147,12 +147,14 @@ def choices(paths: Sequence[str]) -> dict[str, Choice]:
     ['def', ' to', 't', 'a', 'l', '(', 'items', '):']
     """
     made = {
-        BYTES: Choice(BYTES, "single bytes", lambda: Loaded(Vocabulary.of_bytes())),
-        SMALL: Choice(SMALL, "small (bytes and some words)", lambda: Loaded(small_vocabulary())),
+        BYTES: TokenizerChoice(BYTES, "single bytes", lambda: Loaded(Vocabulary.of_bytes())),
+        SMALL: TokenizerChoice(
+            SMALL, "small (bytes and some words)", lambda: Loaded(small_vocabulary())
+        ),
     }
     for number, path in enumerate(paths):
         choice_id = f"path{number}"
-        made[choice_id] = Choice(choice_id, _name_of(path), partial(_from_path, path))
+        made[choice_id] = TokenizerChoice(choice_id, _name_of(path), partial(_from_path, path))
     return made
 
 
