@@ -9,6 +9,7 @@ list that one instruction makes longer or shorter: an interruption comes before 
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from functools import partial
 from numbers import Integral
 from typing import Any
@@ -19,17 +20,21 @@ import numpy.typing as npt
 from cfgguide.diagnostics.explain import AFTER_EOS
 from cfgguide.diagnostics.explainers import explainer_of
 from cfgguide.diagnostics.explanation import Explanation
-from cfgguide.engine.index.index import NOT_CHECKED, Index
+from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.step_cache import StepNode
 from cfgguide.engine.machine.recognizer import Configuration
+from cfgguide.engine.masks.arrays import Int32Array
+from cfgguide.engine.masks.subset import token_ids_in
 from cfgguide.engine.vocabulary.notebook import PLAIN, coloured, token_table, tokens_in_turn
-from cfgguide.errors import BitmaskError, BudgetError, RollbackError, TokenRejectedError
+from cfgguide.errors import BudgetError, CfgGuideError, RollbackError, TokenRejectedError
 from cfgguide.guide.budget import TokenBudget, allowed_within
+from cfgguide.guide.buffers import EVERYTHING, Buffer, buffer_of
 from cfgguide.guide.forced import JumpForward, encoder_of
 from cfgguide.shared_indexes import shared_index
 
 _SHOWN_BYTES = 40  # of the text so far, in messages
 _BOOLS = ("bool", "torch.bool")
+_NO_BUFFER = Buffer(EVERYTHING, EVERYTHING)
 
 
 def as_token_id(token_id: object) -> int:
@@ -52,13 +57,6 @@ def _is_truth_value(value: object) -> bool:
     A mask passed for a token would be the token 0 or 1.
     """
     return isinstance(value, bool | np.bool_) or str(getattr(value, "dtype", "")) in _BOOLS
-
-
-def _is_at(tensor: Any, memory: tuple[int, int]) -> bool:
-    """Return whether the words of a tensor are still where they were: they may move, and grow."""
-    first, length = memory
-    is_there: bool = tensor.data_ptr() == first and tensor.numel() == length
-    return is_there and bool(tensor.is_contiguous())
 
 
 class Guide:
@@ -93,13 +91,12 @@ class Guide:
         self._index = shared_index(index, tokenizer)
         # What the tokens led to, with the token, and whether that ended it; first where they begin.
         self._steps: list[tuple[StepNode, int, bool]] = [(self._index.start, -1, False)]
-        self._known_array: Any = NOT_CHECKED[0]  # that was filled last
-        self._checked_tensor = NOT_CHECKED  # likewise
+        self._buffer = _NO_BUFFER  # that was filled last
 
     def __repr__(self) -> str:
         text = self.text[-_SHOWN_BYTES:]
         return (
-            f"Guide(n_tokens={len(self._steps) - 1}, text={text!r}, "
+            f"Guide(n_tokens={self.n_tokens}, text={text!r}, "
             f"is_accepting={self.is_accepting}, is_finished={self.is_finished})"
         )
 
@@ -125,6 +122,16 @@ class Guide:
     def step_node(self) -> StepNode:
         """The node of that configuration in the step cache of the index."""
         return self._steps[-1][0]
+
+    @property
+    def n_tokens(self) -> int:
+        """How many tokens were consumed so far, EOS included."""
+        return len(self._steps) - 1
+
+    @property
+    def last_token_id(self) -> int:
+        """The token that was consumed last; -1 before the first."""
+        return self._steps[-1][1]
 
     @property
     def token_ids(self) -> tuple[int, ...]:
@@ -167,44 +174,37 @@ class Guide:
         """
         step_node, _, is_finished = self._steps[-1]
         if is_finished:
-            self._checked(out)[:] = 0
-            return
-        if within is not None:
-            self._checked(out)[:] = self._within(within)
-            return
-        subset = step_node.subset or self._index.allowed(step_node)
-        # A decode loop gives the same buffer at every step.
-        if out is self._known_array:
-            out[:] = subset.bitmask
-        else:
-            self._checked(out)[:] = subset.bitmask
+            bitmask = self.bitmask()
+        elif within is not None:
+            bitmask = self._within(within)
+        else:  # not by a call: a decode loop is here at every step
+            bitmask = (step_node.subset or self._index.allowed(step_node)).bitmask
+        words = self._buffer.words
+        if out is not words:
+            words = self._words_of(out)
+        words[:] = bitmask
 
-    def _checked(self, out: Any) -> npt.NDArray[np.int32]:
-        """Return `out` as an array that a bitmask fits into, and remember it."""
-        tensor, array, memory = self._checked_tensor
-        if out is tensor and _is_at(out, memory):
-            return array
-        tensor, array, memory = checked = self._index.checked_out  # another guide may have checked
-        if out is tensor and (out is array or _is_at(out, memory)):
-            if out is array:
-                self._known_array = array
-            else:
-                self._checked_tensor = checked
-            return array
-        array = out if type(out) is np.ndarray else np.asarray(out)
-        shape = (self._index.vocabulary.n_words,)
-        if array.dtype != np.int32 or array.shape != shape or not array.flags.writeable:
-            raise BitmaskError(
-                f"the bitmask is a writeable int32 array of shape {shape}, "
-                f"not {array.dtype} of shape {array.shape}"
-            )
-        if out is array:
-            self._known_array = array
-            self._index.checked_out = (out, array, None)
-        elif hasattr(out, "data_ptr") and out.is_contiguous():
-            memory = out.data_ptr(), out.numel()
-            self._checked_tensor = self._index.checked_out = (out, array, memory)
-        return array
+    def _words_of(self, out: Any) -> Int32Array:
+        if not self._buffer.is_still(out):
+            self._buffer = buffer_of(out, (self._index.vocabulary.n_words,))
+        return self._buffer.words
+
+    def bitmask(self, *, trailing: bool = True) -> Int32Array:
+        """Return the mask of the next token, to be read only; see :meth:`fill_bitmask`.
+
+        Parameters
+        ----------
+        trailing : bool
+            Whether ignored text, such as white space, may stand behind a sentence where nothing
+            else could follow. If not, only EOS may.
+        """
+        step_node, _, is_finished = self._steps[-1]
+        if is_finished:
+            return np.zeros(self._index.vocabulary.n_words, dtype=np.int32)
+        index = self._index
+        if not trailing and step_node.is_at_end is not False and index.is_at_end(step_node):
+            return index.eos_bitmask
+        return (step_node.subset or index.allowed(step_node)).bitmask
 
     def allowed_token_ids(self) -> npt.NDArray[np.int64]:
         """Return the ids of the tokens that may come next, ascending; none after EOS."""
@@ -235,10 +235,9 @@ class Guide:
         """
         if self.is_finished:
             return np.empty(0, dtype=np.int64)
-        words = self._within(n)
-        return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+        return token_ids_in(self._within(n))
 
-    def _within(self, n: int) -> npt.NDArray[np.int32]:
+    def _within(self, n: int) -> Int32Array:
         *before, (step_node, token_id, _) = self._steps[-2:]
         step = (before[0][0], token_id) if before else None
         return allowed_within(self._index, step_node, n, step=step)
@@ -327,15 +326,43 @@ class Guide:
         if type(token_id) is not int:
             token_id = as_token_id(token_id)
         step_node, _, is_finished = self._steps[-1]
-        known = step_node.following.get(token_id)
-        if known is not None and not is_finished:
-            self._steps.append((known, token_id, False))
-            return
-        if not self.accepts(token_id):
+        following = step_node.following.get(token_id)
+        if following is not None and not is_finished:
+            self._steps.append((following, token_id, False))
+        elif not self.try_advance(token_id):
             raise self._refusal(token_id)
-        following = self._index.advance(step_node, token_id)
-        is_end = self._index.is_end(step_node, token_id, following)
+
+    def try_advance(self, token_id: int, *, trailing: bool = True) -> bool:
+        """Consume a token if it may come next; return whether it may.
+
+        Parameters
+        ----------
+        token_id : int
+            The token.
+        trailing : bool
+            As for :meth:`bitmask`.
+
+        Raises
+        ------
+        TokenRejectedError
+            If this is no token id.
+        IndexFormatError
+            If the token is allowed only because an index file is wrong.
+        """
+        if type(token_id) is not int:
+            token_id = as_token_id(token_id)
+        step_node, _, is_finished = self._steps[-1]
+        index, is_end = self._index, False
+        if not trailing and step_node.is_at_end is not False and index.is_at_end(step_node):
+            is_finished = is_finished or token_id not in index.vocabulary.eos_token_ids
+        following = step_node.following.get(token_id)
+        if following is None or is_finished:
+            if is_finished or not index.accepts(step_node, token_id):
+                return False
+            following = index.advance(step_node, token_id)
+            is_end = index.is_end(step_node, token_id, following)
         self._steps.append((following, token_id, is_end))
+        return True
 
     def rollback(self, n: int) -> None:
         """Take back the last `n` tokens.
@@ -355,7 +382,7 @@ class Guide:
     def copy(self) -> Guide:
         """Return an independent guide in the same state."""
         copy = Guide(self._index)
-        copy._steps = self._steps.copy()
+        copy._steps, copy._buffer = self._steps.copy(), self._buffer
         return copy
 
     def __copy__(self) -> Guide:
@@ -440,6 +467,37 @@ class Guide:
             f"token {token_id} ({spelled}) may not follow {self.text[-_SHOWN_BYTES:]!r}",
             partial(index.expected, self.configuration),
         )
+
+
+def lengths_of(guides: Iterable[Guide | None]) -> list[tuple[Guide, int]]:
+    """Return where guides are, for :func:`go_back`."""
+    return [(guide, len(guide._steps)) for guide in guides if guide is not None]
+
+
+def go_back(lengths: Iterable[tuple[Guide, int]]) -> None:
+    """Take back what guides have consumed since then."""
+    for guide, length in lengths:
+        del guide._steps[length:]
+
+
+def bitmasks_of(guides: Iterable[Guide | None]) -> list[Int32Array]:
+    """Return the masks of many guides, to be read only; `EVERYTHING` for none.
+
+    It looks at the guides directly: calling a method of each takes as long as all the rest.
+    """
+    masks: list[Int32Array] = []
+    for guide in guides:
+        if guide is None:
+            masks.append(EVERYTHING)
+            continue
+        step_node, _, is_finished = guide._steps[-1]
+        try:
+            known = None if is_finished else step_node.subset
+            masks.append(guide.bitmask() if known is None else known.bitmask)
+        except CfgGuideError as error:
+            error.add_note(f"in row {len(masks)} of the batch")
+            raise
+    return masks
 
 
 def _read_again(index: Index, token_ids: tuple[int, ...]) -> Guide:

@@ -225,6 +225,40 @@ def test_a_torch_tensor_is_filled_in_place(index):
         cfgguide.Guide(index).fill_bitmask(torch.zeros(1, dtype=torch.int64))
 
 
+def test_a_tensor_is_written_where_it_is_now(index):
+    """Guides share what they know of a buffer, but its words may move or change their number."""
+    torch = pytest.importorskip("torch", reason="torch is not installed: nothing to fill")
+    tensor = torch.zeros(1, dtype=torch.int32)
+    guide, other = cfgguide.Guide(index), cfgguide.Guide(index)
+    for each in (guide, other, guide):
+        tensor.set_(torch.zeros(1, dtype=torch.int32))
+        each.fill_bitmask(tensor)
+        assert tensor.tolist() == [0b1100_1001]
+    tensor.set_(torch.zeros(2, dtype=torch.int32))
+    with pytest.raises(BitmaskError, match="shape"):
+        guide.fill_bitmask(tensor)
+
+
+def test_a_buffer_that_fits_one_vocabulary_is_refused_by_another(index):
+    wide = index_of([*TOKENS, *[None] * (100 - len(TOKENS))], [EOS, 99])
+    out = np.zeros(4, dtype=np.int32)
+    cfgguide.Guide(wide).fill_bitmask(out)
+    with pytest.raises(BitmaskError, match=r"shape \(1,\), not int32 of shape \(4,\)"):
+        cfgguide.Guide(index).fill_bitmask(out)
+    rows = np.zeros((1, 1), dtype=np.int32)
+    cfgguide.fill_bitmasks([cfgguide.Guide(index)], rows)
+    with pytest.raises(BitmaskError, match=r"shape \(1,\), not int32 of shape \(1, 1\)"):
+        cfgguide.Guide(index).fill_bitmask(rows)
+
+
+def test_a_token_that_is_tried_is_consumed_if_it_may_come(index):
+    guide = cfgguide.Guide(index)
+    tried = [guide.try_advance(token_id) for token_id in (0, 0, 5, 3, 99)]
+    told = [guide.accepts(token_id) for token_id in range(12)]
+    assert (guide.n_tokens, guide.last_token_id) == (sum(tried), guide.token_ids[-1])
+    assert [guide.copy().try_advance(token_id) for token_id in range(12)] == told
+
+
 def test_the_masks_of_the_index_cannot_be_changed(index):
     subset = index.subset(index.recognizer.initial)
     with pytest.raises(ValueError, match="read-only"):

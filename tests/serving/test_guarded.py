@@ -24,7 +24,7 @@ def row_of(each: GuardedMatcher) -> list[int]:
     return np.flatnonzero(bits).tolist()
 
 
-@pytest.mark.parametrize("name", ["fill_bitmask", "accept", "validate"])
+@pytest.mark.parametrize("name", ["bitmask", "accept", "validate"])
 def test_after_an_error_a_request_is_ended_as_failed(name, monkeypatch, caplog):
     each = GuardedMatcher(Backend(VOCABULARY).matcher("choice", '["yes", "no"]'))
     assert each.accept(list(b"y"))

@@ -143,7 +143,7 @@ def test_wide_rows_have_zeros_beyond_the_vocabulary():
 
 def test_rows_of_a_batch_that_do_not_fit_are_refused():
     matcher = Matcher(index_of("list"))
-    with pytest.raises(BitmaskError, match="2 matchers need as many rows, not 3"):
+    with pytest.raises(BitmaskError, match=r"shape \(2, 1\), not int32 of shape \(3, 1\)"):
         fill_bitmasks([matcher, None], np.zeros((3, 1), dtype=np.int32))
     with pytest.raises(BitmaskError, match="needs 1 words, the bitmasks have 0"):
         fill_bitmasks([matcher], np.zeros((1, 0), dtype=np.int32))
@@ -236,3 +236,21 @@ def test_a_text_ends_where_only_white_space_could_follow():
     assert matcher.validate([8, EOS]) == []
     whole = Matcher(index_of("list"), trailing=True)
     assert whole.accept([0, 3, 1, 8, 7, EOS])
+
+
+def test_what_others_wrote_after_a_stop_token_does_not_begin_a_text_again():
+    """It is a special terminal with which the sentence may end, and another guide went on there."""
+    vocabulary = cfgguide.Vocabulary(
+        [b"a", b"b", None, None], eos_token_ids=3, special_tokens={"<|end|>": 2}
+    )
+    grammar = cfgguide.Grammar('start: "a" END "b"?\n%declare END', special={"END": "<|end|>"})
+    index = cfgguide.compile(grammar, vocabulary)
+    guide = cfgguide.Guide(index)
+    for token_id in (0, 2, 1):
+        guide.advance(token_id)
+    matcher = Matcher(index, stop_token_ids=[2])
+    assert matcher.accept([0, 2, 1])
+    assert matcher.is_terminated
+    matcher.rollback(1)
+    assert matcher.is_terminated
+    assert matcher.n_tokens == 2

@@ -55,8 +55,6 @@ Value = TypeVar("Value")
 KIND = "index"
 _CLASSES = "classes."
 VERSION = 1  # of what the masks mean
-#: No buffer was filled so far.
-NOT_CHECKED: tuple[Any, Int32Array, Any] = (object(), np.empty(0, dtype=np.int32), None)
 _N_LOOKED_AT = 16  # tokens that may show quickly that a text goes on
 
 
@@ -124,8 +122,6 @@ class Index:
         self._step_cache = StepCache(recognizer.initial)
         self._lock = new_lock()
         self._derived = Derived()
-        # The buffer that a guide filled last, the same as an array, and where its memory is.
-        self.checked_out: tuple[Any, Int32Array, Any] = NOT_CHECKED
         self._n_cached = 0  # of `n_made`, when the cache was written
 
     def __repr__(self) -> str:
@@ -144,6 +140,11 @@ class Index:
     def start(self) -> StepNode:
         """The node of the configuration before any token."""
         return self._step_cache.start
+
+    @property
+    def eos_bitmask(self) -> Int32Array:
+        """The mask where only EOS may come, to be read only; int32, shape (n_words,)."""
+        return self._eos
 
     @property
     def n_entries(self) -> int:

@@ -122,7 +122,7 @@ class Subset:
 
     def token_ids(self) -> npt.NDArray[np.int64]:
         """Return the ids in the subset, ascending; int64, shape (n_tokens,)."""
-        return np.flatnonzero(np.unpackbits(self.bitmask.view(np.uint8), bitorder="little"))
+        return token_ids_in(self.bitmask)
 
     def _unpack(self) -> Int32Array:
         assert self._unpacked is not None, "a subset that is stored whole is never unpacked"
@@ -277,7 +277,9 @@ def is_in_bitmask(token_id: int, bitmask: Int32Array) -> bool:
     return bool(bitmask[token_id >> 5] >> (token_id & 31) & 1)
 
 
-def are_in_bitmask(token_ids: Int32Array, bitmask: Int32Array) -> npt.NDArray[np.bool_]:
+def are_in_bitmask(
+    token_ids: npt.NDArray[np.integer], bitmask: Int32Array
+) -> npt.NDArray[np.bool_]:
     """Return which of some tokens are in a bitmask; bool, shape (n_tokens,)."""
     are_in: npt.NDArray[np.bool_] = bitmask[token_ids >> 5] >> (token_ids & 31) & 1 == 1
     return are_in
@@ -288,3 +290,8 @@ def bitmask_of(token_ids: Sequence[int] | Int32Array, n_words: int) -> Int32Arra
     bits = np.zeros(32 * n_words, dtype=np.bool_)
     bits[np.asarray(token_ids, dtype=np.int64)] = True
     return np.packbits(bits, bitorder="little").view(np.int32)
+
+
+def token_ids_in(bitmask: Int32Array) -> npt.NDArray[np.int64]:
+    """Return the tokens of a bitmask, ascending."""
+    return np.flatnonzero(np.unpackbits(bitmask.view(np.uint8), bitorder="little"))

@@ -11,9 +11,11 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import bitmask_of
 from cfgguide.errors import CfgGuideError
-from cfgguide.models.serving.matcher import Matcher, rows_of
+from cfgguide.guide.buffers import write_row
+from cfgguide.models.serving.matcher import Matcher
 
 _LOG = logging.getLogger("cfgguide.serving")
 
@@ -69,16 +71,17 @@ class GuardedMatcher:
 
     def fill_bitmask(self, bitmasks: Any, row: int) -> None:
         """Write the mask of the next token into a row: only EOS after an error."""
-        if self.error is None:
-            try:
-                self.matcher.fill_bitmask(bitmasks, row)
-                return
-            except CfgGuideError as error:
-                self._fail(error)
+        write_row(self.bitmask(), bitmasks, row)
+
+    def bitmask(self) -> Int32Array:
+        """Return the mask of the next token, to be read only: only EOS after an error."""
+        try:
+            if self.error is None:
+                return self.matcher.bitmask()
+        except CfgGuideError as error:
+            self._fail(error)
         vocabulary = self.matcher.index.vocabulary
-        out = rows_of(bitmasks)[row]
-        out[:] = 0
-        out[: vocabulary.n_words] = bitmask_of(vocabulary.eos_token_ids[:1], vocabulary.n_words)
+        return bitmask_of(vocabulary.eos_token_ids[:1], vocabulary.n_words)
 
     def reset(self) -> None:
         """Go back to before the first token, and forget the error."""

@@ -20,19 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
-from weakref import ref
-
-import numpy as np
 
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.masks.arrays import Int32Array
-from cfgguide.engine.masks.rows import copy_rows
 from cfgguide.engine.masks.subset import bitmask_of
-from cfgguide.errors import BitmaskError, RollbackError
+from cfgguide.errors import RollbackError
+from cfgguide.guide.buffers import EVERYTHING, write_row, write_rows
 from cfgguide.guide.guide import Guide, as_token_id
 
 PADDING = -1  # what engines write where there is no token
-_EVERYTHING = -1  # a word with all of its bits set
 
 
 class Matcher:
@@ -100,69 +96,58 @@ class Matcher:
     @property
     def n_tokens(self) -> int:
         """How many tokens were accepted, those from the stop token on included."""
-        return len(self._guide._steps) - 1 + self._n_ended
+        return self._guide.n_tokens + self._n_ended
 
     @property
     def is_terminated(self) -> bool:
         """Whether a stop token was accepted that ends a sentence."""
         if self._n_ended or not self._ending:
             return self._n_ended > 0
-        return self._guide._steps[-1][1] in self._ending and self._guide.is_accepting
+        return self._guide.last_token_id in self._ending and self._guide.is_accepting
 
     def accept(self, token_ids: Sequence[int]) -> bool:
         """Consume tokens, all or none; return whether all may come.
 
         Whatever comes after a stop token is accepted. -1 is padding, and not counted.
         """
-        guide, n_tokens, n_ended = self._guide, len(self._guide._steps), self._n_ended
+        n_tokens, n_ended = self._guide.n_tokens, self._n_ended
         for token_id in token_ids:
             if not self._consume(token_id):
-                del guide._steps[n_tokens:]
-                self._n_ended = n_ended
+                self._go_back(n_tokens, n_ended)
                 return False
         return True
+
+    def _go_back(self, n_tokens: int, n_ended: int) -> None:
+        self._guide.rollback(self._guide.n_tokens - n_tokens)
+        self._n_ended = n_ended
 
     def _consume(self, token_id: int) -> bool:
         if type(token_id) is not int:
             token_id = as_token_id(token_id)
-        guide = self._guide
-        known = guide._steps[-1][0].following.get(token_id)
-        is_stop = token_id in self._stops
-        if known is not None and not self._n_ended and not is_stop and not self._has_to_end():
-            guide._steps.append((known, token_id, False))
-            return True
         if token_id == PADDING:
             return True
-        if self.is_terminated or (is_stop and guide.is_accepting):
+        guide = self._guide
+        is_stop = token_id in self._stops and guide.is_accepting
+        if is_stop or self._n_ended or (self._ending and self.is_terminated):
             self._n_ended += 1
             return True
-        if self._has_to_end() or not guide.accepts(token_id):
-            return False
-        guide.advance(token_id)
-        return True
-
-    def _has_to_end(self) -> bool:
-        """Return whether nothing but a stop token may come."""
-        step_node = self._guide._steps[-1][0]
-        known = step_node.is_at_end
-        is_at_end = self.index.is_at_end(step_node) if known is None else known
-        return is_at_end and not self._is_trailing
+        return guide.try_advance(token_id, trailing=self._is_trailing)
 
     def validate(self, token_ids: Sequence[int]) -> list[int]:
         """Return the first of some tokens that may come one after the other; none is consumed.
 
         Nothing may come after a stop token, and padding ends the tokens.
         """
-        guide, n_tokens, n_ended = self._guide, len(self._guide._steps), self._n_ended
+        n_tokens, n_ended = self._guide.n_tokens, self._n_ended
         valid: list[int] = []
         try:
             for token_id in token_ids:
-                if self.is_terminated or token_id == PADDING or not self._consume(token_id):
+                is_over = self._n_ended or (self._ending and self.is_terminated)
+                if is_over or token_id == PADDING or not self._consume(token_id):
                     break
                 valid.append(token_id)
         finally:
-            del guide._steps[n_tokens:]
-            self._n_ended = n_ended
+            self._go_back(n_tokens, n_ended)
         return valid
 
     def rollback(self, n: int) -> None:
@@ -215,14 +200,7 @@ class Matcher:
         BitmaskError
             If `bitmasks` has another dtype or shape, or too few words.
         """
-        out = rows_of(bitmasks)[row]
-        n_words = self.index.vocabulary.n_words
-        if len(out) != n_words:
-            if len(out) < n_words:
-                raise _too_few(n_words, len(out))
-            out[n_words:] = 0
-            out = out[:n_words]
-        out[:] = self.bitmask()
+        write_row(self.bitmask(), bitmasks, row)
 
     def bitmask(self) -> Int32Array:
         """Return the mask of the next token, to be read only; see :meth:`fill_bitmask`.
@@ -232,12 +210,11 @@ class Matcher:
         int32, shape (ceil(vocabulary size / 32),)
             Bit ``i % 32`` of word ``i // 32`` is set if token ``i`` may come.
         """
-        vocabulary, stops = self.index.vocabulary, self._stop_bits
-        if self.is_terminated or self._has_to_end():
-            ends = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
-            return ends if stops is None else ends | stops
-        step_node = self._guide._steps[-1][0]
-        bitmask = (step_node.subset or self.index.allowed(step_node)).bitmask
+        stops = self._stop_bits
+        if self._n_ended or (self._ending and self.is_terminated):
+            bitmask = self.index.eos_bitmask
+        else:
+            bitmask = self._guide.bitmask(trailing=self._is_trailing)
         if stops is None:
             return bitmask
         if int(bitmask[self._eos_word]) & self._eos_bit:
@@ -275,52 +252,5 @@ def fill_bitmasks(matchers: Sequence[Matcher | None], bitmasks: Any) -> None:
     >>> rows.tolist()
     [[1], [-1]]
     """
-    rows = rows_of(bitmasks)
-    if len(rows) != len(matchers):
-        raise BitmaskError(f"{len(matchers)} matchers need as many rows, not {len(rows)}")
-    n_words = len(rows[0]) if rows else 0
-    everything = np.full(n_words, _EVERYTHING, dtype=np.int32)
-    masks = [everything if matcher is None else matcher.bitmask() for matcher in matchers]
-    longest = max(map(len, masks), default=0)
-    if longest > n_words:
-        raise _too_few(longest, n_words)
-    out = np.asarray(bitmasks)
-    if out.strides[1] == out.itemsize:
-        copy_rows(masks, out)
-        return
-    packed = np.empty(out.shape, dtype=np.int32)  # the words lie apart
-    copy_rows(masks, packed)
-    out[:] = packed
-
-
-def _too_few(needed: int, n_words: int) -> BitmaskError:
-    return BitmaskError(f"the vocabulary needs {needed} words, the bitmasks have {n_words}")
-
-
-_Address = tuple[int, int] | None  # of a tensor's first word, and how many there are
-
-_known_rows: tuple[Any, _Address, list[Int32Array]] | None = None
-
-
-def _address_of(bitmasks: Any) -> _Address:
-    """Return where a tensor is; None for an array, which does not move."""
-    if not hasattr(bitmasks, "data_ptr"):
-        return None
-    return bitmasks.data_ptr(), bitmasks.numel()
-
-
-def rows_of(bitmasks: Any) -> list[Int32Array]:
-    """Return the rows of bitmasks as arrays: an engine gives the same bitmasks at every step."""
-    global _known_rows
-    known = _known_rows
-    if known is not None and known[0]() is bitmasks and known[1] == _address_of(bitmasks):
-        return known[2]
-    array = bitmasks if type(bitmasks) is np.ndarray else np.asarray(bitmasks)
-    if array.dtype != np.int32 or array.ndim != 2 or not array.flags.writeable:
-        raise BitmaskError(
-            "bitmasks are a writeable int32 array of shape (n_rows, n_words), "
-            f"not {array.dtype} of shape {array.shape}"
-        )
-    rows = list(array)
-    _known_rows = (ref(bitmasks), _address_of(bitmasks), rows)
-    return rows
+    masks = [EVERYTHING if matcher is None else matcher.bitmask() for matcher in matchers]
+    write_rows(masks, bitmasks)
