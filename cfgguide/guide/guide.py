@@ -173,10 +173,8 @@ class Guide:
             If no sentence is known that is finished within `within` tokens.
         """
         step_node, _, is_finished = self._steps[-1]
-        if is_finished:
-            bitmask = self.bitmask()
-        elif within is not None:
-            bitmask = self._within(within)
+        if is_finished or within is not None:
+            bitmask = self.bitmask(within=within)
         else:  # not by a call: a decode loop is here at every step
             bitmask = (step_node.subset or self._index.allowed(step_node)).bitmask
         words = self._buffer.words
@@ -189,11 +187,13 @@ class Guide:
             self._buffer = buffer_of(out, (self._index.vocabulary.n_words,))
         return self._buffer.words
 
-    def bitmask(self, *, trailing: bool = True) -> Int32Array:
+    def bitmask(self, *, within: int | None = None, trailing: bool = True) -> Int32Array:
         """Return the mask of the next token, to be read only; see :meth:`fill_bitmask`.
 
         Parameters
         ----------
+        within : int, optional
+            As for :meth:`fill_bitmask`, with the same errors.
         trailing : bool
             Whether ignored text, such as white space, may stand behind a sentence where nothing
             else could follow. If not, only EOS may.
@@ -204,6 +204,8 @@ class Guide:
         index = self._index
         if not trailing and step_node.is_at_end is not False and index.is_at_end(step_node):
             return index.eos_bitmask
+        if within is not None:
+            return self._within(within)
         return (step_node.subset or index.allowed(step_node)).bitmask
 
     def allowed_token_ids(self) -> npt.NDArray[np.int64]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.errors import BitmaskError
+from cfgguide.errors import BitmaskError, GenerationError, ModelError
 from cfgguide.models.bitmask_kernels import find_open_rows, mask_rows
 from cfgguide.models.dense_mask import is_tensor
 
@@ -108,6 +108,48 @@ def open_rows(logits: Any, bitmask: Any) -> npt.NDArray[np.bool_]:
         of_part = array[part] if len(array) > 1 else array
         find_open_rows(bits[part], of_part, minus_infinity, is_open[part])
     return is_open
+
+
+def check_columns(n_columns: int, n_ids: int) -> None:
+    """Check that logits have a column for each id of a vocabulary.
+
+    Raises
+    ------
+    ModelError
+        If they have fewer.
+    """
+    if n_columns < n_ids:
+        raise ModelError(
+            f"the model's logits have {n_columns} columns, the vocabulary {n_ids} ids: the "
+            "tokenizer is of another model"
+        )
+
+
+def apply_last(
+    logits: Any, bitmask: Any, *, has_ended: npt.NDArray[np.bool_] | bool = False
+) -> None:
+    """Apply a bitmask after all else that changes logits: a token must be left in each row.
+
+    Parameters
+    ----------
+    logits, bitmask
+        As for :func:`apply_bitmask`.
+    has_ended : bool, or bool array of shape (n_rows,)
+        Where nothing has to be left.
+
+    Raises
+    ------
+    GenerationError
+        If something else has ruled out everything that the bitmask allows in a row.
+    """
+    apply_bitmask(logits, bitmask)
+    is_ruled_out = ~(open_rows(logits, bitmask) | has_ended)
+    if is_ruled_out.any():
+        raise GenerationError(
+            f"row {is_ruled_out.argmax()}: every token that the grammar allows was ruled out "
+            "before, by another logits processor or setting (suppress_tokens, "
+            "min_new_tokens, ...); leave that out"
+        )
 
 
 def mask_on_device(logits: torch.Tensor, words: torch.Tensor, rows: list[int] | None) -> None:

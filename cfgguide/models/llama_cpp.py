@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.engine.index.index import Index
-from cfgguide.engine.index.step_cache import StepNode
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import GenerationError, ModelError
-from cfgguide.models.bitmask import apply_bitmask, open_rows
+from cfgguide.guide.guide import Guide
+from cfgguide.models.bitmask import apply_bitmask, apply_last, check_columns
 
 _PIECE_BYTES = 256  # a longer token needs a second call
 _NOT_ASKED = (
@@ -129,7 +129,7 @@ class LlamaCppProcessor:
     def reset(self) -> None:
         """Forget the text so far: the next call begins a sentence."""
         self._ids: list[int] = []  # of the last step, the prompt included
-        self._step_node: StepNode | None = None  # where the sentence is; None once it has ended
+        self._guide: Guide | None = None  # of the sentence; None once it has ended
         self._error: BaseException | None = None
 
     def arguments(self) -> dict[str, Any]:
@@ -226,41 +226,27 @@ class LlamaCppProcessor:
     def _follow(self, ids: list[int]) -> None:
         """Go to where the sentence is after the ids."""
         if not self._is_continued(ids):
-            self._step_node = self._index.start
+            self._guide = Guide(self._index)
             return
-        if self._step_node is None:
+        if self._guide is None:
             return
         token_id = ids[-1]
         vocabulary = self._index.vocabulary
         if token_id in vocabulary.eos_token_ids and vocabulary.tokens[token_id] is None:
-            self._step_node = None
+            self._guide = None
             return
-        if not self._index.accepts(self._step_node, token_id):
+        if not self._guide.try_advance(token_id):
             raise GenerationError(
                 f"token {token_id} was chosen, which the grammar does not allow: something changes "
                 "the logits after the mask; leave that out"
             )
-        before, following = self._step_node, self._index.advance(self._step_node, token_id)
-        self._step_node = None if self._index.is_end(before, token_id, following) else following
+        if self._guide.is_finished:
+            self._guide = None
 
     def _mask(self, scores: npt.NDArray[np.single]) -> None:
         """Mask scores in place; after the end of a sentence only EOS is left."""
-        vocabulary = self._index.vocabulary
-        if len(scores) < vocabulary.size:
-            raise ModelError(
-                f"the model's logits have {len(scores)} columns, the vocabulary {vocabulary.size} "
-                "ids: the index is for another model"
-            )
-        if self._step_node is None:
-            ends = list(vocabulary.eos_token_ids)
-            kept = scores[ends]
-            scores[:] = -np.inf
-            scores[ends] = kept
-            return
-        bitmask = self._index.allowed(self._step_node).bitmask
-        apply_bitmask(scores, bitmask)
-        if not open_rows(scores, bitmask)[0]:
-            raise GenerationError(
-                "every token that the grammar allows was ruled out before, by another logits "
-                "processor; leave that out"
-            )
+        check_columns(len(scores), self._index.vocabulary.size)
+        if self._guide is None:
+            apply_bitmask(scores, self._index.eos_bitmask)
+        else:
+            apply_last(scores, self._guide.bitmask())

@@ -23,10 +23,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from cfgguide.engine.masks.subset import are_in_bitmask
 from cfgguide.errors import GenerationError
 from cfgguide.guide.forced import Encode
 from cfgguide.models.decoding.model import Ids
-from cfgguide.models.decoding.prefix_tree import PrefixNode, PrefixTree, unpacked
+from cfgguide.models.decoding.prefix_tree import PrefixNode, PrefixTree
 from cfgguide.models.decoding.warpers import Warper
 
 _PATIENCE = 20  # tokens that are drawn one by one before a whole mask is made
@@ -135,7 +136,7 @@ def _fitting(
         )
         if is_last:
             in_time = tree.within(node, token_budget)
-            is_in_time = unpacked(in_time)[next_tokens.token_ids]
+            is_in_time = are_in_bitmask(next_tokens.token_ids, in_time)
             log_probs = np.where(is_in_time, next_tokens.log_probs, -np.inf)
         else:
             log_probs = others

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.errors import ModelError
+from cfgguide.models.bitmask import check_columns
 
 Ids = Sequence[int]
 Float64Array = npt.NDArray[np.float64]
@@ -98,11 +99,7 @@ def next_logits(
                 f"the model gave logits of shape {row.shape} for a sequence: give one logit for "
                 f"each of the {n_ids} ids, of the next token only"
             )
-        if len(row) < n_ids:
-            raise ModelError(
-                f"the model's logits have {len(row)} columns, the vocabulary {n_ids} ids: the "
-                "tokenizer is of another model"
-            )
+        check_columns(len(row), n_ids)
         yield row
 
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.step_cache import StepNode
-from cfgguide.engine.masks.subset import Int32Array, Subset, bitmask_of, is_in_bitmask
+from cfgguide.engine.masks.subset import Int32Array, Subset, is_in_bitmask, token_ids_in
 from cfgguide.errors import GenerationError
 from cfgguide.guide.budget import TokenBudget, check_max_new_tokens
 from cfgguide.guide.forced import Encode, JumpForward
@@ -215,8 +215,7 @@ class PrefixTree:
         self._temperature = temperature
         self._restrict = restrict
         self._is_trailing = trailing
-        vocabulary = index.vocabulary
-        self._only_eos = Subset.of(bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words))
+        self._only_eos = Subset.of(index.eos_bitmask)
         self._healing = Healing(index) if heal else None
         guide = Guide(index)
         for token_id in self.prefix_ids:
@@ -267,7 +266,7 @@ class PrefixTree:
             node.next_tokens = self._next_tokens(node, logits)
 
     def _next_tokens(self, node: PrefixNode, logits: npt.NDArray[np.floating]) -> NextTokens:
-        token_ids = np.flatnonzero(unpacked(self._allowed(node)))
+        token_ids = token_ids_in(self._allowed(node))
         if self.is_measured:
             log_probs = log_probabilities(logits, temperature=self._temperature)
             return NextTokens(token_ids, log_probs[token_ids], log_sum(log_probs[token_ids]))
@@ -405,11 +404,6 @@ class PrefixTree:
                 f"expected int32 of shape ({n_words},): a packed mask"
             )
         return narrower
-
-
-def unpacked(words: Int32Array) -> npt.NDArray[np.bool_]:
-    """Return a packed mask as one bool for each token."""
-    return np.unpackbits(words.view(np.uint8), bitorder="little").view(np.bool_)
 
 
 def log_sum(log_values: Float64Array) -> float:

@@ -14,10 +14,9 @@ from collections.abc import Iterable
 from itertools import takewhile
 from typing import Any
 
-import numpy as np
-
 from cfgguide.engine.index.index import Index
 from cfgguide.errors import TokenRejectedError
+from cfgguide.models.dense_mask import bool_mask
 from cfgguide.models.serving.matcher import Matcher
 
 
@@ -38,7 +37,6 @@ class MlxProcessor:
         self, index: Index, *, stop_token_ids: Iterable[int] = (), trailing: bool = False
     ) -> None:
         self._matcher = Matcher(index, stop_token_ids=stop_token_ids, trailing=trailing)
-        self._bitmasks = np.zeros((1, index.vocabulary.n_words), dtype=np.int32)
         self._n_prompt: int | None = None
         self._written: list[int] = []
 
@@ -66,10 +64,8 @@ class MlxProcessor:
             self._matcher.reset()
         else:
             self._follow(tokens[self._n_prompt :].tolist())
-        self._matcher.fill_bitmask(self._bitmasks, 0)
-        bits = np.unpackbits(self._bitmasks.view(np.uint8), bitorder="little").astype(np.bool_)
-        allowed = np.zeros(logits.shape[-1], dtype=np.bool_)
-        allowed[: len(bits)] = bits[: len(allowed)]
+        n_columns = logits.shape[-1]
+        allowed = bool_mask(self._matcher.bitmask()[: -(-n_columns // 32)], n_columns)
         return mx.where(mx.array(allowed), logits, -mx.inf)
 
     def _follow(self, written: list[int]) -> None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.step_cache import StepNode
-from cfgguide.engine.masks.subset import Int32Array, bitmask_of, is_in_bitmask
+from cfgguide.engine.masks.subset import Int32Array, is_in_bitmask
 from cfgguide.errors import BudgetError, BudgetWarning, GenerationError
 from cfgguide.guide.budget import TokenBudget, allowed_within
 
@@ -65,8 +65,6 @@ class GeneratedRows:
         self._max_new_tokens = max_new_tokens
         self._is_exact = is_exact
         self._is_trailing = trailing
-        vocabulary = indexes[0].vocabulary
-        self._only_eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
         self._prompts = prompts.copy()
         # For each index: from generated ids to where they lead, or None if the row has ended.
         self._states: list[dict[Ids, StepNode | None]] = [{} for _ in indexes]
@@ -197,7 +195,7 @@ class GeneratedRows:
     def _mask(self, number: int, step_node: StepNode, generated: Ids) -> Int32Array:
         index = self._indexes[number]
         if not self._is_trailing and index.is_at_end(step_node):
-            return self._only_eos
+            return index.eos_bitmask
         if self._max_new_tokens is None:
             return index.allowed(step_node).bitmask
         n_left = self._max_new_tokens - len(generated)

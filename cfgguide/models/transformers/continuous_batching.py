@@ -22,10 +22,10 @@ import torch
 
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.masks.arrays import Int32Array
-from cfgguide.engine.masks.subset import bitmask_of
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import BudgetError, BudgetWarning, GenerationError, shown
 from cfgguide.guide.budget import TokenBudget
+from cfgguide.guide.buffers import write_rows
 from cfgguide.guide.guide import Guide
 from cfgguide.models.bitmask import apply_bitmask
 from cfgguide.models.transformers.batch_rows import RESERVE
@@ -110,7 +110,7 @@ class RequestMasks:
             if index.vocabulary.digest != vocabulary.digest and not index.vocabulary.symbols:
                 raise GenerationError(f"the index {shown(name)} is for another vocabulary")
         self._indexes = dict(indexes)
-        self._only_eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
+        self._n_words = vocabulary.n_words
         self._guides: dict[str, Guide] = {}
 
     def check_name(self, name: str | None) -> None:
@@ -131,9 +131,8 @@ class RequestMasks:
         rows = [row for row, state in enumerate(states) if _name_of(state) is not None]
         guides = {states[row].request_id: self._guide(states[row]) for row in rows}
         self._guides = guides  # those of other requests are made again when they return
-        masks = np.zeros((len(rows), len(self._only_eos)), dtype=np.int32)
-        for mask, row in zip(masks, rows, strict=True):
-            self._fill(mask, guides[states[row].request_id], states[row])
+        masks = np.empty((len(rows), self._n_words), dtype=np.int32)
+        write_rows([_mask(guides[states[row].request_id], states[row]) for row in rows], masks)
         return rows, masks
 
     def _guide(self, state: Any) -> Guide:
@@ -146,23 +145,20 @@ class RequestMasks:
                 guide.advance(token_id)
         return guide
 
-    def _fill(self, mask: Int32Array, guide: Guide, state: Any) -> None:
-        index = guide.index
-        if guide.is_finished or index.is_at_end(guide.step_node):
-            mask[:] = self._only_eos
-            return
-        limit = state.max_new_tokens
-        n_left = _MOST if limit is None else limit - len(state.generated_tokens)
-        if TokenBudget.of(index).fits(guide.step_node, n_left - RESERVE):
-            guide.fill_bitmask(mask)
-            return
-        try:
-            guide.fill_bitmask(mask, within=n_left)
-        except BudgetError as error:
-            warnings.warn(
-                f"a text will be cut before its end: {error}", BudgetWarning, stacklevel=2
-            )
-            guide.fill_bitmask(mask)
+
+def _mask(guide: Guide, state: Any) -> Int32Array:
+    """Return the mask of a request."""
+    if guide.is_finished:
+        return guide.index.eos_bitmask
+    limit = state.max_new_tokens
+    n_left = _MOST if limit is None else limit - len(state.generated_tokens)
+    if TokenBudget.of(guide.index).fits(guide.step_node, n_left - RESERVE):
+        return guide.bitmask(trailing=False)
+    try:
+        return guide.bitmask(within=n_left, trailing=False)
+    except BudgetError as error:
+        warnings.warn(f"a text will be cut before its end: {error}", BudgetWarning, stacklevel=2)
+        return guide.bitmask(trailing=False)
 
 
 def _name_of(state: Any) -> str | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 from weakref import WeakKeyDictionary
 
 from tqdm import tqdm
@@ -84,53 +84,36 @@ class Generation:
 Prompt = str | Sequence[Message]
 
 
+class GenerateOptions(TypedDict, total=False):
+    """The options of :func:`generate`, which says what they mean and what they are by default."""
+
+    tokenizer: PreTrainedTokenizerBase | None
+    max_new_tokens: int
+    prefix: str
+    until: Callable[[str], bool] | None
+    temperature: float
+    top_k: int | None
+    top_p: float
+    min_p: float
+    seed: Seed
+    on_text: Callable[[str], None] | None
+    progress: bool | None
+    finish: bool
+    force: bool
+    heal: bool
+    trailing: bool
+    log_probs: bool
+
+
 @overload
 def generate(
-    model: Any,
-    prompt: Prompt,
-    what: object,
-    *,
-    tokenizer: PreTrainedTokenizerBase | None = ...,
-    max_new_tokens: int = ...,
-    prefix: str = ...,
-    until: Callable[[str], bool] | None = ...,
-    temperature: float = ...,
-    top_k: int | None = ...,
-    top_p: float = ...,
-    min_p: float = ...,
-    seed: Seed = ...,
-    on_text: Callable[[str], None] | None = ...,
-    progress: bool | None = ...,
-    finish: bool = ...,
-    force: bool = ...,
-    heal: bool = ...,
-    trailing: bool = ...,
-    log_probs: bool = ...,
+    model: Any, prompt: Prompt, what: object, **options: Unpack[GenerateOptions]
 ) -> Generation: ...
 
 
 @overload
 def generate(
-    model: Any,
-    prompt: Sequence[Prompt],
-    what: object,
-    *,
-    tokenizer: PreTrainedTokenizerBase | None = ...,
-    max_new_tokens: int = ...,
-    prefix: str = ...,
-    until: Callable[[str], bool] | None = ...,
-    temperature: float = ...,
-    top_k: int | None = ...,
-    top_p: float = ...,
-    min_p: float = ...,
-    seed: Seed = ...,
-    on_text: Callable[[str], None] | None = ...,
-    progress: bool | None = ...,
-    finish: bool = ...,
-    force: bool = ...,
-    heal: bool = ...,
-    trailing: bool = ...,
-    log_probs: bool = ...,
+    model: Any, prompt: Sequence[Prompt], what: object, **options: Unpack[GenerateOptions]
 ) -> list[Generation]: ...
 
 

@@ -22,11 +22,10 @@ import numpy as np
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.masks.rows import copy_rows
-from cfgguide.engine.masks.subset import bitmask_of
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-from cfgguide.errors import GenerationError, ModelError
+from cfgguide.errors import GenerationError
 from cfgguide.guide.budget import TokenBudget, check_max_new_tokens
-from cfgguide.models.bitmask import apply_bitmask, open_rows
+from cfgguide.models.bitmask import apply_last, check_columns
 from cfgguide.models.transformers.batch_rows import GeneratedRows, IdArray
 from cfgguide.models.transformers.generate_calls import calling_list, is_draft, max_length
 from cfgguide.shared_indexes import shared_index
@@ -116,7 +115,6 @@ class LogitsProcessor:
             check_max_new_tokens(max_new_tokens)
             for one in self._indexes if not prompt_length else ():
                 TokenBudget.of(one).check(one.start, max_new_tokens)
-        self._only_eos = bitmask_of(self._vocabulary.eos_token_ids, self._vocabulary.n_words)
         self._lock = new_lock()
         self.reset()
 
@@ -167,13 +165,9 @@ class LogitsProcessor:
         import torch
 
         n_columns = scores.shape[-1]
-        if n_columns < self._vocabulary.size:
-            if is_draft():  # by an assistant with another tokenizer; it is masked when it is judged
-                return scores
-            raise ModelError(
-                f"the model's logits have {n_columns} columns, the vocabulary "
-                f"{self._vocabulary.size} ids: the tokenizer is of another model"
-            )
+        if n_columns < self._vocabulary.size and is_draft():
+            return scores  # by an assistant with another tokenizer; masked when it is judged
+        check_columns(n_columns, self._vocabulary.size)
         if input_ids.ndim != 2 or scores.ndim != 2 or len(input_ids) != len(scores):
             raise GenerationError(
                 f"ids have the shape (rows, length) and scores (rows, columns), not "
@@ -185,16 +179,10 @@ class LogitsProcessor:
         bitmask = np.empty((len(ids), self._vocabulary.n_words), dtype=np.int32)
         masks = rows.masks(ids)
         has_ended = np.array([mask is None for mask in masks])
-        copy_rows([self._only_eos if mask is None else mask for mask in masks], bitmask)
+        only_eos = self._indexes[0].eos_bitmask
+        copy_rows([only_eos if mask is None else mask for mask in masks], bitmask)
         masked = scores.clone(memory_format=torch.contiguous_format)
-        apply_bitmask(masked, bitmask)
-        is_ruled_out = ~(open_rows(masked, bitmask) | has_ended)
-        if is_ruled_out.any():
-            raise GenerationError(
-                f"row {is_ruled_out.argmax()}: every token that the grammar allows was ruled out "
-                "before, by another logits processor or setting (suppress_tokens, "
-                "min_new_tokens, ...); leave that out"
-            )
+        apply_last(masked, bitmask, has_ended=has_ended)
         return masked
 
     def _rows_of(self, ids: IdArray) -> GeneratedRows:
