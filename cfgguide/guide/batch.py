@@ -65,7 +65,6 @@ def fill_bitmasks(guides: Sequence[Guide | None], out: Any, *, token_ids: Any = 
 
 
 def _advance(guides: Sequence[Guide | None], token_ids: Sequence[int]) -> None:
-    """Have guides consume their tokens."""
     if len(token_ids) != len(guides):
         raise BitmaskError(f"{len(guides)} guides take {len(guides)} tokens, not {len(token_ids)}")
     for row, (guide, token_id) in enumerate(zip(guides, token_ids, strict=True)):

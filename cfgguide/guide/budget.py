@@ -144,7 +144,7 @@ class TokenBudget:
         self._proofs: ProvedEndings | None = None
         self._ways_to_end = self._ways_of(index)
         self._eos = index.vocabulary.eos_token_ids[0]
-        self._eos_bits = bitmask_of(index.vocabulary.eos_token_ids, index.vocabulary.n_words)
+        self._eos_bits = index.eos_bitmask
         self._paths: dict[Configuration, Tokens | None] = {}
         self._shorter: OrderedDict[Configuration, Tokens] = (
             OrderedDict()

@@ -503,7 +503,6 @@ def bitmasks_of(guides: Iterable[Guide | None]) -> list[Int32Array]:
 
 
 def _read_again(index: Index, token_ids: tuple[int, ...]) -> Guide:
-    """Return a guide that has consumed some tokens."""
     guide = Guide(index)
     for token_id in token_ids:
         guide.advance(token_id)

@@ -22,11 +22,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.step_cache import StepNode
-from cfgguide.engine.masks.subset import Int32Array
+from cfgguide.engine.masks.subset import Int32Array, bitmask_of
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import VocabularyWarning
 
@@ -106,9 +104,9 @@ class Healing:
         """
         if not left:
             return self._index.allowed(step_node).bitmask
-        bits = np.zeros(32 * self._index.vocabulary.n_words, dtype=np.bool_)
+        token_ids: list[int] = []
         for end in range(1, len(left) + 1):
-            bits[self._ids.get(left[:end], [])] = True
+            token_ids += self._ids.get(left[:end], [])
         longer = self._longer(left)
         if longer:
             rests = Vocabulary([token[len(left) :] for token in longer] + [None],
@@ -117,8 +115,8 @@ class Healing:
                 allowed = self._index.with_vocabulary(rests).subset(step_node.configuration)
             for rest_id in allowed.token_ids().tolist():
                 if rest_id < len(longer):
-                    bits[self._ids[longer[rest_id]]] = True
-        return np.packbits(bits, bitorder="little").view(np.int32)
+                    token_ids += self._ids[longer[rest_id]]
+        return bitmask_of(token_ids, self._index.vocabulary.n_words)
 
     def advance(self, left: bytes, step_node: StepNode, token_id: int) -> tuple[bytes, StepNode]:
         """Return what is left, and where the sentence is, after an allowed token."""

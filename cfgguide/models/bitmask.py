@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from cfgguide.errors import BitmaskError, GenerationError, ModelError
 from cfgguide.models.bitmask_kernels import find_open_rows, mask_rows
-from cfgguide.models.dense_mask import is_tensor
+from cfgguide.models.dense_mask import bit_of_byte, check_is_array
 
 if TYPE_CHECKING:
     import torch
@@ -184,7 +184,7 @@ def mask_on_device(logits: torch.Tensor, words: torch.Tensor, rows: list[int] | 
     # As bytes: bit i % 8 of byte i // 8. A fresh copy has the usual strides.
     words = words.reshape(-1).clone(memory_format=torch.contiguous_format)
     flags = words.view(torch.uint8).view(n_rows, -1 if len(words) else 0)
-    bit = _bit_of_byte(logits.device)
+    bit = bit_of_byte(logits.device)
     n_bytes, n_left = divmod(columns_covered, 8)
     at_once = max(1, _COLUMNS_AT_ONCE // max(1, n_columns))
     for first in range(0, n_rows, at_once):
@@ -202,30 +202,16 @@ def open_rows_on_device(logits: torch.Tensor) -> npt.NDArray[np.bool_]:
     return np.atleast_1d(is_open)
 
 
-@functools.cache
-def _bit_of_byte(device: torch.device) -> torch.Tensor:
-    """Return 1, 2, 4, ..., 128 on a device; uint8, shape (8,)."""
-    import torch
-
-    return torch.tensor([1 << bit for bit in range(8)], dtype=torch.uint8, device=device)
-
-
 def _checked_words(logits: Any, bitmask: Any) -> Any:
     """Return the bitmask with two axes, after checking that it fits the logits."""
     is_array = isinstance(logits, np.ndarray)
-    if not is_array and not is_tensor(logits):
-        raise BitmaskError(_wrong_type("logits", logits))
-    if not isinstance(bitmask, np.ndarray) and not is_tensor(bitmask):
-        raise BitmaskError(_wrong_type("bitmask", bitmask))
+    check_is_array("logits", logits)
+    check_is_array("bitmask", bitmask)
     strides = logits.strides if is_array else logits.stride()
     _check_fit(logits.dtype, logits.shape, strides, bitmask.dtype, bitmask.shape)
     if is_array and not logits.flags.writeable:
         raise BitmaskError("the logits cannot be written to")
     return bitmask if bitmask.ndim == 2 else bitmask[None]
-
-
-def _wrong_type(name: str, value: object) -> str:
-    return f"the {name} must be a numpy array or a torch tensor, not {type(value).__name__}"
 
 
 # A model's logits have the same layout at each step; checking it again took longer than masking.

@@ -8,6 +8,7 @@ or 32 and more, times the memory; to mask logits during generation, see
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
@@ -20,6 +21,22 @@ def is_tensor(value: object) -> bool:
     """Return whether a value is a tensor of torch, without loading torch."""
     torch: Any = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
+
+
+def check_is_array(name: str, value: object) -> None:
+    """Raise a BitmaskError unless a value is a numpy array or a torch tensor."""
+    if not (isinstance(value, np.ndarray) or is_tensor(value)):
+        raise BitmaskError(
+            f"the {name} must be a numpy array or a torch tensor, not {type(value).__name__}"
+        )
+
+
+@functools.cache
+def bit_of_byte(device: Any) -> Any:
+    """Return 1, 2, 4, ..., 128 as a tensor on a device; uint8, shape (8,)."""
+    import torch
+
+    return torch.tensor([1 << bit for bit in range(8)], dtype=torch.uint8, device=device)
 
 
 def bool_mask(bitmask: Any, n_columns: int) -> Any:
@@ -48,10 +65,7 @@ def bool_mask(bitmask: Any, n_columns: int) -> Any:
     >>> bool_mask(np.array([[0b101]], dtype=np.int32), 4).tolist()
     [[True, False, True, False]]
     """
-    if not (isinstance(bitmask, np.ndarray) or is_tensor(bitmask)):
-        raise BitmaskError(
-            f"the bitmask must be a numpy array or a torch tensor, not {type(bitmask).__name__}"
-        )
+    check_is_array("bitmask", bitmask)
     if str(bitmask.dtype).removeprefix("torch.") != "int32" or bitmask.ndim == 0:
         raise BitmaskError(
             f"the bitmask must be int32 with its words in the last axis, not {bitmask.dtype} of "
@@ -69,8 +83,7 @@ def bool_mask(bitmask: Any, n_columns: int) -> Any:
         import torch
 
         flags = bitmask.contiguous().view(torch.uint8)
-        bit = torch.tensor([1 << position for position in range(8)], dtype=torch.uint8)
-        bits = ((flags[..., None] & bit.to(bitmask.device)) != 0).flatten(-2)
+        bits = ((flags[..., None] & bit_of_byte(bitmask.device)) != 0).flatten(-2)
     missing = n_columns - bits.shape[-1]
     if missing <= 0:
         return bits[..., :n_columns]

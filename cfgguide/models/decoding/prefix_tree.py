@@ -393,7 +393,6 @@ class PrefixTree:
         return not self._is_trailing and self.index.is_at_end(node.step_node)
 
     def _narrower(self, node: PrefixNode) -> Int32Array | None:
-        """Return the mask of the restriction, if there is one."""
         if self._restrict is None:
             return None
         narrower = self._restrict(node.step_node, self.n_left(node))

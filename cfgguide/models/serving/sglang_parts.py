@@ -52,23 +52,19 @@ def backend_of(
 
 
 def _asked(key_type: str, key_string: str) -> tuple[str, str]:
-    """Return the kind and the text of a request, as our backend takes them."""
     is_any = key_type == "json" and key_string == _ANY
     return _KINDS[key_type], "true" if is_any else key_string
 
 
 def _bitmasks(vocab_size: int, batch_size: int, device: Any) -> Any:
-    """Return bitmasks on the CPU in which everything is allowed."""
     return torch.full((batch_size, (vocab_size + 31) // 32), -1, dtype=torch.int32)
 
 
 def _moved(vocab_mask: Any, device: Any) -> Any:
-    """Return bitmasks on a device."""
     return vocab_mask.to(device, non_blocking=True)
 
 
 def _applied(logits: Any, vocab_mask: Any) -> None:
-    """Mask logits, in place."""
     apply_bitmask(logits, vocab_mask)
 
 

@@ -189,7 +189,6 @@ class GeneratedRows:
         return step_node
 
     def _is_allowed(self, number: int, before: StepNode, generated: Ids) -> bool:
-        """Return whether the last of the generated tokens was allowed."""
         return is_in_bitmask(generated[-1], self._mask(number, before, generated[:-1]))
 
     def _mask(self, number: int, step_node: StepNode, generated: Ids) -> Int32Array:

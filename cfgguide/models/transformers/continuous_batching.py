@@ -147,7 +147,6 @@ class RequestMasks:
 
 
 def _mask(guide: Guide, state: Any) -> Int32Array:
-    """Return the mask of a request."""
     if guide.is_finished:
         return guide.index.eos_bitmask
     limit = state.max_new_tokens
@@ -174,12 +173,9 @@ def _generated(state: Any) -> list[int]:
 
 
 def _processor(module: Any, masks: RequestMasks) -> Any:
-    """Return a processor of transformers that applies masks."""
     base: Any = module.ContinuousBatchingLogitsProcessor
 
     class GrammarProcessor(base):  # type: ignore[misc]
-        """Rules out the tokens that the grammars of requests do not allow."""
-
         supported_kwargs: dict[str, type] = {"grammar": str}  # noqa: RUF012
         ignored_kwargs: tuple[str, ...] = ()
         rows: list[int]

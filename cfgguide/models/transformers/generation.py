@@ -398,7 +398,6 @@ class _Stream:
 
 
 def _torch_seed() -> int:
-    """Return a seed, drawn from torch's global random state."""
     import torch
 
     return int(torch.randint(2**63 - 1, ()))

@@ -242,7 +242,6 @@ def _indexes(index: object, tokenizer: object) -> tuple[Index, ...]:
 
 
 def _common_vocabulary(indexes: Sequence[Index]) -> Vocabulary:
-    """Return the vocabulary of all indexes."""
     if not indexes:
         raise GenerationError("there is no index; give one, or one for each prompt of the batch")
     for number, index in enumerate(indexes):
