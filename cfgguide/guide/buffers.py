@@ -38,9 +38,8 @@ class Buffer:
         self.rows: list[Int32Array] | None = None
         self._given = given
         self._address: int | None = None
-        self._size = words.size
         if hasattr(given, "data_ptr") and given.is_contiguous():
-            self._address = given.data_ptr()
+            self._address, self._size = given.data_ptr(), words.size
         elif not isinstance(given, np.ndarray):
             self._given = self  # not to be known again
 
@@ -96,20 +95,14 @@ def buffer_of(given: Any, shape: tuple[int | None, ...]) -> Buffer:
     return buffer
 
 
-def _too_narrow(row: int, n_needed: int, n_words: int) -> BitmaskError:
+def _too_narrow(row: int, mask: Int32Array, n_words: int) -> BitmaskError:
     return BitmaskError(
-        f"row {row}: the guide's vocabulary needs {n_needed} words, the bitmasks have {n_words}"
+        f"row {row}: the guide's vocabulary needs {len(mask)} words, the bitmasks have {n_words}"
     )
 
 
 def write_row(mask: Int32Array, bitmasks: Any, row: int) -> None:
-    """Write a mask into a row, and zeros into the words of the row beyond it.
-
-    Raises
-    ------
-    BitmaskError
-        If `bitmasks` has another dtype or shape, too few words, or cannot be written to.
-    """
+    """Write a mask into a row as :func:`write_rows` does, with the same errors."""
     buffer = _last
     rows = buffer.rows
     if rows is None or not buffer.is_still(bitmasks):
@@ -118,7 +111,7 @@ def write_row(mask: Int32Array, bitmasks: Any, row: int) -> None:
     words = rows[row]
     if len(words) != len(mask):
         if len(words) < len(mask):
-            raise _too_narrow(row, len(mask), len(words))
+            raise _too_narrow(row, mask, len(words))
         words[len(mask) :] = 0
         words = words[: len(mask)]
     words[:] = mask
@@ -145,8 +138,9 @@ def write_rows(masks: list[Int32Array], bitmasks: Any) -> None:
     out = buffer_of(bitmasks, (len(masks), n_needed)).words
     n_words = out.shape[1]
     if n_needed > n_words:
-        row = next(row for row, mask in enumerate(masks) if len(mask) > n_words)
-        raise _too_narrow(row, len(masks[row]), n_words)
+        raise next(
+            _too_narrow(*each, n_words) for each in enumerate(masks) if len(each[1]) > n_words
+        )
     if 0 in lengths:
         all_ones = np.full(n_words, -1, dtype=np.int32)
         masks = [all_ones if mask is EVERYTHING else mask for mask in masks]

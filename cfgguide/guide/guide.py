@@ -190,13 +190,8 @@ class Guide:
     def bitmask(self, *, within: int | None = None, trailing: bool = True) -> Int32Array:
         """Return the mask of the next token, to be read only; see :meth:`fill_bitmask`.
 
-        Parameters
-        ----------
-        within : int, optional
-            As for :meth:`fill_bitmask`, with the same errors.
-        trailing : bool
-            Whether ignored text, such as white space, may stand behind a sentence where nothing
-            else could follow. If not, only EOS may.
+        Without `trailing`, ignored text, such as white space, may not stand behind a sentence where
+        nothing else could follow: only EOS may.
         """
         step_node, _, is_finished = self._steps[-1]
         if is_finished:
@@ -335,21 +330,10 @@ class Guide:
             raise self._refusal(token_id)
 
     def try_advance(self, token_id: int, *, trailing: bool = True) -> bool:
-        """Consume a token if it may come next; return whether it may.
+        """Consume a token if it may come next, and return whether it may.
 
-        Parameters
-        ----------
-        token_id : int
-            The token.
-        trailing : bool
-            As for :meth:`bitmask`.
-
-        Raises
-        ------
-        TokenRejectedError
-            If this is no token id.
-        IndexFormatError
-            If the token is allowed only because an index file is wrong.
+        `trailing` is as for :meth:`bitmask`. What is no token id is an error, as for
+        :meth:`advance`.
         """
         if type(token_id) is not int:
             token_id = as_token_id(token_id)

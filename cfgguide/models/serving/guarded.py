@@ -23,15 +23,10 @@ _LOG = logging.getLogger("cfgguide.serving")
 class GuardedMatcher:
     """Follows one request as :class:`Matcher` does, and notes an error instead of raising it.
 
-    Parameters
-    ----------
-    matcher : Matcher
-        Follows the request.
-
     Attributes
     ----------
     matcher : Matcher
-        The same.
+        Follows the request.
     error : CfgGuideError or None
         What went wrong.
     """

@@ -6,6 +6,7 @@ Imported by :mod:`cfgguide.models.serving.sglang` only, where SGLang is installe
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partialmethod
 from typing import Any
 
 import torch
@@ -93,21 +94,10 @@ class SglangBackend(BaseGrammarBackend):  # type: ignore[misc]
             return InvalidGrammarObject(f"cfgguide: {error}")
         return SglangGrammar(GuardedMatcher(matcher))
 
-    def dispatch_json(self, key_string: str) -> Any:
-        """Return the grammar of a schema."""
-        return self._grammar("json", key_string)
-
-    def dispatch_regex(self, key_string: str) -> Any:
-        """Return the grammar of a pattern."""
-        return self._grammar("regex", key_string)
-
-    def dispatch_ebnf(self, key_string: str) -> Any:
-        """Return a grammar in Lark's language, or one that has a name."""
-        return self._grammar("ebnf", key_string)
-
-    def dispatch_structural_tag(self, key_string: str) -> Any:
-        """Return the grammar of a structural tag."""
-        return self._grammar("structural_tag", key_string)
+    dispatch_json = partialmethod(_grammar, "json")
+    dispatch_regex = partialmethod(_grammar, "regex")
+    dispatch_ebnf = partialmethod(_grammar, "ebnf")  # in Lark's language, or one that has a name
+    dispatch_structural_tag = partialmethod(_grammar, "structural_tag")
 
     # What thinking needs before there is a grammar.
     allocate_vocab_mask = staticmethod(_bitmasks)
