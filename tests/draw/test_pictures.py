@@ -200,7 +200,7 @@ def test_grammars_for_earley_schemas_and_monitors():
     assert "the text is a sentence" in draw.text(messages, message).svg
     assert trace_page(traced(messages, message, explains=True)).count("is allowed") == len(message)
     assert "masks" in draw.trie(messages, layout="layers").svg
-    with pytest.raises(DrawingError, match="messages have neither"):
+    with pytest.raises(DrawingError, match="read byte by byte"):
         draw.parser(messages)
     assert draw.parser(index, layout="layers").dot == draw.parser(select, layout="layers").dot
 
