@@ -23,7 +23,7 @@ if runpy.run_path(str(Path(__file__).with_name("build_kernels.py")))["is_mislead
     pytest.exit("the kernels were compiled from other sources: run `make install`", returncode=3)
 
 collect_ignore = [  # the doctests import each module
-    f"cfgguide/serving/{engine}_{part}.py"
+    f"cfgguide/models/serving/{engine}_{part}.py"
     for engine, parts in (("vllm", ("parts", "metrics", "custom_tools")), ("sglang", ("parts",)))
     for part in parts
     if find_spec(engine) is None

@@ -181,8 +181,8 @@ def lexemes(recognizer: Recognizer, text: bytes) -> list[Lexeme]:
     Examples
     --------
     >>> from cfgguide import Grammar
-    >>> from cfgguide.index import compiler
-    >>> recognizer = compiler.compile_recognizer(Grammar.bundled("json"))
+    >>> from cfgguide.index import compile_recognizer
+    >>> recognizer = compile_recognizer(Grammar.bundled("json"))
     >>> [(lexeme.terminal, lexeme.text) for lexeme in lexemes(recognizer, b"[10]")]
     [('LSQB', b'['), ('NUMBER', b'10'), ('RSQB', b']')]
     """

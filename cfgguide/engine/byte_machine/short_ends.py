@@ -33,8 +33,8 @@ class ShortestLexemes:
 
     Examples
     --------
-    >>> from cfgguide.engine.byte_machine.property_names import Names
-    >>> names = Names(["size", "sizes"], None)
+    >>> from cfgguide.engine.byte_machine.property_names import PropertyNames
+    >>> names = PropertyNames(["size", "sizes"], None)
     >>> ShortestLexemes(frozenset(range(256))).end(names, names.start)
     Written(text=b'size"', tag=0)
     >>> ShortestLexemes(frozenset(range(256))).end(names, names.start, tags=0b10)
