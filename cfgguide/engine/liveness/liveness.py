@@ -362,7 +362,8 @@ class Liveness:
         found: set[int] = set()
         room = [_MAX_PAIRS_OF_EXPECTED]
         hypotheses = configuration.hypotheses
-        if self._scanner.match.max() == 1 and self._witnesses is not None:  # no other may come
+        is_alone = self._scanner.match.max() == 1 < self._table.n_terminals  # no other may come
+        if is_alone and self._witnesses is not None:
             tried = (self._witnesses.decide(each, configuration.context) for each in hypotheses)
             if any(tried):
                 found, hypotheses = {1}, ()
