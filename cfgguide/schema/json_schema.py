@@ -123,7 +123,7 @@ def json_schema(
     options = SchemaOptions(
         order,
         max_whitespace,
-        separators,
+        tuple(separators) if isinstance(separators, list) else separators,
         formats,
         best_effort,
         documents,

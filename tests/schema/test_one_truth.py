@@ -131,6 +131,12 @@ def test_all_read_what_a_text_in_larks_language_cannot_say(schema, text):
     assert "byte by byte" in str(cfgguide.diagnostics.inspect(grammar))
 
 
+def test_separators_may_stand_in_a_list():
+    grammar = cfgguide.json_schema({"type": "array"}, separators=[", ", ": "])
+    assert {*Asked(grammar).answers("[1, 2]").values()} == {True}
+    assert {*Asked(grammar).answers("[1,2]").values()} == {False}
+
+
 def test_calls_of_tools_are_checked():
     grammar = cfgguide.tools([{"type": "function", "function": FUNCTION}], format="hermes")
     call = '<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>'
