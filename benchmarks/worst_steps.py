@@ -97,10 +97,11 @@ def _measure(
 
     def fresh_guide(configuration: Any = None) -> Any:
         """Return a guide whose index knows nothing but the grammar's tables."""
-        liveness = type(compiled.liveness)(
-            compiled.recognizer, vocabulary.spelling, always_live=compiled.liveness.always_live
+        machine = compiled.machine
+        liveness = type(machine.liveness)(
+            machine.recognizer, vocabulary.spelling, always_live=machine.liveness.always_live
         )
-        index = type(compiled)(compiled.recognizer, vocabulary, liveness)
+        index = type(compiled)(type(machine)(machine.recognizer, liveness), vocabulary)
         guide = cfgguide.Guide(index)
         if configuration is not None:
             guide._steps = [(type(index.start)(configuration), -1, False)]

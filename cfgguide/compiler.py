@@ -9,22 +9,25 @@ Grammars that go through no tables of Lark's make their own index: JSON Schemas 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from cfgguide.base.archive import Arrays
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.base.progress import run_within_limits
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.liveness import stages
 from cfgguide.engine.liveness.liveness import Liveness
-from cfgguide.engine.machine.recognizer import Recognizer
+from cfgguide.engine.machine.lr_machine import LrMachine
+from cfgguide.engine.machine.protocol import AnyMachine, Reader
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import VocabularyWarning
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.output_types import output_type
 
 Result = TypeVar("Result")
+Symbols = Mapping[str, tuple[str | int, ...]]  # tokens of special terminals, by names
 
 
 class CompileOptions(NamedTuple):
@@ -93,7 +96,7 @@ def compile(
     --------
     >>> vocabulary = Vocabulary([b"yes", b"n", b"o", None], eos_token_ids=3)
     >>> index = compile(Grammar('start: "yes" | "no"'), vocabulary)
-    >>> index.subset(index.recognizer.initial).token_ids().tolist()
+    >>> index.subset(index.machine.initial).token_ids().tolist()
     [0, 1]
     """
     chosen = output_type(grammar)
@@ -101,17 +104,20 @@ def compile(
     written = chosen.grammar.for_tokens(vocabulary.special_tokens)
     vocabulary = vocabulary.with_symbols(written.symbols_in(vocabulary.special_tokens))
     options = CompileOptions(limits, use_cache, progress, cancelled)
-    index = written.own_index(vocabulary, compile, max_bytes, **options._asdict())
-    if index is None:
-        index = _index_of_tables(written, vocabulary, max_bytes, options)
+    machine = written.own_machine(vocabulary, partial(compile, **options._asdict()))
+    if machine is None:
+        machine = _machine_of_tables(written, vocabulary, options)
+    index = Index(machine, vocabulary, max_bytes=max_bytes)
+    if use_cache:
+        index.load_cached()
     index.output_type = chosen
     return index
 
 
-def _index_of_tables(
-    grammar: Grammar, vocabulary: Vocabulary, max_bytes: int | None, options: CompileOptions
-) -> Index:
-    """Return the index of a grammar in Lark's language."""
+def _machine_of_tables(
+    grammar: Grammar, vocabulary: Vocabulary, options: CompileOptions
+) -> LrMachine:
+    """Return the machine of a grammar in Lark's language."""
     spelling, use_cache = vocabulary.spelling, options.use_cache
 
     def compiled(budget: Budget) -> tuple[Liveness, Liveness]:
@@ -130,10 +136,7 @@ def _index_of_tables(
             VocabularyWarning,
             stacklevel=3,
         )
-    index = Index(in_bytes.recognizer, vocabulary, liveness, max_bytes=max_bytes)
-    if use_cache:
-        index.load_cached()
-    return index
+    return LrMachine(in_bytes.recognizer, liveness)
 
 
 def compile_recognizer(
@@ -143,8 +146,11 @@ def compile_recognizer(
     use_cache: bool = True,
     progress: bool | None = False,
     cancelled: Callable[[], bool] | None = None,
-) -> Recognizer:
-    """Return the recogniser of a grammar: what reads texts, and needs no vocabulary.
+) -> Reader[Any]:
+    """Return what reads the texts of a grammar; it needs no vocabulary.
+
+    That is the :class:`~cfgguide.engine.machine.recognizer.Recognizer` of a grammar in Lark's
+    language, and the machine of any other.
 
     Parameters
     ----------
@@ -170,34 +176,36 @@ def compile_recognizer(
     LimitError
         If the automata become too large, or it takes more time or memory than the limits allow.
     """
-    return compile_for_bytes(
+    machine = compile_machine(
         grammar, limits=limits, use_cache=use_cache, progress=progress, cancelled=cancelled
-    )[0]
+    )
+    return machine.recognizer if isinstance(machine, LrMachine) else machine
 
 
-def compile_for_bytes(
+def compile_machine(
     grammar: object,
     *,
     limits: Limits | None = None,
     use_cache: bool = True,
     progress: bool | None = False,
     cancelled: Callable[[], bool] | None = None,
-) -> tuple[Recognizer, Liveness | Index]:
-    """Return what reads texts in any bytes, and what tells whether a sentence can follow.
+) -> AnyMachine:
+    """Return the machine of a grammar for texts in any bytes.
 
     Parameters and errors are those of :func:`compile_recognizer`.
     """
     written = output_type(grammar).grammar.for_tokens({})
     options = CompileOptions(limits, use_cache, progress, cancelled)
-    own_index = written.own_index(Vocabulary.of_bytes(), compile, None, **options._asdict())
-    if own_index is not None:
-        return own_index.recognizer, own_index
-    liveness = options.run(partial(stages.byte_liveness, written, use_cache=use_cache))
-    return liveness.recognizer, liveness
+    own = written.own_machine(Vocabulary.of_bytes(), partial(compile, **options._asdict()))
+    if own is not None:
+        return own
+    return LrMachine.of(options.run(partial(stages.byte_liveness, written, use_cache=use_cache)))
 
 
-def load_schema_index(value: Any, vocabulary: Vocabulary, max_bytes: int | None) -> Index:
-    """Return the index of a schema or of messages that :meth:`Index.load` has found in a file.
+def load_machine(
+    arrays: Arrays, value: dict[str, Any], vocabulary: Vocabulary, symbols: Symbols
+) -> tuple[AnyMachine, Vocabulary]:
+    """Return the machine that :meth:`Machine.packed` has put into a file, and its vocabulary.
 
     Raises
     ------
@@ -206,11 +214,14 @@ def load_schema_index(value: Any, vocabulary: Vocabulary, max_bytes: int | None)
     VocabularyError
         If the vocabulary lacks a token of the messages.
     """
-    from cfgguide.schema import schema_index
-    from cfgguide.schema.messages import message_index
+    if "schema" not in value:
+        vocabulary = vocabulary.with_symbols(symbols)
+        return LrMachine.unpacked(arrays, value, vocabulary.spelling), vocabulary
+    from cfgguide.schema import schema_machine
+    from cfgguide.schema.messages import message_machine
 
-    is_message = isinstance(value, dict) and "tag" in value
-    grammar_of = message_index.grammar_of if is_message else schema_index.grammar_of
-    found = compile(grammar_of(value), vocabulary, max_bytes=max_bytes)
-    found.output_type = None
-    return found
+    described = value["schema"]
+    is_message = isinstance(described, dict) and "tag" in described
+    grammar_of = message_machine.grammar_of if is_message else schema_machine.grammar_of
+    found = compile(grammar_of(described), vocabulary)
+    return found.machine, found.vocabulary

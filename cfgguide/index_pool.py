@@ -234,7 +234,7 @@ class IndexPool:
                 cancelled=entry.all_left,
             )
             # Every guide begins with this mask, and the workspace is measured too.
-            if index.n_parse_states is None:  # a schema, whose steps have limits of their own
+            if index.machine.n_parse_states is None:  # its steps have limits of their own
                 index.allowed(index.start)
             else:
                 run_within_limits(

@@ -328,7 +328,7 @@ MUTATIONS = [
     ),
     Mutation(
         "schemas: the most characters of a string in its shared mask",
-        "engine/byte_machine/walker",
+        "engine/byte_machine/byte_walker",
         "        bitmask |= mask.inside(most)\n",
         "        bitmask |= mask.inside(-1)\n",
     ),

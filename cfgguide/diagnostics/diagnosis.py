@@ -14,12 +14,11 @@ from html import escape
 from typing import TypeVar
 
 from cfgguide.base.limits import Limits
-from cfgguide.compiler import compile_for_bytes
+from cfgguide.compiler import compile_machine
 from cfgguide.diagnostics.explanation import Lexeme
 from cfgguide.diagnostics.trace import Lexing, name_of
-from cfgguide.engine.index.index import Index
 from cfgguide.engine.lexer.scanner import NO_MATCH
-from cfgguide.engine.liveness.liveness import Liveness
+from cfgguide.engine.machine.protocol import AnyMachine, Reader
 from cfgguide.engine.machine.recognizer import Configuration, Recognizer
 from cfgguide.engine.vocabulary.notebook import BAD, GOOD, coloured
 from cfgguide.errors import GrammarError
@@ -104,10 +103,10 @@ def check(grammar: object, text: str | bytes, *, limits: Limits | None = None) -
     if not isinstance(text, str | bytes):
         raise GrammarError(f"a text is a str or bytes, not {type(text).__name__}")
     written = text.encode() if isinstance(text, str) else text
-    return diagnose(*compile_for_bytes(grammar, limits=limits), written)
+    return diagnose(compile_machine(grammar, limits=limits), written)
 
 
-def diagnose(recognizer: Recognizer, liveness: Liveness | Index, text: bytes) -> Diagnosis:
+def diagnose(machine: AnyMachine, text: bytes) -> Diagnosis:
     """Return whether a text is a sentence, and if not, the first byte that no sentence has there.
 
     Raises
@@ -116,17 +115,17 @@ def diagnose(recognizer: Recognizer, liveness: Liveness | Index, text: bytes) ->
         If there are more ways to read it than `max_hypotheses`, or deciding takes too long.
     """
     marks = []
-    for n_read, last in enumerate(_read(recognizer, recognizer.initial, text)):
+    for n_read, last in enumerate(_read(machine, machine.initial, text)):
         if n_read % _STRIDE == 0:
             marks.append(last)
-    if n_read == len(text) and recognizer.is_sentence(last):
+    if n_read == len(text) and machine.is_sentence(last):
         return _diagnosis(text, len(text), (), is_sentence=True)
 
-    mark = last_live(marks, liveness.is_live)
+    mark = last_live(marks, machine.is_live)
     start = mark * _STRIDE
-    configurations = list(_read(recognizer, marks[mark], text[start : start + _STRIDE - 1]))
-    n_live = last_live(configurations, liveness.is_live)
-    return refused_at(text, start + n_live, liveness.expected(configurations[n_live]))
+    configurations = list(_read(machine, marks[mark], text[start : start + _STRIDE - 1]))
+    n_live = last_live(configurations, machine.is_live)
+    return refused_at(text, start + n_live, machine.expected(configurations[n_live]))
 
 
 def refused_at(text: bytes, offset: int, expected: tuple[str, ...]) -> Diagnosis:
@@ -143,12 +142,12 @@ def last_live(steps: Sequence[_Step], is_live: Callable[[_Step], bool]) -> int:
 
 
 def _read(
-    recognizer: Recognizer, configuration: Configuration, text: bytes
+    machine: Reader[Configuration], configuration: Configuration, text: bytes
 ) -> Iterator[Configuration]:
-    """Yield the configuration before a text and after each of its bytes, while Lark goes on."""
+    """Yield the configuration before a text and after each of its bytes, while it is read."""
     yield configuration
     for byte in text:
-        following = recognizer.read(configuration, bytes([byte]))
+        following = machine.read(configuration, bytes([byte]))
         if following is None:
             return
         configuration = following

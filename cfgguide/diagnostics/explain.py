@@ -43,6 +43,7 @@ from cfgguide.engine.index.index import Index
 from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.engine.liveness import always_live_cache as cached_liveness
 from cfgguide.engine.liveness.liveness import Liveness
+from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.engine.vocabulary.spelling import Spelling
 from cfgguide.grammar.lr.indentation_names import NEWLINE
@@ -135,13 +136,13 @@ class ByteExplainer(ExplainsTokens):
         What the text so far has come to.
     """
 
-    def __init__(self, index: Index, configuration: Configuration) -> None:
+    def __init__(self, index: Index, configuration: Any) -> None:
         super().__init__(index)
         self._configuration = configuration
 
     def advance(self, piece: bytes) -> None:
         """Go on after a token that may follow."""
-        after = self._index.recognizer.advance(self._configuration, piece)
+        after = self._index.machine.advance(self._configuration, piece)
         assert after is not None, "a text can follow"
         self._configuration = after
 
@@ -149,12 +150,12 @@ class ByteExplainer(ExplainsTokens):
         self, piece: bytes, *, is_allowed: bool | None = None, token_id: int | None = None
     ) -> Explanation:
         """Return why a piece may follow, or why not; as :meth:`Explainer.explain`."""
-        recognizer: Any = self._index.recognizer  # a PushdownRecognizer
+        machine = self._index.machine
         before, n_read = self._configuration, 0
         if is_allowed is None:
-            is_allowed = recognizer.advance(before, piece) is not None
+            is_allowed = machine.advance(before, piece) is not None
         for byte in piece:
-            after = recognizer.read(before, bytes([byte]))
+            after = machine.read(before, bytes([byte]))
             if after is None:
                 break
             before, n_read = after, n_read + 1
@@ -172,13 +173,13 @@ class ByteExplainer(ExplainsTokens):
         )
 
     def _is_sentence(self) -> bool:
-        return self._index.recognizer.is_sentence(self._configuration)
+        return self._index.machine.is_sentence(self._configuration)
 
     def _expected(self) -> tuple[Expected, ...]:
         return self._named(self._configuration)
 
-    def _named(self, configuration: Configuration) -> tuple[Expected, ...]:
-        return tuple(Expected(name, None) for name in self._index.expected(configuration))
+    def _named(self, configuration: Any) -> tuple[Expected, ...]:
+        return tuple(Expected(name, None) for name in self._index.machine.expected(configuration))
 
 
 class Explainer(ExplainsTokens):
@@ -194,10 +195,10 @@ class Explainer(ExplainsTokens):
 
     def __init__(self, index: Index, before: bytes = b"") -> None:
         super().__init__(index)
-        self._recognizer = index.recognizer
+        self._recognizer = _recognizer_of(index)
         self._judge = _Judge(index)
         self._text = b""
-        self._lexing = Lexing.of(index.recognizer)
+        self._lexing = Lexing.of(self._recognizer)
         self.advance(before)
 
     def advance(self, piece: bytes) -> None:
@@ -284,8 +285,8 @@ class _Judge:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._recognizer = index.recognizer
-        used = index.recognizer.scanner.used_bytes()
+        self._recognizer = _recognizer_of(index)
+        used = self._recognizer.scanner.used_bytes()
         self.is_free = index.vocabulary.spelling.spells_any_of(used)
 
     def is_live(self, configuration: Configuration, *, quickly: bool = False) -> bool:
@@ -298,7 +299,7 @@ class _Judge:
         ):
             return False  # the usual case, and quick
         if self.is_free:
-            return self._index.is_live(configuration, quickly=quickly)
+            return self._index.machine.is_live(configuration, quickly=quickly)
         with _lock:
             byte_liveness = self._index.derived(_byte_liveness)
             if quickly:
@@ -307,7 +308,7 @@ class _Judge:
 
     def may_follow(self, configuration: Configuration) -> bool:
         """Return whether tokens complete what some text does."""
-        return self.is_free or self._index.is_live(configuration)
+        return self.is_free or self._index.machine.is_live(configuration)
 
     def may_end(self, hypothesis: Hypothesis, context: int) -> bool:
         """Return whether some text follows if the lexeme ends here, where it matches."""
@@ -328,14 +329,20 @@ class _Judge:
     def expected(self, configuration: Configuration) -> tuple[str, ...]:
         """Return the names of the terminals that may come next, sorted."""
         if self.is_free:
-            return self._index.expected(configuration)
+            return self._index.machine.expected(configuration)
         with _lock:
             return self._index.derived(_byte_liveness).expected(configuration)
 
 
+def _recognizer_of(index: Index) -> Recognizer:
+    machine = index.machine
+    assert isinstance(machine, LrMachine), "a grammar in Lark's language"
+    return machine.recognizer
+
+
 def _byte_liveness(index: Index) -> Liveness:
     """Return what decides for texts in any bytes."""
-    recognizer, spelling = index.recognizer, Spelling.of_all_bytes()
+    recognizer, spelling = _recognizer_of(index), Spelling.of_all_bytes()
     always_live = cached_liveness.load_or_make(recognizer, spelling)
     return Liveness(recognizer, spelling, budget=recognizer.budget, always_live=always_live)
 

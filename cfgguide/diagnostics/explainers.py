@@ -13,10 +13,11 @@ from dataclasses import replace
 from cfgguide.diagnostics.explain import ByteExplainer, Explainer, ExplainsTokens
 from cfgguide.diagnostics.explanation import Expected, Explanation, shown
 from cfgguide.engine.index.index import Index
-from cfgguide.engine.index.monitored_index import MonitoredIndex
+from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.machine.places import ParsePoint
 from cfgguide.engine.machine.recognizer import Configuration
 from cfgguide.engine.machine.watching import watched
+from cfgguide.engine.monitors.watched_machine import WatchedMachine
 
 
 class MonitorExplainer(ExplainsTokens):
@@ -24,23 +25,27 @@ class MonitorExplainer(ExplainsTokens):
 
     Parameters
     ----------
-    index : MonitoredIndex
+    index : Index
         Of the grammar and the monitor.
+    machine : WatchedMachine
+        Its machine.
     before : bytes
         The text so far.
     configuration : Configuration
         What that has come to.
     """
 
-    def __init__(self, index: MonitoredIndex, before: bytes, configuration: Configuration) -> None:
+    def __init__(
+        self, index: Index, machine: WatchedMachine, before: bytes, configuration: Configuration
+    ) -> None:
         super().__init__(index)
-        self._monitored = index
-        self._grammatical = Explainer(index.base, before)
+        self._machine = machine
+        self._grammatical = Explainer(machine.base, before)
         self._configuration = configuration
 
     def advance(self, piece: bytes) -> None:
         """Go on after a token that may follow."""
-        after = self._monitored.recognizer.advance(self._configuration, piece)
+        after = self._machine.advance(self._configuration, piece)
         assert after is not None, "a text can follow"
         self._configuration = after
         self._grammatical.advance(piece)
@@ -51,8 +56,8 @@ class MonitorExplainer(ExplainsTokens):
         """Return why a piece may follow, or why not; as :meth:`Explainer.explain`."""
         before, n_read = self._configuration, 0
         for byte in piece:
-            after = self._monitored.recognizer.advance(before, bytes([byte]))
-            if after is None or not self._monitored.is_live(after):
+            after = self._machine.advance(before, bytes([byte]))
+            if after is None or not self._machine.is_live(after):
                 break
             before, n_read = after, n_read + 1
         plain = self._grammatical.explain(piece, token_id=token_id)
@@ -67,7 +72,7 @@ class MonitorExplainer(ExplainsTokens):
 
     def _reason(self, before: Configuration, rest: bytes) -> str:
         """Return what a monitor says of the lexeme that some bytes begin or go on."""
-        recognizer = self._monitored.recognizer
+        recognizer = self._machine.recognizer
         scanner = recognizer.scanner
         hypothesis = before.hypotheses[0]
         state, stack = hypothesis.scanner_state, watched(hypothesis.stack)
@@ -93,29 +98,29 @@ class MonitorExplainer(ExplainsTokens):
 
     def _of_lexeme(self, place: ParsePoint, terminal_id: int, text: bytes) -> str:
         reason = place.why(terminal_id, text)
-        name = self._monitored.recognizer.parse_table.terminals[terminal_id]
+        name = self._machine.recognizer.parse_table.terminals[terminal_id]
         return reason or f"the monitor allows no {name} {shown(text)} here"
 
     def _is_sentence(self) -> bool:
-        return self._monitored.recognizer.is_sentence(self._configuration)
+        return self._machine.is_sentence(self._configuration)
 
     def _expected(self) -> tuple[Expected, ...]:
         return self._named(self._configuration)
 
     def _named(self, configuration: Configuration) -> tuple[Expected, ...]:
-        return tuple(Expected(name, None) for name in self._monitored.expected(configuration))
+        return tuple(Expected(name, None) for name in self._machine.expected(configuration))
 
 
 def explainer_of(
     index: Index, before: bytes = b"", configuration: Configuration | None = None
 ) -> ExplainsTokens:
     """Return what explains pieces after a text; some need the configuration that it has come to."""
-    is_monitored = isinstance(index, MonitoredIndex)
-    if index.has_tables and not is_monitored:
+    machine = index.machine
+    if isinstance(machine, LrMachine) and machine.plain is machine:
         return Explainer(index, before)
     if configuration is None:
-        configuration = index.recognizer.advance(index.recognizer.initial, before)
+        configuration = machine.read(machine.initial, before)
         assert configuration is not None, "a text can follow"
-    if isinstance(index, MonitoredIndex):
-        return MonitorExplainer(index, before, configuration)
+    if isinstance(machine, WatchedMachine):
+        return MonitorExplainer(index, machine, before, configuration)
     return ByteExplainer(index, configuration)

@@ -11,8 +11,8 @@ from collections.abc import Hashable, Iterable
 
 from cfgguide.compiler import compile
 from cfgguide.diagnostics.explainers import explainer_of
-from cfgguide.engine.machine.watching import WatchingRecognizer
 from cfgguide.engine.monitors.monitored_grammar import MonitoredGrammar
+from cfgguide.engine.monitors.watched_machine import WatchedMachine
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import GrammarError, MonitorError, shown
 
@@ -56,8 +56,9 @@ def check_monitor(grammar: MonitoredGrammar, sentences: Iterable[str]) -> None:
             f"check_monitor takes what Grammar.watched_by returns, not {type(grammar).__name__}"
         )
     index = compile(grammar, Vocabulary.of_bytes())
-    recognizer = index.recognizer
-    assert isinstance(recognizer, WatchingRecognizer), "the grammar has a monitor"
+    machine = index.machine
+    assert isinstance(machine, WatchedMachine), "the grammar has a monitor"
+    recognizer = machine.recognizer
     answers: dict[Hashable, tuple[Hashable, str]] = {}
     for sentence in sentences:
         configuration = recognizer.initial
@@ -76,7 +77,7 @@ def check_monitor(grammar: MonitoredGrammar, sentences: Iterable[str]) -> None:
             if place == len(text):
                 break
             after = recognizer.advance(configuration, text[place : place + 1])
-            if after is None or not index.is_live(after):
+            if after is None or not machine.is_live(after):
                 reason = explainer_of(index, text[:place], configuration).explain(text[place:])
                 raise MonitorError(
                     f"{shown(sentence)} is refused after {shown(before)}: {reason.reason}"

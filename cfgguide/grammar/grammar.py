@@ -18,6 +18,7 @@ from cfgguide.errors import GrammarError, shown
 if TYPE_CHECKING:
     from cfgguide.base.limits import Limits
     from cfgguide.engine.index.index import Index
+    from cfgguide.engine.machine.protocol import AnyMachine
     from cfgguide.engine.monitors.monitor import Monitor
     from cfgguide.engine.monitors.monitored_grammar import MonitoredGrammar
     from cfgguide.engine.vocabulary.vocabulary import Vocabulary
@@ -316,23 +317,17 @@ class Grammar:
         """Return the grammar for a vocabulary with some special tokens; mostly it is the same."""
         return self
 
-    def own_index(
-        self,
-        vocabulary: Vocabulary,
-        compile: Callable[..., Index],
-        max_bytes: int | None,
-        **options: Any,
-    ) -> Index | None:
-        """Return the index of a grammar that goes through no tables of Lark's; None of others.
+    def own_machine(
+        self, vocabulary: Vocabulary, compile: Callable[[Grammar, Vocabulary], Index]
+    ) -> AnyMachine | None:
+        """Return the machine of a grammar that goes through no tables of Lark's; None of others.
 
         Parameters
         ----------
         vocabulary : Vocabulary
             With the symbols of the grammar.
         compile : callable
-            :func:`cfgguide.compile`, for grammars that this one is made of.
-        max_bytes, **options
-            As for :func:`cfgguide.compile`.
+            Returns the index of a grammar that this one is made of.
         """
         return None
 

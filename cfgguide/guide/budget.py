@@ -32,7 +32,7 @@ something fits (complete). See `docs/design/0016-budgets.md`.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -41,15 +41,11 @@ import numpy as np
 from cfgguide.base.locks import new_rlock
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.step_cache import StepNode
-from cfgguide.engine.liveness.endings import Endings
-from cfgguide.engine.liveness.liveness import MANY_STATES
-from cfgguide.engine.liveness.proof import ProvedEndings
-from cfgguide.engine.machine.recognizer import Configuration
+from cfgguide.engine.machine.protocol import Outcomes
 from cfgguide.engine.masks.arrays import DEAD_END, NONE
 from cfgguide.engine.masks.subset import Int32Array, bitmask_of, is_in_bitmask
-from cfgguide.engine.masks.walk import Walk
 from cfgguide.engine.vocabulary.trie import PackedTrie
-from cfgguide.errors import BudgetError, GenerationError, LimitError
+from cfgguide.errors import BudgetError, GenerationError
 from cfgguide.guide.fewest_tokens import FewestTokens
 
 NEVER = 1 << 30  # a distance: no ending is known
@@ -62,6 +58,7 @@ _AT_FIRST = 10  # the first question, whether any sentence fits, may cost so man
 _MAX_KNOWN = 50_000  # configurations that each of the memories below may hold
 _MAX_MASK_BYTES = 16_000_000  # of masks that are remembered
 
+Configuration = Hashable  # of whatever machine
 Tokens = tuple[int, ...]
 Step = tuple[StepNode, int]  # a node, and the token that was consumed there
 
@@ -133,16 +130,13 @@ class TokenBudget:
     """
 
     def __init__(self, index: Index, *, effort: int = EFFORT) -> None:
-        self._recognizer = index.recognizer
-        self._walking = index.recognizer.with_whole_stacks()
+        self._machine = index.machine
         self._vocabulary = index.vocabulary
-        n_states = index.n_parse_states
+        n_states = index.machine.n_parse_states
         self._effort = 0 if n_states is None else effort // max(n_states, _MIN_STATES)
         self._walker = index.walker()
         self._fewest = FewestTokens(index.vocabulary)
-        self._liveness = index.liveness
-        self._proofs: ProvedEndings | None = None
-        self._ways_to_end = self._ways_of(index)
+        self._ways_to_end = index.machine.endings(index.vocabulary, self._fewest.count)
         self._eos = index.vocabulary.eos_token_ids[0]
         self._eos_bits = index.eos_bitmask
         self._paths: dict[Configuration, Tokens | None] = {}
@@ -155,21 +149,6 @@ class TokenBudget:
         self._n_reached = 0
         self._n_masks = 0
         self._lock = new_rlock()
-
-    def _ways_of(self, index: Index) -> list[Callable[[Configuration], bytes | None]]:
-        """Return what finds endings, the quickest first."""
-        known = index.endings()
-        if known is not None:
-            return [known.of]
-        used = index.vocabulary.spelling.reachable_bytes
-        endings = Endings(index.recognizer, used, self._fewest.count)
-        if index.recognizer.indentation_rules is not None:
-            return [endings.of]
-        self._proofs = ProvedEndings(index.recognizer, index.vocabulary.spelling)
-        ways = [endings.of, self._proved]
-        if index.recognizer.parse_table.n_states < MANY_STATES:  # a proof is found at once
-            ways.reverse()
-        return [endings.direct, *ways]
 
     @classmethod
     def of(cls, index: Index) -> TokenBudget:
@@ -278,7 +257,7 @@ class TokenBudget:
 
     def _reach(self, configuration: Configuration) -> _Reach:
         """Return how far the end is after each token, and remember it."""
-        reach = self._measured(self._walk(configuration))
+        reach = self._measured(self._walker.walk(configuration))
         self._n_reached += len(reach.numbers)
         if self._n_reached > 20 * _MAX_KNOWN:
             self._reaches.clear()
@@ -286,10 +265,10 @@ class TokenBudget:
         self._reaches[configuration] = reach
         return reach
 
-    def _measured(self, walk: Walk) -> _Reach:
+    def _measured(self, walk: Outcomes[Configuration]) -> _Reach:
         """Return how far the end is after each outcome of a walk."""
         numbers = [number for number in range(walk.n_outcomes) if walk.verdict(number) != DEAD_END]
-        distances = [self._distance(walk.outcome(number).configuration) for number in numbers]
+        distances = [self._distance(walk.configuration(number)) for number in numbers]
         packed = np.array(numbers, np.int32), np.array(distances, np.int32)
         return _Reach(walk.trie, *packed, max(distances, default=1), {})
 
@@ -299,7 +278,7 @@ class TokenBudget:
         if is_searched:
             self._look_around(configuration, n, self._effort)
             path = self._promise(configuration)
-        walk = self._walk(configuration)
+        walk = self._walker.walk(configuration)
         if is_searched or walk.trie is not reach.trie:
             reach = self._measured(walk)
         for number in range(walk.n_outcomes):
@@ -308,7 +287,7 @@ class TokenBudget:
             walk.resolve(number, is_live=distance < n)
         mask = np.zeros(self._vocabulary.n_words, dtype=np.int32)
         self._walker.fill(mask)
-        if n >= 1 and self._recognizer.is_sentence(configuration):
+        if n >= 1 and self._machine.is_sentence(configuration):
             mask |= self._eos_bits
         if path is not None and len(path) <= n:
             mask |= bitmask_of(path[:1], self._vocabulary.n_words)
@@ -320,7 +299,7 @@ class TokenBudget:
         The mask before may have rested on that.
         """
         before, token_id = step[0].configuration, step[1]
-        after = self._walking.advance(before, self._vocabulary.tokens[token_id] or b"")
+        after = self._walker.advance(before, self._vocabulary.tokens[token_id] or b"")
         if after is None:
             return  # EOS
         if self._distance(after) > n and self.is_quick:  # it was found there, and forgotten
@@ -357,25 +336,11 @@ class TokenBudget:
         return self._paths[configuration]
 
     def _ending(self, configuration: Configuration) -> Tokens | None:
-        for n_tried, find in enumerate(self._ways_to_end):
+        for find in self._ways_to_end:
             text = find(configuration)
             tokens = self._fewest.of(text) if text is not None else None
             if tokens is not None:
                 return (*tokens, self._eos)
-            if self._proofs and not n_tried and not self._liveness.is_live(configuration):
-                return None  # all else would be in vain
-        return None
-
-    def _proved(self, configuration: Configuration) -> bytes | None:
-        """Return an ending that the proof says; None where that takes too long."""
-        assert self._proofs is not None, "a proof is one of the ways"
-        for hypothesis in configuration.hypotheses:
-            try:
-                ending = self._proofs.of(hypothesis, configuration.context)
-            except LimitError:
-                continue
-            if ending is not None:
-                return ending
         return None
 
     def _promise(self, configuration: Configuration) -> Tokens | None:
@@ -384,7 +349,7 @@ class TokenBudget:
         if path is None or len(path) < 2:
             return path
         token = self._vocabulary.tokens[path[0]]
-        after = self._recognizer.advance(configuration, token or b"")
+        after = self._machine.advance(configuration, token or b"")
         assert after is not None, "an ending was read before"
         if self._distance(after) >= len(path):
             self._remember(after, path[1:])
@@ -399,24 +364,19 @@ class TokenBudget:
 
     # -- surroundings -----------------------------------------------------------------------
 
-    def _walk(self, configuration: Configuration) -> Walk:
-        walk = self._walker.walk(configuration)
-        assert walk is not None, "a whole stack has all that a walk reads"
-        return walk
-
     def _around(self, configuration: Configuration) -> _Surroundings:
         """Return where tokens lead from a configuration."""
         known = self._surroundings.get(configuration)
         if known is not None:
             return known
-        walk = self._walk(configuration)
+        walk = self._walker.walk(configuration)
         tokens = walk.first_tokens()
         numbers = [
             number
             for number in range(walk.n_outcomes)
             if walk.verdict(number) != DEAD_END and tokens[number] != NONE
         ]
-        configurations = [walk.outcome(number).configuration for number in numbers]
+        configurations = [walk.configuration(number) for number in numbers]
         if self._n_surrounding > _MAX_KNOWN:
             self._surroundings.clear()
             self._n_surrounding = 0
@@ -458,9 +418,7 @@ class TokenBudget:
             if self._distance(near) + 1 >= best:
                 continue
             # A walk may have left out what a text remembers: then only the length is right.
-            after = self._recognizer.advance(
-                configuration, self._vocabulary.tokens[token_id] or b""
-            )
+            after = self._machine.advance(configuration, self._vocabulary.tokens[token_id] or b"")
             path = self._path(after) if after is not None else None
             if path is not None and len(path) + 1 < best:
                 best = len(path) + 1

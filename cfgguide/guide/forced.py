@@ -70,7 +70,7 @@ class JumpForward:
         rests: set[bytes] = {b""}  # of the tokens that reach beyond the forced bytes
         while len(forced) < MAX_BYTES:
             if b"" in rests:  # some tokens end here, and others may begin
-                after = index.recognizer.advance(here, bytes(forced[n_read:]))
+                after = index.machine.advance(here, bytes(forced[n_read:]))
                 assert after is not None, "allowed tokens led here"
                 here, n_read = after, len(forced)
                 rests.remove(b"")

@@ -22,7 +22,6 @@ from cfgguide.diagnostics.explainers import explainer_of
 from cfgguide.diagnostics.explanation import Explanation
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.step_cache import StepNode
-from cfgguide.engine.machine.recognizer import Configuration
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import token_ids_in
 from cfgguide.engine.vocabulary.notebook import PLAIN, coloured, token_table, tokens_in_turn
@@ -114,8 +113,8 @@ class Guide:
         return self._index
 
     @property
-    def configuration(self) -> Configuration:
-        """The configuration after the text so far."""
+    def configuration(self) -> Any:
+        """The machine's configuration after the text so far."""
         return self._steps[-1][0].configuration
 
     @property
@@ -146,7 +145,7 @@ class Guide:
     @property
     def is_accepting(self) -> bool:
         """Whether the text so far is a sentence."""
-        return self._index.recognizer.is_sentence(self.configuration)
+        return self._index.machine.is_sentence(self.configuration)
 
     @property
     def is_finished(self) -> bool:
@@ -390,7 +389,7 @@ class Guide:
         """
         if self.is_finished:
             return ()
-        return self._index.expected(self.configuration)
+        return self._index.machine.expected(self.configuration)
 
     def explain(self, token_or_bytes: int | bytes) -> Explanation:
         r"""Return why a token, or any bytes, may come next, or why not.
@@ -451,7 +450,7 @@ class Guide:
         # Most refusals are caught, and what was expected takes longer than all else.
         return TokenRejectedError(
             f"token {token_id} ({spelled}) may not follow {self.text[-_SHOWN_BYTES:]!r}",
-            partial(index.expected, self.configuration),
+            partial(index.machine.expected, self.configuration),
         )
 
 

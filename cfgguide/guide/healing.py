@@ -125,7 +125,7 @@ class Healing:
             return left, self._index.advance(step_node, token_id)
         if len(token) <= len(left):
             return left[len(token) :], step_node
-        after = self._index.recognizer.advance(step_node.configuration, token[len(left) :])
+        after = self._index.machine.advance(step_node.configuration, token[len(left) :])
         assert after is not None, "the token was allowed"
         return b"", StepNode(after)
 

@@ -31,8 +31,7 @@ from cfgguide.engine.byte_machine.scalars import (
     numbers_in,
     strings_in,
 )
-from cfgguide.engine.byte_machine.seen_parts import RememberingConfiguration, SeenParts
-from cfgguide.engine.machine.recognizer import Configuration
+from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration, SeenParts
 from cfgguide.errors import SchemaError
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.equality import may_become, value_of
@@ -141,10 +140,10 @@ class Finishes(Protocol):
     def is_between(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether the next part of what is open may begin, or has to."""
 
-    def is_free(self, before: RememberingConfiguration, token: bytes, after: Configuration) -> bool:
+    def is_free(self, before: ByteConfiguration, token: bytes, after: ByteConfiguration) -> bool:
         """Return whether a part can be finished in more ways than have come, however it began."""
 
-    def has_ways(self, configuration: Configuration, n: int) -> bool:
+    def has_ways(self, configuration: ByteConfiguration, n: int) -> bool:
         """Return whether a text surely goes on, had `n` other parts come before."""
 
     def has_items(self, values: Values, wanted: Classes | None, n: int) -> bool:
@@ -772,12 +771,12 @@ class SchemaAutomaton(Pushdown):
         with self.lock:
             return self.completions.can_go_on(state, stack, memory)
 
-    def is_free(self, before: RememberingConfiguration, token: bytes, after: Configuration) -> bool:
+    def is_free(self, before: ByteConfiguration, token: bytes, after: ByteConfiguration) -> bool:
         """Return whether a part can be finished in more ways than have come, however it began."""
         with self.lock:
             return self.completions.is_free(before, token, after)
 
-    def has_ways(self, configuration: Configuration, n: int) -> bool:
+    def has_ways(self, configuration: ByteConfiguration, n: int) -> bool:
         """Return whether a text surely goes on, had `n` other parts come before."""
         with self.lock:
             return self.completions.has_ways(configuration, n)

@@ -23,16 +23,15 @@ from typing import Any, NamedTuple, TypeVar
 
 from cfgguide.base.limits import Steps
 from cfgguide.engine.byte_machine.automaton import DEAD
-from cfgguide.engine.byte_machine.byte_recognizer import popped
+from cfgguide.engine.byte_machine.byte_machine import popped
 from cfgguide.engine.byte_machine.scalars import Numbers, Pop, ScalarAutomaton, ScalarEnds
 from cfgguide.engine.byte_machine.seen_parts import (
     BETWEEN,
+    ByteConfiguration,
     Open,
-    RememberingConfiguration,
     SeenParts,
 )
 from cfgguide.engine.byte_machine.short_ends import Written
-from cfgguide.engine.machine.recognizer import Configuration
 from cfgguide.errors import SchemaError
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import TOO_DEEP, JsonLayout, SchemaAutomaton
@@ -174,21 +173,20 @@ class MemoryCompletions:
         """Return whether a part that is being read may become one that has come."""
         return any(each.possible for each in memory.opens)
 
-    def is_free(self, before: RememberingConfiguration, token: bytes, after: Configuration) -> bool:
+    def is_free(self, before: ByteConfiguration, token: bytes, after: ByteConfiguration) -> bool:
         """Return whether a part can be finished in more ways than have come, however it began.
 
         Parameters
         ----------
-        before : RememberingConfiguration
+        before : ByteConfiguration
             While the part is being read.
         token : bytes
             What comes.
-        after : Configuration
+        after : ByteConfiguration
             Where the automaton is then.
         """
-        ((first, _, base, _),) = before.hypotheses
-        ((state, _, stack, _),) = after.hypotheses
-        memory = before.memory
+        first, base, memory = before[:3]
+        state, stack = after[:2]
         n_used = sum(len(each.used) for each in memory.opens)
         part = memory.opens[-1]
         if self.is_between(first, base, memory):
@@ -211,12 +209,11 @@ class MemoryCompletions:
             return self._has_ways(state, stack, memory._replace(text=text), n_used)
         return False
 
-    def has_ways(self, configuration: Configuration, n: int) -> bool:
+    def has_ways(self, configuration: ByteConfiguration, n: int) -> bool:
         """Return whether a text surely goes on, had `n` other parts come before."""
-        if not isinstance(configuration, RememberingConfiguration):
+        state, stack, memory = configuration[:3]
+        if not memory.opens:
             return True
-        ((state, _, stack, _),) = configuration.hypotheses
-        memory = configuration.memory
         with suppress(_TooLongError), self._bounded():
             if self._has_to_begin(state, stack, memory):
                 return self._has_parts(state, n)

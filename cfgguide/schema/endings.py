@@ -19,9 +19,8 @@ from itertools import islice
 from typing import Any
 
 from cfgguide.engine.byte_machine.automaton import DEAD
-from cfgguide.engine.byte_machine.seen_parts import BETWEEN, RememberingConfiguration, memory_of
+from cfgguide.engine.byte_machine.seen_parts import BETWEEN, ByteConfiguration
 from cfgguide.engine.byte_machine.short_ends import Written
-from cfgguide.engine.machine.recognizer import Configuration
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.completions import MemoryCompletions
@@ -50,8 +49,8 @@ class SchemaEndings:
     >>> import cfgguide
     >>> schema = {"properties": {"a": {"type": "array"}}, "required": ["b"], "type": "object"}
     >>> index = cfgguide.compile(cfgguide.json_schema(schema), cfgguide.Vocabulary.of_bytes([]))
-    >>> endings = index.endings()
-    >>> endings.of(index.recognizer.advance(index.recognizer.initial, b'{"a": [1, {"b": "x'))
+    >>> endings = SchemaEndings(index.machine.pushdown, frozenset(range(256)))
+    >>> endings.of(index.machine.advance(index.machine.initial, b'{"a": [1, {"b": "x'))
     b'"}],"b":0}'
     """
 
@@ -63,24 +62,21 @@ class SchemaEndings:
         self._known: dict[_Place, bytes] = {}
         self._n_bytes = 0
 
-    def of(self, configuration: Configuration) -> bytes | None:
+    def of(self, configuration: ByteConfiguration) -> bytes | None:
         """Return bytes after which the text is a sentence."""
-        ((state, _, stack, _),) = configuration.hypotheses
-        memory = memory_of(configuration)
+        state, stack, memory = configuration[:3]
         with self._automaton.lock:
             if not memory.opens:
                 return self._ending((state, stack))
             return self._closed(configuration)
 
-    def _closed(self, configuration: Configuration) -> bytes:
+    def _closed(self, configuration: ByteConfiguration) -> bytes:
         """Return an ending of a text that remembers what has come.
 
         Of one that stands for others, too, so long an ending that none of them needs a longer one:
         what has come refuses at most as many as that.
         """
-        assert isinstance(configuration, RememberingConfiguration), "it remembers something"
-        ((state, _, stack, _),) = configuration.hypotheses
-        memory = configuration.memory
+        state, stack, memory = configuration[:3]
         n = 1
         if configuration.stands_for_others:
             n += sum(len(each.used) + (each.start != BETWEEN) for each in memory.opens)

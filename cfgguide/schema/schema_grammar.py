@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from cfgguide.engine.index.index import Index
     from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-    from cfgguide.schema.schema_index import SchemaIndex
+    from cfgguide.schema.schema_machine import SchemaMachine
 
 #: White space characters that are counted.
 MAX_SPACE = 1_000_000
@@ -196,14 +196,10 @@ class SchemaGrammar(Grammar):
         root: Node = self._root
         return root
 
-    def own_index(
-        self,
-        vocabulary: Vocabulary,
-        compile: Callable[..., Index],
-        max_bytes: int | None,
-        **options: Any,
-    ) -> Index | None:
-        """Return the index of the schema's automaton.
+    def own_machine(
+        self, vocabulary: Vocabulary, compile: Callable[[Grammar, Vocabulary], Index]
+    ) -> SchemaMachine | None:
+        """Return a machine with the schema's automaton.
 
         None if the vocabulary lacks bytes that strings need: then all that it cannot spell has to
         be found out first.
@@ -211,12 +207,12 @@ class SchemaGrammar(Grammar):
         if not vocabulary.spelling.spells_any_of(JSON_BYTES):
             return None
         with collector_off():
-            return self._index_class()(self, vocabulary, max_bytes=max_bytes)
+            return self._new_machine(vocabulary)
 
-    def _index_class(self) -> type[SchemaIndex]:
-        from cfgguide.schema.schema_index import SchemaIndex
+    def _new_machine(self, vocabulary: Vocabulary) -> SchemaMachine:
+        from cfgguide.schema.schema_machine import SchemaMachine
 
-        return SchemaIndex
+        return SchemaMachine(self, self.automaton())
 
     def automaton(self) -> SchemaAutomaton:
         """Return an automaton that nobody else has: it changes as it reads."""

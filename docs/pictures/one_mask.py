@@ -36,7 +36,7 @@ def scanner() -> str:
 
 def walk() -> str:
     """Return the vocabulary trie, and what each of its nodes leads to."""
-    recognizer, vocabulary = INDEX.recognizer, INDEX.vocabulary
+    recognizer, vocabulary = INDEX.machine.recognizer, INDEX.vocabulary
     liveness = Liveness(recognizer, vocabulary.spelling)
     before = recognizer.advance(recognizer.initial, TEXT)
     assert before is not None

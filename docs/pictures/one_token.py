@@ -62,7 +62,7 @@ class Step:
 
 def steps() -> list[Step]:
     """Return the steps, from the configuration before the token to the entry in the index."""
-    recognizer, vocabulary = INDEX.recognizer, INDEX.vocabulary
+    recognizer, vocabulary = INDEX.machine.recognizer, INDEX.vocabulary
     table, scanner = recognizer.parse_table, recognizer.scanner
     before = recognizer.advance(recognizer.initial, TEXT)
     assert before is not None
@@ -166,7 +166,7 @@ def _bytes(step: Step) -> list[str]:
 
 
 def _scanner(step: Step) -> list[str]:
-    fsm, table = INDEX.recognizer.scanner, INDEX.recognizer.parse_table
+    fsm, table = INDEX.machine.recognizer.scanner, INDEX.machine.recognizer.parse_table
     parts = [_text("scanner", 20, 68, "head")]
     for state in PLACES:
         for byte in b"(a)":

@@ -43,7 +43,7 @@ def table() -> str:
         index = cfgguide.compile(cfgguide.Grammar.bundled("python", start="function"), vocabulary)
     guide = cfgguide.Guide(index)
     text = "".join(TOKENS).encode()
-    read = lexemes(index.recognizer, text)
+    read = lexemes(index.machine.recognizer, text)
     rows = [
         "| token | lexemes that end in it | stack | the last lexeme | it may be | then allowed |",
         "|---|---|---|---|---|---|",
@@ -53,7 +53,7 @@ def table() -> str:
         guide.advance(token_id)
         start, end = end, end + len(token)
         ended = [row.terminal for row in read if start < row.end <= end]
-        (cells,) = {_cells(index.recognizer, reading) for reading in _readings(guide.configuration)}
+        (cells,) = {_cells(index.machine.recognizer, reading) for reading in _readings(guide.configuration)}
         allowed = [
             _word(vocabulary, allowed_id) for allowed_id in guide.allowed_token_ids().tolist()
         ]

@@ -34,7 +34,7 @@ def members(index: cfgguide.Index, vocabulary: cfgguide.Vocabulary) -> npt.NDArr
 
     All states are walked at a time, as an array, over the tokens in the order of their bytes.
     """
-    scanner = index.recognizer.scanner
+    scanner = index.machine.recognizer.scanner
     rows = np.ascontiguousarray(scanner.transitions.T)  # a row for each byte class
     path = [np.arange(rows.shape[1])]
     counts = np.zeros(rows.shape[1], dtype=np.int64)

@@ -92,7 +92,7 @@ def index() -> Index:
 
 
 def is_sentence(text: str) -> bool:
-    recognizer = index().recognizer
+    recognizer = index().machine.recognizer
     after = recognizer.advance(recognizer.initial, text.encode())
     return after is not None and recognizer.is_sentence(after)
 

@@ -105,7 +105,7 @@ def test_short_tokens_taken_at_random_are_python() -> None:
     ],
 )
 def test_limits_are_cpythons(text: str, is_accepted: bool) -> None:
-    recognizer = python_index().recognizer
+    recognizer = python_index().machine.recognizer
     after = recognizer.advance(recognizer.initial, text.encode())
     assert is_python(text) == is_accepted
     assert (after is not None and recognizer.is_sentence(after)) == is_accepted
@@ -122,7 +122,7 @@ def test_at_a_limit_masks_lead_nowhere_else() -> None:
         ("(" * 200, b"("),
         (blocks + "def f():", b"\n"),
     ):
-        configuration = index.recognizer.advance(index.recognizer.initial, text.encode())
+        configuration = index.machine.advance(index.machine.initial, text.encode())
         assert configuration is not None
         allowed = index.subset(configuration)
         assert tokens.index(forbidden) not in allowed, text

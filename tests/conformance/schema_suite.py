@@ -26,7 +26,7 @@ import lark
 from tqdm import tqdm
 
 import cfgguide
-from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
+from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.schema.json_schema import json_schema
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -149,7 +149,7 @@ def _decide(group: Group, grammar: Any, count: Counter[str], *, ask_lark: bool) 
 
 
 def _automaton_of(grammar: Any) -> Any:
-    recognizer = PushdownRecognizer(grammar.automaton(), b"")
+    recognizer = ByteMachine(grammar.automaton(), b"")
 
     def accepts(text: str) -> bool:
         read = recognizer.advance(recognizer.initial, text.encode())

@@ -368,7 +368,7 @@ def test_an_index_is_free_when_it_was_explained_and_is_gone():
     vocabulary = cfgguide.Vocabulary([b"a", b"ab", None], eos_token_ids=2)
     guide = cfgguide.Guide(cfgguide.compile(cfgguide.Grammar('start: "ab" | "aab"'), vocabulary))
     assert not guide.explain(b"x").is_allowed
-    index, recognizer = weakref.ref(guide.index), weakref.ref(guide.index.recognizer)
+    index, recognizer = weakref.ref(guide.index), weakref.ref(guide.index.machine.recognizer)
     del guide
     gc.collect()
     assert index() is None

@@ -67,7 +67,7 @@ class Asked:
         text = json.dumps(text) if isinstance(text, dict | list) else text
         index = _backend().index(kind, text)
         data = answer.rstrip("\ufffd").encode()  # half a character at the end
-        assert index.recognizer.advance(index.recognizer.initial, data) is not None, answer
+        assert index.machine.advance(index.machine.initial, data) is not None, answer
 
 
 @functools.cache

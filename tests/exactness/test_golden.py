@@ -188,11 +188,11 @@ def index_of(name: str) -> cfgguide.Index:
 
 @functools.cache
 def liveness_of(name: str) -> Liveness:
-    return Liveness(index_of(name).recognizer, Spelling.of_all_bytes())
+    return Liveness(index_of(name).machine.recognizer, Spelling.of_all_bytes())
 
 
 def diagnosis_of(name: str, text: str) -> Diagnosis:
-    return diagnose(index_of(name).recognizer, liveness_of(name), text.encode())
+    return diagnose(index_of(name).machine.recognizer, liveness_of(name), text.encode())
 
 
 @every_compiled_folder

@@ -136,7 +136,7 @@ def test_after_any_allowed_tokens_there_is_a_way_to_a_sentence(name, seed):
 
 def way_out(guide: cfgguide.Guide, most: int = 20_000) -> bytes | None:
     """Return bytes that make a sentence of the text; low stacks are tried first."""
-    recognizer = guide.index.recognizer
+    recognizer = guide.index.machine.recognizer
     pending = [(0, 0, b"", guide.configuration)]
     seen = {guide.configuration}
     while pending and len(seen) < most:
@@ -243,7 +243,7 @@ def test_what_lark_makes_of_a_broken_sentence_is_what_we_make_of_it(name, seed):
     place = rng.randrange(len(text))
     mark = bytes([rng.choice(b" \"\\{}[]<>/,:=\n'1ae-;&#")])
     text[place : place + 1] = rng.choice([b"", text[place : place + 1] * 2, mark])
-    recognizer = index_of(name).recognizer
+    recognizer = index_of(name).machine.recognizer
     configuration = recognizer.advance(recognizer.initial, bytes(text))
     ours = configuration is not None and recognizer.is_sentence(configuration)
     try:

@@ -379,9 +379,9 @@ class _Comparison:
         if not self.case.texts:
             return
         index = self._compiled(_ALL_BYTES)
-        liveness = Liveness(index.recognizer, Spelling.of_all_bytes())
+        liveness = Liveness(index.machine.recognizer, Spelling.of_all_bytes())
         for text in self.case.texts[:MAX_DIAGNOSED]:
-            diagnosis = diagnose(index.recognizer, liveness, text)
+            diagnosis = diagnose(index.machine.recognizer, liveness, text)
             self.counts["diagnoses"] += 1
             if diagnosis.is_sentence != self.judge.is_sentence(text):
                 raise Diagnosis(f"{text!r} is a sentence: {diagnosis.is_sentence}")

@@ -30,7 +30,7 @@ from support.schemas import (
 
 import cfgguide
 from cfgguide import json_schema
-from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
+from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.engine.index.step_cache import StepNode
 from cfgguide.errors import BudgetError, CfgGuideError, SchemaError
 from fuzz.case import CRASHES
@@ -121,7 +121,7 @@ def _check_refusal(schema: Any, message: str, texts: list[str]) -> None:
 def _compare(
     schema: Any, grammar: Any, values: list[Any], rng: random.Random, counts: Counter[str]
 ) -> None:
-    recognizer = PushdownRecognizer(grammar.automaton(), "")
+    recognizer = ByteMachine(grammar.automaton(), "")
     index = cfgguide.compile(grammar, small_vocabulary())
     for _ in range(N_WALKS):
         text = written(index, rng)
@@ -219,7 +219,7 @@ def _fewest(index: cfgguide.Index, step_node: StepNode, most: int) -> int | None
     return most
 
 
-def compare_verdict(schema: Any, recognizer: PushdownRecognizer, text: str) -> None:
+def compare_verdict(schema: Any, recognizer: ByteMachine, text: str) -> None:
     """Compare the verdicts on one text.
 
     Raises
@@ -232,7 +232,7 @@ def compare_verdict(schema: Any, recognizer: PushdownRecognizer, text: str) -> N
         raise Completeness(f"{text} is refused") if is_right else Soundness(f"{text} is read")
 
 
-def reads(recognizer: PushdownRecognizer, text: str) -> bool:
+def reads(recognizer: ByteMachine, text: str) -> bool:
     """Return whether a text is a sentence."""
     after = recognizer.advance(recognizer.initial, text.encode())
     return after is not None and recognizer.is_sentence(after)

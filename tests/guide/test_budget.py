@@ -255,9 +255,9 @@ def test_masks_within_a_budget_do_not_depend_on_when_the_token_classes_are_made(
                 cfgguide.compile(grammar or cfgguide.Grammar(CASES[name].grammar), vocabulary)
                 for _ in range(2)
             )
-        early.token_classes.work()
-        make = late.token_classes.work
-        monkeypatch.setattr(late.token_classes, "work", lambda seconds: None)
+        early.masks.token_classes.work()
+        make = late.masks.token_classes.work
+        monkeypatch.setattr(late.masks.token_classes, "work", lambda seconds: None)
         guide = cfgguide.Guide(late)
         for _ in range(n_tokens):
             ids = set(guide.allowed_token_ids().tolist()) - set(vocabulary.eos_token_ids)
@@ -269,7 +269,7 @@ def test_masks_within_a_budget_do_not_depend_on_when_the_token_classes_are_made(
         least = len(guide.shortest_completion())
         within_each(one, guide.step_node, least + 4)
         one._reaches = {c: replace(reach, masks={}) for c, reach in one._reaches.items()}
-        assert not late.token_classes.are_made
+        assert not late.masks.token_classes.are_made
         make()
         masks = within_each(one, guide.step_node, least + 3)
         assert masks == within_each(other, here, least + 3)
@@ -281,7 +281,7 @@ def test_masks_within_a_budget_do_not_depend_on_when_the_token_classes_are_made(
 def test_what_was_promised_of_a_whole_stack_is_kept_for_a_shortened_one(name):
     """As if no ending of a shortened stack were known."""
     index, rng, n_shortened = bundled(name), random.Random(3), 0
-    walking = index.recognizer.with_whole_stacks()
+    walking = index.machine.recognizer.with_whole_stacks()
     for _ in range(20):
         token_budget = TokenBudget(index)
         n = len(token_budget.shortest(index.start)) + rng.randrange(2, 12)

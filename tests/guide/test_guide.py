@@ -149,9 +149,10 @@ def test_a_rejected_token_leaves_the_guide_as_it_was(token_ids, rejected, messag
 def test_what_was_expected_is_asked_for_when_it_is_read(index, monkeypatch):
     """And then it is about the place of the refusal, wherever the guide is meanwhile."""
     asked = []
-    find = type(index).expected
+    kind = type(index.machine)
+    find = kind.expected
     monkeypatch.setattr(
-        type(index), "expected", lambda self, place: asked.append(place) or find(self, place)
+        kind, "expected", lambda self, place: asked.append(place) or find(self, place)
     )
     guide = guide_after(index, 3)
     place = guide.configuration
@@ -260,7 +261,7 @@ def test_a_token_that_is_tried_is_consumed_if_it_may_come(index):
 
 
 def test_the_masks_of_the_index_cannot_be_changed(index):
-    subset = index.subset(index.recognizer.initial)
+    subset = index.subset(index.machine.initial)
     with pytest.raises(ValueError, match="read-only"):
         subset.bitmask[0] = 0
     out = np.zeros(1, dtype=np.int32)
@@ -426,7 +427,7 @@ def test_a_deep_refusal_is_explained(deep):
 @pytest.mark.slow
 def test_deep_guides_are_dropped_without_recursion(byte_index):
     """Cells are freed one below the other: a recursive release would overflow the C stack."""
-    recognizer = byte_index.recognizer
+    recognizer = byte_index.machine.recognizer
     configuration = recognizer.advance(recognizer.initial, b"[" * (5 * DEEP))
     assert configuration is not None
     del configuration

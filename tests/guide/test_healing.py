@@ -29,11 +29,11 @@ def ids_of(words: np.ndarray) -> list[int]:
 def by_definition(left: bytes, begun: bytes) -> list[int]:
     """The tokens that may come where `left` is to be spelled before what follows on `begun`."""
     whole = index()
-    start = whole.recognizer.advance(whole.recognizer.initial, begun)
+    start = whole.machine.advance(whole.machine.initial, begun)
     found = []
     for token_id, token in enumerate(whole.vocabulary.tokens):
         if token and len(token) > len(left) and token.startswith(left):
-            after = whole.recognizer.advance(start, token[len(left) :])
+            after = whole.machine.advance(start, token[len(left) :])
             if after is not None and whole.subset(after).n_tokens:
                 found.append(token_id)
         elif token and left.startswith(token):
@@ -87,5 +87,5 @@ def test_healed_tokens_lead_where_their_bytes_do():
             spelled += vocabulary.tokens[token_id] or b""
             left, step_node = healing.advance(left, step_node, token_id)
         assert spelled.startswith(b'x = "')
-        after = index().recognizer.advance(index().recognizer.initial, spelled[5:])
+        after = index().machine.advance(index().machine.initial, spelled[5:])
         assert step_node.configuration == after

@@ -34,8 +34,8 @@ def test_it_is_the_end_if_no_terminal_may_come(name):
     for _ in range(15):
         step_node = index.start
         for _ in range(20):
-            is_sentence = index.recognizer.is_sentence(step_node.configuration)
-            expected = set(index.expected(step_node.configuration)) == {"$END"}
+            is_sentence = index.machine.is_sentence(step_node.configuration)
+            expected = set(index.machine.expected(step_node.configuration)) == {"$END"}
             assert index.is_at_end(step_node) == (is_sentence and expected)
             ids = [each for each in index.allowed(step_node).token_ids() if each < len(tokens)]
             if not ids:

@@ -28,6 +28,7 @@ from cfgguide import Grammar, Guide, Index, Vocabulary
 from cfgguide.base import archive
 from cfgguide.base.cache import Cache, user_cache
 from cfgguide.engine.index import index_cache as cached_masks
+from cfgguide.engine.index.saved_index import packed, use_packed
 from cfgguide.errors import IndexFormatError
 
 KINDS = pytest.mark.parametrize(
@@ -102,7 +103,7 @@ def test_files_add_up(tmp_path):
 def test_packed_masks_can_be_used_without_a_file():
     index, other = (whole_index(*GRAMMARS["look-around"]) for _ in range(2))
     found = walked(index, 1)
-    other.add_packed(*index.packed())
+    use_packed(other, *packed(index))
     assert walked(other, 1) == found
     assert other.n_made == 0
 
@@ -182,8 +183,8 @@ def filled() -> Index:
     index = cfgguide.compile(Grammar(GRAMMARS["look-around"][0]), VOCABULARY)
     for seed in range(10):
         walked(index, seed)
-    index.token_classes.work()
-    arrays, _ = index.packed()
+    index.masks.token_classes.work()
+    arrays, _ = packed(index)
     assert all(array.size > 1 for array in arrays.values()), "else little can be damaged"
     return index
 
@@ -291,7 +292,7 @@ DAMAGES = {
 
 
 def damaged(index: Index, name: str):
-    arrays, value = index.packed()
+    arrays, value = packed(index)
     arrays = {key.removeprefix("masks."): array.copy() for key, array in arrays.items()}
     value = json.loads(json.dumps(value))
     DAMAGES[name](arrays, value["masks"])
@@ -313,12 +314,12 @@ def test_masks_that_nobody_saved_are_refused(path, filled, name):
 
 @pytest.mark.parametrize("value", [None, 3, [], {}, {"masks": {}}, {"grammar": 5, "masks": None}])
 def test_a_value_of_another_shape_is_refused(path, filled, value):
-    arrays, _ = filled.packed()
+    arrays, _ = packed(filled)
     archive.write(path, arrays, value, kind="index", digest=filled.digest)
     with pytest.raises(IndexFormatError):
         Index.load(path, VOCABULARY)
     with pytest.raises(IndexFormatError):
-        filled.add_packed(arrays, value)
+        use_packed(filled, arrays, value)
 
 
 def test_random_numbers_are_refused_or_can_be_used(path, filled):
@@ -327,16 +328,16 @@ def test_random_numbers_are_refused_or_can_be_used(path, filled):
     fresh = cfgguide.compile(Grammar(GRAMMARS["look-around"][0]), VOCABULARY)
     n_used = 0
     for _ in range(150):
-        arrays, value = filled.packed()
+        arrays, value = packed(filled)
         name = f"masks.{NAMES[rng.randrange(len(NAMES))]}"
         array = arrays[name] = arrays[name].copy()
         info = np.iinfo(array.dtype)
         numbers = (-1, 0, 1, 2, 5, 1000, info.max, info.min)
         number = rng.choice([n for n in numbers if info.min <= n <= info.max])
         array.flat[rng.randrange(array.size)] = number
-        index = Index(fresh.recognizer, VOCABULARY, fresh._liveness)
+        index = Index(fresh.machine, VOCABULARY)
         try:
-            index.add_packed(arrays, value)
+            use_packed(index, arrays, value)
         except IndexFormatError:
             continue
         n_used += 1
@@ -345,7 +346,7 @@ def test_random_numbers_are_refused_or_can_be_used(path, filled):
                 walked(index, seed, most=10)
             except IndexFormatError:
                 break
-        index.packed()
+        packed(index)
     assert n_used > 10
 
 
@@ -387,7 +388,7 @@ def test_a_damaged_file_is_refused(path, whole, damage):
 
 
 def test_files_of_something_else_are_refused(path, filled):
-    arrays, value = filled.packed()
+    arrays, value = packed(filled)
     archive.write(path, arrays, value, kind="grammar", digest=filled.digest)
     with pytest.raises(IndexFormatError, match="of kind 'grammar'"):
         Index.load(path, VOCABULARY)
@@ -543,27 +544,27 @@ def test_large_indexes_and_those_without_a_cache_are_not_kept(cache, monkeypatch
 def test_token_classes_are_saved_with_the_masks(path):
     index = whole_index(*GRAMMARS["json"])
     index.save(path)
-    index.token_classes.work()
-    assert not Index.load(path, index.vocabulary).token_classes.are_made
+    index.masks.token_classes.work()
+    assert not Index.load(path, index.vocabulary).masks.token_classes.are_made
     index.save(path)
     loaded = Index.load(path, index.vocabulary)
-    assert loaded.token_classes.trie.strings == index.token_classes.trie.strings
+    assert loaded.masks.token_classes.trie.strings == index.masks.token_classes.trie.strings
     assert walked(loaded, 1) == walked(index, 1)
     fresh = whole_index(*GRAMMARS["json"])
     fresh.add_file(path)
-    assert fresh.token_classes.are_made
+    assert fresh.masks.token_classes.are_made
 
 
 def test_token_classes_of_large_grammars_are_kept(cache):
     tokens = [bytes([byte]) for byte in range(256)]
     vocabulary = cfgguide.Vocabulary([*tokens, None], eos_token_ids=256)
     made = cfgguide.compile(Grammar.bundled("sql"), vocabulary)
-    assert not made.token_classes.are_made
-    made.token_classes.work()
+    assert not made.masks.token_classes.are_made
+    made.masks.token_classes.work()
     again = cfgguide.compile(Grammar.bundled("sql"), vocabulary)
-    assert again.token_classes.are_made
+    assert again.masks.token_classes.are_made
     for one, other in zip(
-        made.token_classes.trie.packed, again.token_classes.trie.packed, strict=True
+        made.masks.token_classes.trie.packed, again.masks.token_classes.trie.packed, strict=True
     ):
         assert np.array_equal(one, other)
     paths = [entry.path for entry in cache.entries()]
@@ -572,4 +573,4 @@ def test_token_classes_of_large_grammars_are_kept(cache):
     arrays, value = archive.read(path, kind=kind)
     arrays["class_of_token"] = arrays["class_of_token"] + 10_000
     archive.write(path, arrays, value, kind=kind, digest=digest)
-    assert not cfgguide.compile(Grammar.bundled("sql"), vocabulary).token_classes.are_made
+    assert not cfgguide.compile(Grammar.bundled("sql"), vocabulary).masks.token_classes.are_made

@@ -37,7 +37,7 @@ def remade(
     index: Index, configuration: cfgguide.engine.machine.recognizer.Configuration
 ) -> np.ndarray:
     """The mask as an index that knows nothing makes it."""
-    fresh = Index(index.recognizer, index.vocabulary, index._liveness)
+    fresh = Index(index.machine, index.vocabulary)
     return fresh.subset(configuration).bitmask
 
 
@@ -138,13 +138,13 @@ def test_what_was_looked_up_longest_ago_goes_first():
     grammar, tokens = GRAMMARS["json"]
     index = whole_index(grammar, tokens)
     texts = (b"", b"[", b'["', b"[1", b"[t", b"[1,", b"[f")
-    after = {text: index.recognizer.advance(index.recognizer.initial, text) for text in texts}
+    after = {text: index.machine.advance(index.machine.initial, text) for text in texts}
     for text in texts:
         index.subset(after[text])
     index.subset(after[b""])  # used again
     entries = index._entries
     entries.max_bytes = entries.nbytes_kept
-    index.subset(index.recognizer.advance(index.recognizer.initial, b"[n"))
+    index.subset(index.machine.advance(index.machine.initial, b"[n"))
     assert entries.n_dropped
     n_made = index.n_made
     for text in (b"", b"[f"):

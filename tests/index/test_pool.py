@@ -125,7 +125,7 @@ def test_an_index_that_grows_in_use_is_measured_again(monkeypatch):
     monkeypatch.setattr("cfgguide.index_pool._PAUSE", 0)
     pool = IndexPool(VOCABULARY)
     index = pool.index(grammar(1))
-    index.token_classes.work()  # what the search holds is let go at its end
+    index.masks.token_classes.work()  # what the search holds is let go at its end
 
     def measured() -> int:
         for _ in range(100):

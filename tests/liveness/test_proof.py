@@ -32,7 +32,7 @@ GRAMMARS = {
 def test_a_random_text_ends_as_its_proof_says(name):
     grammar = GRAMMARS[name]
     index = cfgguide.compile(grammar, _BYTES)
-    endings = ProvedEndings(index.recognizer, _BYTES.spelling)
+    endings = ProvedEndings(index.machine.recognizer, _BYTES.spelling)
     parser = lark.Lark(grammar.text, **grammar.lark_options)
     for seed in range(15):
         rng, guide = random.Random(seed), cfgguide.Guide(index)
@@ -53,7 +53,7 @@ def test_tokens_that_hold_several_bytes_spell_the_ending():
     vocabulary = cfgguide.Vocabulary([b"[", b"nu", b"ll]", b"ll,", None], eos_token_ids=4)
     grammar = cfgguide.Grammar('start: "[" WORD ("," WORD)* "]"\nWORD: "null"')
     index = cfgguide.compile(grammar, vocabulary)
-    endings = ProvedEndings(index.recognizer, vocabulary.spelling)
-    here = index.recognizer.advance(index.recognizer.initial, b"[nu")
+    endings = ProvedEndings(index.machine.recognizer, vocabulary.spelling)
+    here = index.machine.advance(index.machine.initial, b"[nu")
     assert here is not None
     assert [endings.of(each, here.context) for each in here.hypotheses] == [b"ll]"]

@@ -119,13 +119,13 @@ def test_masks_do_not_depend_on_when_the_classes_are_made(name):
     tokens += [bytes([byte]) for byte in range(256)]
     vocabulary = cfgguide.Vocabulary([*tokens, None], eos_token_ids=len(tokens))
     made, unmade = (compile(Grammar.bundled(name), vocabulary) for _ in range(2))
-    made.token_classes.work()
-    unmade.token_classes.work = lambda seconds=0.0: None
-    for configuration in reached(made.recognizer, [token.encode() for token in letters], 60):
+    made.masks.token_classes.work()
+    unmade.masks.token_classes.work = lambda seconds=0.0: None
+    for configuration in reached(made.machine.recognizer, [token.encode() for token in letters], 60):
         masks = [index.subset(configuration).bitmask for index in (made, unmade)]
         assert (masks[0] == masks[1]).all()
-    assert made.token_classes.are_made
-    assert not unmade.token_classes.are_made
+    assert made.masks.token_classes.are_made
+    assert not unmade.masks.token_classes.are_made
 
 
 def test_classes_are_the_same_however_the_work_is_cut():

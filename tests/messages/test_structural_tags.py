@@ -86,7 +86,7 @@ def test_masks_are_those_of_the_judge(seed):
             spec, [name for name in SPECIAL if name in json.dumps(spec, ensure_ascii=False)]
         )
         judge.names = {name: chr(PRIVATE + SPECIAL.index(name)) for name in judge.names}
-        endings = index.endings()
+        (find,) = index.machine.endings(index.vocabulary, len)
         for _ in range(3):
             guide, token_ids = cfgguide.Guide(index), []
             while len(token_ids) < 14 and not guide.is_finished:
@@ -99,10 +99,10 @@ def test_masks_are_those_of_the_judge(seed):
                 for token_id in rng.sample(range(EOS), 20):
                     # An ending shows that a message goes on with what is allowed.
                     if token_id in allowed:
-                        after = index.recognizer.advance(
+                        after = index.machine.advance(
                             guide.configuration, index.vocabulary.tokens[token_id]
                         )
-                        ending = endings.of(after)
+                        ending = find(after)
                         whole = [*token_ids, token_id, *ids_of(index, ending)]
                         judged = judged_text(VOCABULARY, whole)
                         assert judged is None or judge.accepts(judged), (spec, judged)
@@ -290,7 +290,7 @@ def test_texts_with_limits_have_no_dead_ends(spec):
             assert allowed - {EOS} == {
                 token_id
                 for token_id, token in enumerate(tokens)
-                if token and index.recognizer.advance(after, token) is not None
+                if token and index.machine.advance(after, token) is not None
             }
             if run % 2:  # within a budget
                 within = set(guide.allowed_within(left).tolist())

@@ -316,7 +316,7 @@ def test_refused_sentences_are_found():
 
 def test_monitors_of_one_grammar_share_it_in_threads():
     indexes = [cfgguide.compile(OBJECTS.watched_by(UniqueKeys()), VOCABULARY) for _ in range(4)]
-    assert len({id(index.base) for index in indexes}) == 1
+    assert len({id(index.machine.base) for index in indexes}) == 1
     found: list[list[tuple[bytes, frozenset[int]]]] = [[] for _ in indexes]
 
     def walk(number):

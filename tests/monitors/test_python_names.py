@@ -123,12 +123,12 @@ def index():
 
 
 def accepts(index, text):
-    configuration = index.recognizer.initial
+    configuration = index.machine.initial
     for byte in text.encode():
-        configuration = index.recognizer.advance(configuration, bytes((byte,)))
-        if configuration is None or not index.is_live(configuration):
+        configuration = index.machine.advance(configuration, bytes((byte,)))
+        if configuration is None or not index.machine.is_live(configuration):
             return False
-    return index.recognizer.is_sentence(configuration)
+    return index.machine.is_sentence(configuration)
 
 
 @pytest.mark.parametrize("text", GOOD)
@@ -171,8 +171,8 @@ def walked(index, seed):
         rng.shuffle(order)
         order.sort(key=lambda each: len(tokens[each]) == 1 and rng.random() < 0.9)
         for token_id in order:
-            after = index.recognizer.advance(guide.configuration, tokens[token_id])
-            if after is not None and index.is_live(after):
+            after = index.machine.advance(guide.configuration, tokens[token_id])
+            if after is not None and index.machine.is_live(after):
                 guide.advance(token_id)
                 break
         else:
@@ -210,8 +210,8 @@ def test_masks_are_those_of_reading_every_token(index):
         allowed = {each for each in guide.allowed_token_ids() if tokens[each] is not None}
         live = set()
         for token_id, token in enumerate(tokens):
-            after = None if token is None else index.recognizer.advance(here, token)
-            if after is not None and index.is_live(after):
+            after = None if token is None else index.machine.advance(here, token)
+            if after is not None and index.machine.is_live(after):
                 live.add(token_id)
         assert allowed == live, guide.text
 

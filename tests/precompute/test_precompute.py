@@ -111,8 +111,8 @@ def known_part(path: EntryPath) -> tuple[int, int, list[int]]:
 
 def whole_stacks(index: cfgguide.Index, states: list[int], n: int) -> Iterator[Stack]:
     """Some stacks that begin so at the top, by random steps down; short ones more often."""
-    rng, liveness = random.Random(len(states)), index._liveness
-    tops = list(range(index.recognizer.parse_table.n_states))
+    rng, liveness = random.Random(len(states)), index.machine.liveness
+    tops = list(range(index.machine.recognizer.parse_table.n_states))
     for _ in range(n):
         stack = list(states) or [rng.choice([s for s in tops if liveness.predecessors(s)])]
         while stack[-1] != START_STATE:
@@ -164,7 +164,7 @@ def test_guides_find_the_masks_that_they_would_have_made(name):
     rng, n_found = random.Random(1), 0
     for _ in range(40):
         guide = cfgguide.Guide(lazy)
-        configuration = index.recognizer.initial
+        configuration = index.machine.initial
         for _ in range(25):
             allowed = guide.allowed_token_ids()
             n_made = index.n_made
@@ -176,7 +176,7 @@ def test_guides_find_the_masks_that_they_would_have_made(name):
             if not texts:
                 break
             guide.advance(token := rng.choice(texts))
-            configuration = lazy.recognizer.advance(configuration, lazy.vocabulary.tokens[token])
+            configuration = lazy.machine.advance(configuration, lazy.vocabulary.tokens[token])
     assert n_found > 50
 
 
@@ -389,7 +389,7 @@ def test_without_workers_the_rest_stays_lazy(large):
     assert built.n_left
     assert "2 workers lost" in str(built)
     assert large.n_entries > n_before
-    assert large.subset(large.recognizer.initial).n_tokens
+    assert large.subset(large.machine.initial).n_tokens
     assert workers() == []
 
 

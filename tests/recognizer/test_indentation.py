@@ -170,7 +170,7 @@ class Engine:
         words: list[bytes | None] = [word.encode() for word in case.words]
         self.vocabulary = cfgguide.Vocabulary([*words, None], eos_token_ids=len(words))
         self.index = cfgguide.compile(self.grammar, self.vocabulary, use_cache=False)
-        self.recognizer = self.index.recognizer
+        self.recognizer = self.index.machine.recognizer
         self.lark = lark.Lark(case.grammar, **self.grammar.lark_options)
         self.is_sentence_of_lark = cache(self._is_sentence_of_lark)
 
@@ -193,7 +193,7 @@ class Engine:
         found = {len(self.case.words)} if self.recognizer.is_sentence(configuration) else set()
         for number, word in enumerate(self.case.words):
             after = self.recognizer.advance(configuration, word.encode())
-            if after is not None and self.index._liveness.decide(after).is_live:
+            if after is not None and self.index.machine.liveness.decide(after).is_live:
                 found.add(number)
         return found
 

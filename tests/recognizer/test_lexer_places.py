@@ -50,7 +50,7 @@ def _configurations(recognizer, text):
 @pytest.mark.parametrize("name", GRAMMARS)
 def test_lexers_read_as_recognisers_do(name):
     index = cfgguide.compile(GRAMMARS[name], BYTES)
-    recognizer = index.recognizer.with_whole_stacks()
+    recognizer = index.machine.recognizer.with_whole_stacks()
     lexer, rng = Lexer.of(recognizer), random.Random(1)
     kinds = set()
     for configuration in _configurations(recognizer, STARTS[name]):
@@ -64,7 +64,7 @@ def test_lexers_read_as_recognisers_do(name):
             data = b"".join(rng.choices(PIECES, k=rng.randint(1, 3)))
             reading = lexer.reading(number, data)
             after = recognizer.advance(configuration, data)
-            is_live = after is not None and index.is_live(after)
+            is_live = after is not None and index.machine.is_live(after)
             kinds.add(min(reading.number, 0))
             if reading.number == UNREAD:
                 assert not is_live, (configuration, data)
@@ -72,7 +72,7 @@ def test_lexers_read_as_recognisers_do(name):
                 place = lexer.places[reading.number]
                 others = [each for each in after.hypotheses if each[:2] not in place.states]
                 alone = [Configuration((each,), after.context) for each in others]
-                assert place.may_have_left or not any(map(index.is_live, alone))
+                assert place.may_have_left or not any(map(index.machine.is_live, alone))
             elif reading.terminal_id >= 0 and is_live:
                 table = recognizer.parse_table
                 shifted = table.shift(stack, reading.terminal_id)
@@ -84,7 +84,7 @@ def test_lexers_read_as_recognisers_do(name):
 
 
 def test_tokens_that_begin_alike_are_read_together():
-    recognizer = cfgguide.compile(GRAMMARS["names and keywords"], BYTES).recognizer
+    recognizer = cfgguide.compile(GRAMMARS["names and keywords"], BYTES).machine.recognizer
     lexer = Lexer.of(recognizer)
     names = recognizer.parse_table.terminals
     tokens = (b"ab", b"ab+", b"ab +", b"ab12", b"?", b"if", b"  x")
@@ -101,7 +101,7 @@ def test_tokens_that_begin_alike_are_read_together():
 
 
 def test_a_gap_ends_what_it_is_no_part_of():
-    recognizer = cfgguide.compile(GRAMMARS["names and keywords"], BYTES).recognizer
+    recognizer = cfgguide.compile(GRAMMARS["names and keywords"], BYTES).machine.recognizer
     scanner, names = recognizer.scanner, recognizer.parse_table.terminals
     lexemes = LexemeSets.of(recognizer)
     gaps = Gaps(scanner, recognizer.lookahead, lexemes, frozenset(range(256)))
@@ -112,7 +112,7 @@ def test_a_gap_ends_what_it_is_no_part_of():
         for name, bit in wanted.items()
     }
     assert found == {"IF": True, "NAME": True, "NUMBER": False}
-    no_gap = cfgguide.compile(cfgguide.Grammar("start: NAME+\nNAME: /[a-z]/"), BYTES).recognizer
+    no_gap = cfgguide.compile(cfgguide.Grammar("start: NAME+\nNAME: /[a-z]/"), BYTES).machine.recognizer
     without = Gaps(no_gap.scanner, no_gap.lookahead, LexemeSets.of(no_gap), frozenset(range(256)))
     hypothesis = no_gap.advance(no_gap.initial, b"a").hypotheses[0]
     assert not without.can_end(*hypothesis[:2], -1)

@@ -11,6 +11,7 @@ from support.walked_grammars import GRAMMARS, words
 import cfgguide
 from cfgguide import Grammar, Index, Vocabulary
 from cfgguide.engine.liveness.liveness import Liveness
+from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.machine.recognizer import Recognizer
 
 PYTHON = (
@@ -56,10 +57,10 @@ def compiled(grammar: Grammar, tokens: list[bytes]) -> tuple[Index, Index]:
     vocabulary = Vocabulary([*tokens, None], eos_token_ids=len(tokens))
     with warnings.catch_warnings(action="ignore"):
         index = cfgguide.compile(grammar, vocabulary)
-    made = index.recognizer
+    made = index.machine.recognizer
     tables = made.parse_table, made.scanner, made.indentation_rules
     plain = Recognizer(*tables, shortens_stacks=False)
-    return index, Index(plain, vocabulary, Liveness(plain, vocabulary.spelling))
+    return index, Index(LrMachine(plain, Liveness(plain, vocabulary.spelling)), vocabulary)
 
 
 @pytest.mark.slow
@@ -68,9 +69,9 @@ def test_masks_on_shortened_stacks_are_those_on_whole_ones(grammar, tokens):
     index, plain = compiled(grammar, tokens)
     rng = random.Random(3)
     n_shorter = 0
-    is_large = index.recognizer.parse_table.n_states > 500  # the plain one decides by search alone
+    is_large = index.machine.recognizer.parse_table.n_states > 500  # the plain one decides by search alone
     for _ in range(8 if is_large else 30):
-        here, there = index.recognizer.initial, plain.recognizer.initial
+        here, there = index.machine.initial, plain.machine.initial
         for _ in range(40):
             mask = plain.subset(there)
             assert index.subset(here).token_ids().tolist() == mask.token_ids().tolist()
@@ -79,8 +80,8 @@ def test_masks_on_shortened_stacks_are_those_on_whole_ones(grammar, tokens):
                 break
             token = tokens[rng.choice(chosen)]
             here, there = (
-                index.recognizer.advance(here, token),
-                plain.recognizer.advance(there, token),
+                index.machine.advance(here, token),
+                plain.machine.advance(there, token),
             )
             assert here is not None
             assert there is not None
@@ -96,19 +97,19 @@ def test_texts_are_read_as_far_and_end_as_well(grammar, tokens):
     index, plain = compiled(grammar, tokens)
     rng = random.Random(4)
     for _ in range(100):
-        here, there = index.recognizer.initial, plain.recognizer.initial
+        here, there = index.machine.initial, plain.machine.initial
         for byte in b"".join(rng.choices(tokens, k=12)):
-            here = index.recognizer.advance(here, bytes([byte]))
-            there = plain.recognizer.advance(there, bytes([byte]))
+            here = index.machine.advance(here, bytes([byte]))
+            there = plain.machine.advance(there, bytes([byte]))
             assert (here is None) == (there is None)
             if here is None or there is None:
                 break
-            assert index.recognizer.is_sentence(here) == plain.recognizer.is_sentence(there)
+            assert index.machine.is_sentence(here) == plain.machine.is_sentence(there)
 
 
 def test_what_decides_nothing_is_gone():
     """In JSON only the open brackets decide, and what of an object comes next."""
-    recognizer = cfgguide.compile(Grammar.bundled("json"), Vocabulary.of_bytes()).recognizer
+    recognizer = cfgguide.compile(Grammar.bundled("json"), Vocabulary.of_bytes()).machine.recognizer
 
     def after(text: bytes) -> object:
         return recognizer.advance(recognizer.initial, text)

@@ -15,7 +15,7 @@ from support.schemas import is_valid
 
 import cfgguide
 from cfgguide import Limits, json_schema
-from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
+from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.errors import SchemaError, SchemaWarning
 from cfgguide.schema.schema_grammar import SchemaGrammar
 
@@ -136,7 +136,7 @@ SUBSEQUENCES = [f"{one}.*{other}.*{one}.*{other}" for one, other in LETTERS]
 def test_lengths_and_patterns_are_counted_as_they_are_read(
     schema: Any, valid: Any, invalid: Any
 ) -> None:
-    recognizer = PushdownRecognizer(json_schema(schema).automaton(), "")
+    recognizer = ByteMachine(json_schema(schema).automaton(), "")
     for value, expected in ((valid, True), (invalid, False)):
         text = json.dumps(value)
         assert is_valid(schema, text) == expected, "so says jsonschema"

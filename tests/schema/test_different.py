@@ -17,9 +17,9 @@ from support.schemas import is_valid
 
 import cfgguide
 from cfgguide import json_schema
-from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
+from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.errors import SchemaError
-from cfgguide.schema import schema_index
+from cfgguide.schema import schema_machine
 
 UNIQUE: dict[str, Any] = {"type": "array", "uniqueItems": True}
 TRUTH = {"type": "boolean"}
@@ -85,7 +85,7 @@ VALUES: list[Any] = [
 
 
 def spelled_by_bytes(
-    recognizer: PushdownRecognizer, configuration: Any, vocabulary: cfgguide.Vocabulary = BYTES
+    recognizer: ByteMachine, configuration: Any, vocabulary: cfgguide.Vocabulary = BYTES
 ) -> set[int]:
     """The tokens whose bytes may come one after another."""
     found = set()
@@ -103,7 +103,7 @@ def compare_masks(schema: Any, seed: int, n_tokens: int = 25) -> None:
     """Walk at random; compare all masks on the way, and all sentences with the judge."""
     rng = random.Random(seed)
     guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), BYTES))
-    recognizer = PushdownRecognizer(json_schema(schema).automaton(), "")
+    recognizer = ByteMachine(json_schema(schema).automaton(), "")
     configuration: Any = recognizer.initial
     closing = {b"]", b"}", b'"', b",", b"true", b"1", b"{", b"[", b'"a"', b":", None}
     for _ in range(n_tokens):
@@ -138,7 +138,7 @@ def test_masks_are_what_single_bytes_allow_many_times(schema: Any) -> None:
 def test_masks_are_the_same_where_texts_are_known_to_go_on(
     schema: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema_index, "_N_ASKED", 0)  # it is found out at once
+    monkeypatch.setattr(schema_machine, "_N_ASKED", 0)  # it is found out at once
     for seed in range(2):
         compare_masks(schema, seed, 40)
 
@@ -150,7 +150,7 @@ def test_masks_are_the_same_where_texts_are_known_to_go_on(
 def test_masks_where_different_items_have_different_items(text: str, items: Any) -> None:
     schema = {**UNIQUE, "items": {**UNIQUE, "items": items}}
     guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), SMALL))
-    recognizer = PushdownRecognizer(json_schema(schema).automaton(), "")
+    recognizer = ByteMachine(json_schema(schema).automaton(), "")
     for byte in text.encode():
         guide.advance(SMALL.tokens.index(bytes([byte])))
     configuration = recognizer.advance(recognizer.initial, text.encode())
@@ -161,7 +161,7 @@ def test_masks_where_different_items_have_different_items(text: str, items: Any)
 @pytest.mark.parametrize("schema", SCHEMAS, ids=json.dumps)
 def test_values_are_read_that_jsonschema_allows(schema: Any) -> None:
     rng = random.Random(1)
-    recognizer = PushdownRecognizer(json_schema(schema).automaton(), "")
+    recognizer = ByteMachine(json_schema(schema).automaton(), "")
     values = [[rng.choice(VALUES) for _ in range(rng.randrange(5))] for _ in range(100)]
     for value in [*values, *VALUES, *({"a": each} for each in values)]:
         text = json.dumps(value)
@@ -208,7 +208,7 @@ def test_an_ending_of_a_string_whose_beginning_is_not_known() -> None:
 
 @pytest.mark.parametrize(("schema", "text", "more"), DEAD_ENDS)
 def test_what_leaves_nothing_is_refused(schema: Any, text: str, more: str) -> None:
-    recognizer = PushdownRecognizer(json_schema(schema).automaton(), "")
+    recognizer = ByteMachine(json_schema(schema).automaton(), "")
     configuration = recognizer.advance(recognizer.initial, text.encode())
     assert configuration is not None
     after = recognizer.advance(configuration, more.encode())
@@ -250,4 +250,4 @@ def test_arrays_that_branches_bound_differently_are_counted(values: Any, expecte
     schema = {"anyOf": [{"properties": each} for each in branches]}
     text = json.dumps(values)
     assert is_valid(schema, text) == expected, "so says jsonschema"
-    assert reads(PushdownRecognizer(json_schema(schema).automaton(), ""), text) == expected
+    assert reads(ByteMachine(json_schema(schema).automaton(), ""), text) == expected

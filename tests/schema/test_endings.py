@@ -11,7 +11,7 @@ from typing import Any
 
 import pydantic
 import pytest
-from support.schema_walks import SMALL, check_ending, walk
+from support.schema_walks import SMALL, check_ending, finder, walk
 from support.schemas import is_valid, random_schema
 from support.small_tokenizers import standard_library_vocabulary
 
@@ -62,13 +62,12 @@ ENDINGS: list[tuple[Any, str, int]] = [
 @pytest.mark.parametrize(("schema", "text", "n"), ENDINGS)
 def test_an_ending_is_short_and_completes_a_valid_text(schema, text, n):
     index = cfgguide.compile(json_schema(schema), SMALL)
-    endings = index.endings()
-    assert endings is not None
+    find = finder(index)
     for end in range(len(text.encode()) + 1):
         so_far = text.encode()[:end]
-        configuration = index.recognizer.advance(index.recognizer.initial, so_far)
-        ending = check_ending(index, endings, configuration)
-        assert ending == index.endings().of(configuration), "whatever was asked before"
+        configuration = index.machine.advance(index.machine.initial, so_far)
+        ending = check_ending(index, find, configuration)
+        assert ending == finder(index)(configuration), "whatever was asked before"
         assert is_valid(schema, (so_far + ending).decode())
     assert len(ending) <= n, ending
 

@@ -31,7 +31,7 @@ from support.schemas import (
 
 import cfgguide
 from cfgguide import json_schema
-from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
+from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.errors import SchemaError, SchemaWarning
 from cfgguide.schema.solver.nodes import Node
 
@@ -512,7 +512,7 @@ LARGEST = "17976931348623157" + "0" * 292  # as `repr` writes it
 def test_bounds_may_be_as_large_and_as_small_as_floats(
     schema: Any, allowed: list[str], refused: list[str]
 ) -> None:
-    recognizer = PushdownRecognizer(json_schema(schema).automaton(), b"")
+    recognizer = ByteMachine(json_schema(schema).automaton(), b"")
     assert [reads(recognizer, text) for text in allowed] == [True] * len(allowed)
     assert [reads(recognizer, text) for text in refused] == [False] * len(refused)
 
@@ -557,7 +557,7 @@ def test_metaschemas_are_known(dialect: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SchemaWarning)  # what is said of `default` and `enum`
         grammar = json_schema(schema, best_effort=True)
-    recognizer = PushdownRecognizer(grammar.automaton(), b"")
+    recognizer = ByteMachine(grammar.automaton(), b"")
     texts = ('[{"type": "string"}]', '[{"type": "strin"}]', '[{"properties": {"a": {"not": 1}}}]')
     read = [recognizer.advance(recognizer.initial, text.encode()) for text in texts]
     assert [each is not None and recognizer.is_sentence(each) for each in read] == [

@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 import pytest
-from support.schema_walks import SMALL, check_ending, walk
+from support.schema_walks import SMALL, check_ending, finder, walk
 from support.schemas import is_read, is_valid, random_schema
 
 import cfgguide
@@ -43,13 +43,13 @@ def test_what_has_begun_ends(bounds: dict[str, int]) -> None:
     """Written at random: each character that is allowed leads to a text of the schema."""
     schema = {**EMAIL, **bounds}
     index = cfgguide.compile(cfgguide.json_schema(schema, formats=True), SMALL)
-    endings, rng = index.endings(), random.Random(3)
+    find, rng = finder(index), random.Random(3)
     for _ in range(20):
         guide = cfgguide.Guide(index)
         for _ in range(40):
             if guide.is_finished:
                 break
-            ending = check_ending(index, endings, guide.configuration)
+            ending = check_ending(index, find, guide.configuration)
             text = (guide.text + ending).decode()
             assert is_valid(schema, text, formats=True), text
             guide.advance(int(rng.choice(guide.allowed_token_ids())))
@@ -60,8 +60,8 @@ def test_a_pattern_that_stands_anywhere(maximum: dict[str, int]) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": ARN, **maximum}}}
     index = cfgguide.compile(cfgguide.json_schema(schema), SMALL)
     for begun in ('{"a":"', '{"a":"x arn:arn:a', '{"a":"' + "arn:a:" * 20):
-        configuration = index.recognizer.advance(index.recognizer.initial, begun.encode())
-        ending = check_ending(index, index.endings(), configuration)
+        configuration = index.machine.advance(index.machine.initial, begun.encode())
+        ending = check_ending(index, finder(index), configuration)
         assert is_valid(schema, begun + ending.decode())
 
 

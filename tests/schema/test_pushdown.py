@@ -14,7 +14,7 @@ from support.schemas import is_valid, mutated
 
 import cfgguide
 from cfgguide import json_schema
-from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
+from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 
 # Where names that are not listed are counted, texts of the grammar have some twice.
 OTHERWISE = {"property names of enum", "most properties"}
@@ -115,11 +115,11 @@ def test_arrays_are_counted_as_far_as_need_be(n: int) -> None:
 # -- jsonschema's verdicts ------------------------------------------------------------------
 
 
-def recognizer_of(schema: Any, **options: Any) -> PushdownRecognizer:
-    return PushdownRecognizer(json_schema(schema, **options).automaton(), "")
+def recognizer_of(schema: Any, **options: Any) -> ByteMachine:
+    return ByteMachine(json_schema(schema, **options).automaton(), "")
 
 
-def assert_live(recognizer: PushdownRecognizer, text: str) -> None:
+def assert_live(recognizer: ByteMachine, text: str) -> None:
     """Check that a byte at least may follow each beginning that is not refused, or it may end."""
     after = recognizer.initial
     for byte in text.encode():

@@ -14,8 +14,8 @@ from support.schema_cases import CASES, big_vocabulary
 
 import cfgguide
 from cfgguide import json_schema
-from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
-from cfgguide.engine.byte_machine.walker import PushdownWalker
+from cfgguide.engine.byte_machine.byte_machine import ByteMachine
+from cfgguide.engine.byte_machine.byte_walker import ByteWalker
 
 _LETTERS = (b"a", b"b", b'"', b":", b",", b"}", b"1", b"\\", b"\xc3", b"\xa9")
 
@@ -74,13 +74,13 @@ def compare(schema: Any, texts: list[str], vocabulary: cfgguide.Vocabulary, seed
     A mask depends on no more of the stack than is said: stacks with the same top have the same.
     """
     pushdown: Any = json_schema(schema).automaton()
-    recognizer = PushdownRecognizer(pushdown, "")
-    shared, visiting = PushdownWalker(pushdown, vocabulary), PushdownWalker(pushdown, vocabulary)
+    recognizer = ByteMachine(pushdown, "")
+    shared, visiting = ByteWalker(recognizer, vocabulary), ByteWalker(recognizer, vocabulary)
     rng = random.Random(f"{seed}")
     seen: dict[tuple[int, tuple[int, ...]], list[int]] = {}
 
     def checked(configuration: Any) -> list[int]:
-        ((state, _, stack, _),) = configuration.hypotheses
+        state, stack = configuration[:2]
         bitmask, depth = shared.mask(state, stack)
         found = token_ids_of(bitmask, vocabulary)
         visiting.walk(configuration)

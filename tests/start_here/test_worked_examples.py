@@ -58,7 +58,7 @@ def test_the_example_of_the_paper():
 
 def test_the_row_of_the_parse_table_offers_both_brackets_and_the_stack_decides():
     guide = guide_of('start: "(" x ")" | "[" x "]"\nx: "n"', "( [ n ) ] (n n]")
-    recognizer = guide.index.recognizer
+    recognizer = guide.index.machine.recognizer
     table = recognizer.parse_table
     advance(guide, "(‧n")  # `n` is a lexeme that has not ended: the stack is that after `(`
     _, _, stack, indentation = guide.configuration.hypotheses[0]

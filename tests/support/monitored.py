@@ -11,8 +11,8 @@ import cfgguide
 
 def allows(index: cfgguide.Index, text: str) -> bool:
     """Whether a text is a sentence that grammar and monitor allow."""
-    after = index.recognizer.advance(index.recognizer.initial, text.encode())
-    return after is not None and index.recognizer.is_sentence(after)
+    after = index.machine.advance(index.machine.initial, text.encode())
+    return after is not None and index.machine.is_sentence(after)
 
 
 def refusal(database: sqlite3.Connection, statement: str) -> str:
@@ -33,8 +33,8 @@ def read_tokens(guide: cfgguide.Guide) -> set[int]:
     """The tokens after which a sentence can follow, each read by itself."""
     index, found = guide.index, set()
     for token_id, token in enumerate(index.vocabulary.tokens):
-        after = index.recognizer.advance(guide.configuration, token) if token else None
-        if after is not None and index.is_live(after):
+        after = index.machine.advance(guide.configuration, token) if token else None
+        if after is not None and index.machine.is_live(after):
             found.add(token_id)
     return found
 

@@ -141,9 +141,9 @@ class Endings:
         if found is not None:
             return found
         text = b""  # put together of ways down the stack
-        while not self._index.recognizer.is_sentence(here):
+        while not self._index.machine.is_sentence(here):
             step = self._first_found(here, _height(here))
-            after = self._index.recognizer.advance(here, step) if step else None
+            after = self._index.machine.advance(here, step) if step else None
             if step is None or after is None:
                 return None
             text, here = text + step, after
@@ -158,7 +158,7 @@ class Endings:
         self, here: Configuration, tried: list[bytes], weight: int, most: int, height: int
     ) -> bytes | None:
         """Return a text after which all may end, or some stack is lower than a height."""
-        recognizer, number = self._index.recognizer, count()
+        recognizer, number = self._index.machine.recognizer, count()
         pending: list[tuple[float, int, Configuration, bytes, int]] = [(0, 0, here, b"", 0)]
         seen = {here}
         while pending and next(number) < most:

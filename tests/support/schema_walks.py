@@ -15,21 +15,27 @@ SMALL = cfgguide.Vocabulary.of_bytes(
 )
 
 
-def check_ending(index: cfgguide.Index, endings: Any, configuration: Any) -> bytes:
+def finder(index: cfgguide.Index) -> Any:
+    """What finds short endings of texts of a schema or a message."""
+    (find,) = index.machine.endings(index.vocabulary, len)
+    return find
+
+
+def check_ending(index: cfgguide.Index, find: Any, configuration: Any) -> bytes:
     """The ending of a configuration; it completes a sentence."""
-    ending: bytes = endings.of(configuration)
-    after = index.recognizer.advance(configuration, ending)
+    ending: bytes = find(configuration)
+    after = index.machine.advance(configuration, ending)
     assert after is not None, ending
-    assert index.recognizer.is_sentence(after), ending
+    assert index.machine.is_sentence(after), ending
     return ending
 
 
 def walk(index: cfgguide.Index, schema: Any, rng: random.Random) -> None:
     """Write a text within a budget, any allowed token with the same probability."""
-    guide, endings = cfgguide.Guide(index), index.endings()
+    guide, find = cfgguide.Guide(index), finder(index)
     n = len(guide.shortest_completion()) + rng.randrange(30)
     while not guide.is_finished:
-        ending = check_ending(index, endings, guide.configuration)
+        ending = check_ending(index, find, guide.configuration)
         assert is_valid(schema, (guide.text + ending).decode())
         allowed = guide.allowed_within(n - len(guide.token_ids))
         plain = guide.allowed_token_ids()

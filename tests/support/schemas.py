@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import lark
 
-from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
+from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.errors import SchemaError
 from cfgguide.schema.json_schema import json_schema
 from support.lark_search import no_search_for_overlaps
@@ -309,8 +309,8 @@ def is_read(schema: str, text: str, **options: Any) -> bool:
 
 
 @cache
-def recognizer_of(schema: str, **options: Any) -> PushdownRecognizer:
-    return PushdownRecognizer(json_schema(json.loads(schema), **options).automaton(), b"")
+def recognizer_of(schema: str, **options: Any) -> ByteMachine:
+    return ByteMachine(json_schema(json.loads(schema), **options).automaton(), b"")
 
 
 def is_valid(schema: Any, text: str, *, formats: bool = False) -> bool:

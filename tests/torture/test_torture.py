@@ -154,7 +154,7 @@ def test_a_batch_that_was_interrupted_has_advanced_as_a_whole_or_not_at_all(all_
 
 def test_a_search_for_token_classes_that_was_interrupted_begins_anew(all_subjects):
     index = all_subjects[0].make()
-    recognizer, trie = index.recognizer, index.vocabulary.trie
+    recognizer, trie = index.machine.recognizer, index.vocabulary.trie
     expected = TokenClasses(recognizer, trie)
     expected.work()
     for at in range(1, 3000, 97):

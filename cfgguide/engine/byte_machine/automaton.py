@@ -31,8 +31,7 @@ import numpy.typing as npt
 
 from cfgguide.base.locks import new_rlock
 from cfgguide.engine.byte_machine.byte_views import view_of
-from cfgguide.engine.byte_machine.seen_parts import RememberingConfiguration, SeenParts
-from cfgguide.engine.machine.recognizer import Configuration
+from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration, SeenParts
 from cfgguide.grammar.lr.stack import Stack
 
 Int32Array = npt.NDArray[np.int32]
@@ -258,7 +257,7 @@ class Pushdown:
         """Return whether a text can be finished by parts that are different."""
         raise NotImplementedError
 
-    def is_free(self, before: RememberingConfiguration, token: bytes, after: Configuration) -> bool:
+    def is_free(self, before: ByteConfiguration, token: bytes, after: ByteConfiguration) -> bool:
         """Return whether a part can be finished in more ways than have come, however it began."""
         raise NotImplementedError
 

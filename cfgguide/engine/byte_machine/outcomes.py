@@ -7,26 +7,19 @@ resolved.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cfgguide.engine.byte_machine.byte_views import N_SEGMENTS, Work
-from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS
-from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
+from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.masks.arrays import DEAD_END, LIVE, NONE
 from cfgguide.engine.vocabulary.trie import PackedTrie
 from cfgguide.grammar.lr.stack import Stack
 
 Int32Array = npt.NDArray[np.int32]
 _FIRST, _END, _STATE, _CELL = range(4)  # columns of `Work.segments`
-
-
-class ByteOutcome(NamedTuple):
-    """A configuration that some tokens lead to."""
-
-    configuration: Configuration
 
 
 class Outcomes:
@@ -65,11 +58,10 @@ class Outcomes:
             self._stacks[number] = below
             below = below.below
 
-    def outcome(self, outcome: int) -> ByteOutcome:
-        """Return an outcome by its index."""
+    def configuration(self, outcome: int) -> ByteConfiguration:
+        """Return what the tokens of an outcome lead to."""
         stack = self._stack(int(self._cells[outcome]))
-        hypothesis = Hypothesis(int(self._states[outcome]), NO_OBLIGATIONS, stack)
-        return ByteOutcome(Configuration((hypothesis,)))
+        return ByteConfiguration(int(self._states[outcome]), stack)
 
     def _stack(self, cell: int) -> Stack:
         pushed = []
@@ -129,7 +121,7 @@ class SplitOutcomes:
         Where the tokens that may come are in the trie.
     outcome : int array
         The outcome of each.
-    configurations : list of Configuration
+    configurations : list
         What each outcome leads to.
     """
 
@@ -138,7 +130,7 @@ class SplitOutcomes:
         trie: PackedTrie,
         places: npt.NDArray[np.integer],
         outcome: npt.NDArray[np.integer],
-        configurations: list[Configuration],
+        configurations: list[Any],
     ) -> None:
         self.trie = trie
         self.n_outcomes = len(configurations)
@@ -147,9 +139,9 @@ class SplitOutcomes:
         self._configurations = configurations
         self._is_live = np.ones(self.n_outcomes, dtype=np.bool_)
 
-    def outcome(self, outcome: int) -> ByteOutcome:
-        """Return an outcome by its index."""
-        return ByteOutcome(self._configurations[outcome])
+    def configuration(self, outcome: int) -> Any:
+        """Return what the tokens of an outcome lead to."""
+        return self._configurations[outcome]
 
     def resolve(self, outcome: int, *, is_live: bool) -> None:
         """Set whether an outcome is allowed."""

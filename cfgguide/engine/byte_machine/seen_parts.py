@@ -11,10 +11,9 @@ so its masks are shared; what a memory refuses is removed from them. ::
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
+from cfgguide.grammar.lr.stack import Stack
 
 BETWEEN = -1  # where no part begins: none is being read
 
@@ -102,36 +101,25 @@ class SeenParts(NamedTuple):
 NOTHING = SeenParts()
 
 
-@dataclass(frozen=True, slots=True)
-class RememberingConfiguration(Configuration):
-    """A configuration with what its text remembers.
+class ByteConfiguration(NamedTuple):
+    """What a byte machine knows after some bytes.
 
     Attributes
     ----------
+    state : int
+        Of the automaton.
+    stack : Stack
+        The frames.
     memory : SeenParts
-        What it remembers.
+        What the text remembers.
+    n_tokens : int
+        How many tokens the text has had that is being read, if they are counted.
     stands_for_others : bool
         Whether it stands for texts, too, whose last part has begun in another way.
     """
 
+    state: int
+    stack: Stack
     memory: SeenParts = NOTHING
+    n_tokens: int = 0
     stands_for_others: bool = False
-
-    @property
-    def plain(self) -> Configuration:
-        """The same without a memory."""
-        return Configuration(self.hypotheses)
-
-    @classmethod
-    def of(cls, hypothesis: Hypothesis, memory: SeenParts) -> Configuration:
-        """Return a configuration; a plain one if there is nothing to remember."""
-        if not memory.opens:
-            return Configuration((hypothesis,))
-        return cls((hypothesis,), memory=memory)
-
-
-def memory_of(configuration: Configuration) -> SeenParts:
-    """Return what the text of a configuration remembers."""
-    if isinstance(configuration, RememberingConfiguration):
-        return configuration.memory
-    return NOTHING

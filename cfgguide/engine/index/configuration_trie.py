@@ -22,16 +22,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from itertools import islice, zip_longest
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pygtrie
 
-from cfgguide.engine.machine.recognizer import Configuration
-from cfgguide.engine.masks.arrays import COLUMNS_READ, LEVEL_READ
 from cfgguide.engine.masks.subset import Int32Array, Subset, Subsets, UnpackedMasks
-from cfgguide.grammar.lr.indentation import Indentation
-from cfgguide.grammar.lr.stack import Stack
 
 Path = tuple[Hashable, ...]
 
@@ -60,6 +55,26 @@ class Mask(NamedTuple):
     walked: bytes = b""
 
 
+class MaskKey(Protocol):
+    """What the mask of a configuration may depend on."""
+
+    def candidates(self, depth: int) -> Iterable[Path]:
+        """Return paths of which one has a prefix that is an entry, if there is an entry.
+
+        No entry has a longer path than of a mask that depends on `depth` states of the stack.
+        """
+
+    def path(self, mask: Mask) -> Path:
+        """Return the path of what a mask depends on."""
+
+
+class MakesMasks(Protocol):
+    """Makes masks of keys; see :class:`cfgguide.engine.machine.protocol.Masks`."""
+
+    def mask(self, key: Any, known: ConfigurationTrie) -> Mask | None:
+        """Make the mask of a key."""
+
+
 class StoredTrie(Protocol):
     """Entries that are not in memory."""
 
@@ -82,12 +97,21 @@ class ConfigurationTrie:
     ----------
     unpacked : UnpackedMasks
         Remembers bitmasks that were unpacked.
+    like : callable
+        Masks of paths for which this is equal are expected to be alike.
     max_bytes : int, optional
         Most bytes of the entries and their subsets; the least recently used go first.
     """
 
-    def __init__(self, unpacked: UnpackedMasks, *, max_bytes: int | None = None) -> None:
+    def __init__(
+        self,
+        unpacked: UnpackedMasks,
+        like: Callable[[Path], Hashable],
+        *,
+        max_bytes: int | None = None,
+    ) -> None:
         self._unpacked = unpacked
+        self.like = like
         self.max_bytes = max_bytes
         self._trie: pygtrie.Trie = pygtrie.Trie()
         self._order: OrderedDict[Path, Subset] = OrderedDict()  # the one used last is last
@@ -98,8 +122,6 @@ class ConfigurationTrie:
         self._is_changing = False  # still True if a change was interrupted
         self.n_made = 0  # entries that no file has
         self.n_dropped = 0
-        #: Masks of paths for which this is equal are expected to be alike.
-        self.like: Callable[[Path], Hashable] = _scanner_part
 
     def __len__(self) -> int:
         return len(self._order)
@@ -158,23 +180,15 @@ class ConfigurationTrie:
             self._put(path, self.subsets.adopt(subset))
         self._is_changing = False
 
-    def find(
-        self, configuration: Configuration, indentation_key: IndentationKey | None = None
-    ) -> Subset | None:
-        """Return the subset of a configuration, if there is one.
-
-        With an indenter, each choice of what a mask may need of the indentation is looked up. At
-        most one has an entry: what is read first depends on the rest of the path alone.
-        """
-        if indentation_key is None:
-            return self.find_path(path_of(configuration, self._deepest))
-        _, *stacks = path_of(configuration, self._deepest, indentation_key)
-        for reads in indentation_key.possible_reads:
-            head = lexers_part(configuration, indentation_key._replace(reads=reads))
-            subset = self.find_path((head, *stacks))
+    def subset(self, key: MaskKey, masks: MakesMasks) -> Subset:
+        """Return the subset of a key; it is made if there is none."""
+        for path in key.candidates(self._deepest):
+            subset = self.find_path(path)
             if subset is not None:
                 return subset
-        return None
+        mask = masks.mask(key, self)
+        assert mask is not None, "nothing lies below the bottom of a whole stack"
+        return self.add_path(key.path(mask), mask)
 
     def find_path(self, path: Path) -> Subset | None:
         """Return the subset under a prefix of a path, if there is one."""
@@ -193,17 +207,6 @@ class ConfigurationTrie:
                 self._is_changing = False
                 return subset
         return None
-
-    def add(
-        self,
-        configuration: Configuration,
-        mask: Mask,
-        indentation_key: IndentationKey | None = None,
-    ) -> Subset:
-        """Add the mask of a configuration that has no entry yet."""
-        if indentation_key is not None:
-            indentation_key = indentation_key._replace(reads=indentation_key.reads | mask.reads)
-        return self.add_path(path_of(configuration, mask.depth, indentation_key), mask)
 
     def add_precomputed(self, path: Path, mask: Mask) -> None:
         """Add a mask under a path, unless some entry already serves that path."""
@@ -234,88 +237,3 @@ class ConfigurationTrie:
         self._levels -= len(path)
         self.n_dropped += 1
         self.subsets.release(subset)
-
-
-class IndentationKey(NamedTuple):
-    """What a mask depends on besides the lexer and the stack, if there is an indenter.
-
-    Attributes
-    ----------
-    is_sentence : bool
-        Whether the text may end. It depends on the whole stack, so the caller finds out.
-    reads : int
-        What the mask certainly needs of the indentation: `LEVEL_READ`, `COLUMNS_READ`, as bits.
-    columns : tuple of int
-        Per hypothesis what matters of `Indentation.column`.
-    """
-
-    is_sentence: bool
-    reads: int
-    columns: tuple[int, ...]
-
-    @property
-    def possible_reads(self) -> tuple[int, ...]:
-        """What the mask may need of the indentation, `reads` included."""
-        every = (0, LEVEL_READ, COLUMNS_READ, LEVEL_READ | COLUMNS_READ)
-        return tuple(reads for reads in every if reads | self.reads == reads)
-
-
-def path_of(
-    configuration: Configuration, depth: int, indentation_key: IndentationKey | None = None
-) -> Path:
-    """Return the lexer's part, then the topmost `depth` states of the stacks, level by level."""
-    hypotheses = configuration.hypotheses
-    is_plain = len(hypotheses) == 1 and not hypotheses[0].obligations and not configuration.context
-    if is_plain and indentation_key is None:
-        state, stack = hypotheses[0].scanner_state, hypotheses[0].stack
-        path = [state]
-        cell: Stack | None = stack
-        while cell is not None and depth:
-            path.append(cell.state)
-            cell = cell.below
-            depth -= 1
-        return tuple(path)
-    levels = zip_longest(*(hypothesis.stack for hypothesis in hypotheses))
-    if indentation_key is None:
-        lexer = tuple((state, obligations) for state, obligations, _, _ in hypotheses)
-        return ((lexer, configuration.context), *islice(levels, depth))
-    return (lexers_part(configuration, indentation_key), *islice(levels, depth))
-
-
-def lexers_part(configuration: Configuration, indentation_key: IndentationKey) -> Hashable:
-    """Return the first part of a path, if there is an indenter."""
-    parts = tuple(
-        (
-            hypothesis.scanner_state,
-            hypothesis.obligations,
-            _needed(hypothesis.indentation, column, indentation_key),
-        )
-        for hypothesis, column in zip(
-            configuration.hypotheses, indentation_key.columns, strict=True
-        )
-    )
-    return parts, configuration.context
-
-
-def _needed(
-    indentation: Indentation, column: int, indentation_key: IndentationKey
-) -> tuple[int, ...]:
-    """Return what is needed of an indentation as numbers; -1 for the level if it is not."""
-    columns, level, _ = indentation
-    if not indentation_key.reads:
-        return (int(indentation_key.is_sentence), column)
-    level = level if indentation_key.reads & LEVEL_READ else -1
-    return (
-        int(indentation_key.is_sentence),
-        column,
-        level,
-        *(columns if indentation_key.reads & COLUMNS_READ else ()),
-    )
-
-
-def _scanner_part(path: Path) -> Hashable:
-    """Return the lexer's part of a path without what is needed of indentations."""
-    lexer = path[0]
-    if not isinstance(lexer, tuple):
-        return lexer
-    return tuple(part[:2] for part in lexer[0])

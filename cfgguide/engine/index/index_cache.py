@@ -12,8 +12,8 @@ from typing import Any
 from cfgguide.base import archive
 from cfgguide.base.archive import Arrays
 from cfgguide.base.cache import user_cache
-from cfgguide.engine.index import stored_classes
 from cfgguide.engine.machine.grammar_cache import environment_of_masks
+from cfgguide.engine.masks import stored_classes
 from cfgguide.engine.masks.token_classes import ClassTrie, TokenClasses
 from cfgguide.engine.vocabulary.trie import VocabularyTrie
 

@@ -102,7 +102,7 @@ class Liveness:
         self.recognizer = recognizer
         self._table = recognizer.parse_table
         self._scanner = recognizer.scanner
-        self._spelling = spelling
+        self.spelling = spelling
         self._budget = budget or Budget(is_timed=False)
         self._max_nodes = max_nodes
         self._always_live = always_live
@@ -116,7 +116,7 @@ class Liveness:
     def always_live(self) -> AlwaysLive:
         """What is live on every stack."""
         if self._always_live is None:
-            self._always_live = AlwaysLive.of(self.recognizer, self._spelling)
+            self._always_live = AlwaysLive.of(self.recognizer, self.spelling)
         return self._always_live
 
     @cached_property
@@ -133,9 +133,9 @@ class Liveness:
     @cached_property
     def _witnesses(self) -> Witnesses | None:
         """What tries texts; None where not each text can be written at each place in a token."""
-        if len(self._spelling.steps) > 1:
+        if len(self.spelling.steps) > 1:
             return None
-        endings = Endings(self.recognizer, self._spelling.reachable_bytes)
+        endings = Endings(self.recognizer, self.spelling.reachable_bytes)
         return Witnesses(self.recognizer, self.always_live, endings, self.predecessors)
 
     @cached_property
@@ -148,7 +148,7 @@ class Liveness:
 
     @cached_property
     def _lexemes(self) -> SpelledEnds:
-        return SpelledEnds(self.recognizer, self._spelling, self._budget)
+        return SpelledEnds(self.recognizer, self.spelling, self._budget)
 
     def is_live(self, configuration: Configuration) -> bool:
         """Return whether some sequence of tokens completes a configuration to a sentence."""
@@ -389,11 +389,11 @@ class Liveness:
 
     def spellable_terminals(self) -> set[int]:
         """Return the terminals of which the vocabulary can spell some lexeme."""
-        is_free = len(self._spelling.steps) == 1  # else what can be spelled depends on the place
+        is_free = len(self.spelling.steps) == 1  # else what can be spelled depends on the place
         if self._always_live is not None and is_free:
             terminal_ids = self._always_live.possible_terminal_ids
         elif is_free:
-            terminal_ids = possible_terminal_ids(self._scanner, self._spelling)
+            terminal_ids = possible_terminal_ids(self._scanner, self.spelling)
         else:
             terminal_ids = frozenset(self._lexemes.terminal_ids())
         return {terminal_id for terminal_id in terminal_ids if terminal_id < self._scanner.ignored}

@@ -115,6 +115,10 @@ class Walk:
         context = int(work.outcome_context[outcome])
         return Outcome(Configuration(tuple(hypotheses), context), tuple(origins))
 
+    def configuration(self, outcome: int) -> Configuration:
+        """Return what the tokens of an outcome lead to."""
+        return self.outcome(outcome).configuration
+
     def _indentation(self, number: int) -> Indentation:
         """Return the indentation that a number stands for."""
         columns = []
@@ -265,6 +269,7 @@ class Walker:
     def __init__(
         self, recognizer: Recognizer, token_classes: TokenClasses, always_live: AlwaysLive
     ) -> None:
+        self._recognizer = recognizer
         self._tables = view(_tables(recognizer, always_live))
         self._base = _Base()
         self._is_walking = False  # still True if a walk was interrupted
@@ -291,8 +296,22 @@ class Walker:
         """What the last walk was over."""
         return self._trie.packed
 
-    def walk(self, configuration: Configuration) -> Walk | None:
-        """Return what the tokens lead to.
+    def walk(self, configuration: Configuration) -> Walk:
+        """Return what the tokens lead to from a configuration with whole stacks."""
+        walk = self.walk_tops(configuration)
+        assert walk is not None, "nothing lies below the bottom of a whole stack"
+        return walk
+
+    def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
+        """Return what a token leads to, as a walk has it: with whole stacks."""
+        return self._whole_stacks.advance(configuration, data)
+
+    @cached_property
+    def _whole_stacks(self) -> Recognizer:
+        return self._recognizer.with_whole_stacks()
+
+    def walk_tops(self, configuration: Configuration) -> Walk | None:
+        """Return what the tokens lead to, if only the tops of the stacks may be there.
 
         Parameters
         ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cfgguide.base.bounded import BoundedDict
 from cfgguide.engine.monitors.monitor import Monitor
@@ -13,6 +13,7 @@ from cfgguide.grammar.grammar import Grammar
 
 if TYPE_CHECKING:
     from cfgguide.engine.index.index import Index
+    from cfgguide.engine.monitors.watched_machine import WatchedMachine
     from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 
 _MAX_BASES = 4
@@ -58,18 +59,14 @@ class MonitoredGrammar(Grammar):
         """The same grammar without a monitor."""
         return Grammar(**{each.name: getattr(self, each.name) for each in fields(Grammar)})
 
-    def own_index(
-        self,
-        vocabulary: Vocabulary,
-        compile: Callable[..., Index],
-        max_bytes: int | None,
-        **options: Any,
-    ) -> Index:
-        """Return the index of the plain grammar, without what the monitor refuses."""
-        from cfgguide.engine.index.monitored_index import MonitoredIndex
+    def own_machine(
+        self, vocabulary: Vocabulary, compile: Callable[[Grammar, Vocabulary], Index]
+    ) -> WatchedMachine:
+        """Return the machine of the plain grammar, without what the monitor refuses."""
+        from cfgguide.engine.monitors.watched_machine import WatchedMachine
 
         key = self.plain, vocabulary.digest
         base = _BASES.get(key)
         if base is None or base.vocabulary.tokens != vocabulary.tokens:
-            base = _BASES[key] = compile(self.plain, vocabulary, **options)
-        return MonitoredIndex(base, self.monitor, max_bytes=max_bytes)
+            base = _BASES[key] = compile(self.plain, vocabulary)
+        return WatchedMachine(base, self.monitor)

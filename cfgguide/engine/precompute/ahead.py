@@ -19,8 +19,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from cfgguide.engine.index.index import Index
+from cfgguide.engine.index.saved_index import save_tables
+from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.precompute.frontier import (
     DEFAULT_MAX_DEPTH,
     Answer,
@@ -153,7 +156,7 @@ def precompute_masks(
     >>> precomputed.share, precomputed.is_complete
     (1.0, True)
     """
-    if index.liveness is None:
+    if index.masks.files is None:
         raise GrammarError(
             "masks of a JSON Schema are made when they are needed, in microseconds; none is made "
             "ahead"
@@ -191,7 +194,9 @@ class _Run:
         self._max_seconds = max_seconds
         bounds = [bound for bound in (max_bytes, index.max_bytes) if bound is not None]
         self._max_bytes = min(bounds, default=None)
-        self._frontier = Frontier(index.liveness, index.known_paths(), max_depth=max_depth)
+        machine = index.machine
+        assert isinstance(machine, LrMachine), "its masks mean the same in another process"
+        self._frontier = Frontier(machine.liveness, index.known_paths(), max_depth=max_depth)
         self._n_lost_workers = 0
 
     @property
@@ -241,7 +246,8 @@ class _Run:
         """Make masks in other processes."""
         from cfgguide.engine.precompute.workers import Workers  # rarely needed
 
-        with Workers(n_processes, self._index.save_tables, self._index.vocabulary) as workers:
+        save, vocabulary = partial(save_tables, self._index), self._index.vocabulary
+        with Workers(n_processes, save, vocabulary) as workers:
             try:
                 while True:
                     while workers.n_idle and not self._is_bounded:

@@ -30,12 +30,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD
-from cfgguide.engine.index.configuration_trie import Mask, Path, path_of
+from cfgguide.engine.index.configuration_trie import Mask, Path
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS
 from cfgguide.engine.lexer.reachability import IntArray, layers
 from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.engine.liveness.liveness import Liveness
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
+from cfgguide.engine.masks.lr_keys import path_of
 from cfgguide.errors import LimitError
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.grammar.lr.table import ERROR, START_STATE

@@ -392,7 +392,7 @@ class _Stream:
         if node.is_finished:
             self.is_complete = True
         elif self._until is not None and not node.left:
-            is_sentence = self._index.recognizer.is_sentence(node.step_node.configuration)
+            is_sentence = self._index.machine.is_sentence(node.step_node.configuration)
             self.is_complete = is_sentence and self._until(self.text)
         return self.is_complete
 

@@ -8,12 +8,9 @@ In: a :class:`~cfgguide.schema.messages.structure.Structure`, and the schemas of
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from cfgguide.base.limits import Steps
 from cfgguide.base.symbols import SYMBOLS
-from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
-from cfgguide.engine.machine.recognizer import Configuration
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import JsonLayout, SchemaAutomaton
 from cfgguide.schema.endings import SchemaEndings
@@ -175,73 +172,3 @@ class MessageEndings(SchemaEndings):
         written = self._values.of(self._automaton.roots[moved], None)
         assert written is not None, "the schema allows some value"
         return written.text, (after, stack)
-
-
-@dataclass(frozen=True)
-class CountingConfiguration(Configuration):
-    """A configuration inside of a text with a limit.
-
-    Attributes
-    ----------
-    n_tokens : int
-        How many tokens the text has had.
-    """
-
-    n_tokens: int = 0
-
-
-class MessageRecognizer(PushdownRecognizer):
-    """Reads messages; each call of `advance` is one token where tokens are counted.
-
-    The token that begins a text counts for none. After the last that the text may have, each byte
-    has to lead out of the text, or nearer to the end of the message: `nearer` of the structure
-    always does, so there is one, and endings have no others.
-    """
-
-    pushdown: MessageAutomaton
-
-    def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
-        """Return the configuration after a token, or None if it is refused."""
-        if self.is_exhausted(configuration) and not self._leaves(configuration, data):
-            return None
-        after = self.read(configuration, data)
-        text = None if after is None else self.text_of(after)
-        if after is None or text is None:
-            return after
-        n_tokens = 0
-        if self.text_of(configuration) == text:
-            n_tokens = min(n_tokens_of(configuration) + 1, self.pushdown.structure.limits[text])
-        return CountingConfiguration(after.hypotheses, n_tokens=n_tokens)
-
-    def is_exhausted(self, configuration: Configuration) -> bool:
-        """Return whether a text has had all of its tokens, so that it has to be left."""
-        text = self.text_of(configuration)
-        if text is None:
-            return False
-        return n_tokens_of(configuration) >= self.pushdown.structure.limits[text]
-
-    def text_of(self, configuration: Configuration) -> int | None:
-        """Return the number of the text with a limit that is being read."""
-        number = self._number_of(configuration)
-        return None if number is None else self.pushdown.structure.states[number].text
-
-    def _number_of(self, configuration: Configuration) -> int | None:
-        if not self.pushdown.structure.limits:
-            return None
-        ((state, *_),) = configuration.hypotheses
-        return self.pushdown.number_of(state)
-
-    def _leaves(self, configuration: Configuration, data: bytes) -> bool:
-        """Return whether a token leads out of the text, or nearer to the end."""
-        number = self._number_of(configuration)
-        for byte in data:
-            assert number is not None, "a text is being read"
-            number = self.pushdown.leaving(number, byte)
-            if number is None or number == LEFT:
-                return number == LEFT
-        return True
-
-
-def n_tokens_of(configuration: Configuration) -> int:
-    """Return how many tokens the text has had that a configuration is inside of."""
-    return configuration.n_tokens if isinstance(configuration, CountingConfiguration) else 0

@@ -44,7 +44,8 @@ from cfgguide.schema.messages.structure import ALL_BYTES, Structure, token_name
 from cfgguide.schema.schema_grammar import SchemaGrammar, SchemaOptions
 
 if TYPE_CHECKING:
-    from cfgguide.schema.schema_index import SchemaIndex
+    from cfgguide.engine.vocabulary.vocabulary import Vocabulary
+    from cfgguide.schema.messages.message_machine import MessageMachine
 
 
 _COMPOSED = "composed"  # in place of a structural tag, where a grammar of parts was written
@@ -112,10 +113,11 @@ class MessageGrammar(SchemaGrammar):
         """For `pickle`: what it was read from."""
         return read_again, (self.schema, asdict(self.options), self.reading)
 
-    def _index_class(self) -> type[SchemaIndex]:
-        from cfgguide.schema.messages.message_index import MessageIndex
+    def _new_machine(self, vocabulary: Vocabulary) -> MessageMachine:
+        from cfgguide.schema.messages.message_machine import MessageMachine
 
-        return MessageIndex
+        used = vocabulary.spelling.reachable_bytes
+        return MessageMachine(self, vocabulary.symbols, used)
 
     def tidied(self) -> MessageGrammar:
         """Return the grammar of the messages that a model writes by default."""

@@ -62,15 +62,15 @@ def _check(options: argparse.Namespace) -> int:
         return _report(grammar, options)
     if options.tokenizer is not None:
         raise CfgGuideError("--tokenizer is for the report on a grammar; leave out the texts")
-    from cfgguide.compiler import compile_for_bytes
+    from cfgguide.compiler import compile_machine
     from cfgguide.diagnostics.diagnosis import diagnose
 
     output = options.output
-    recognizer, liveness = compile_for_bytes(grammar, progress=output.progress)
+    machine = compile_machine(grammar, progress=output.progress)
     found = []
     for name, text in _texts(options):
         with output.working(f"reading {harmless(name)}"):
-            diagnosis = diagnose(recognizer, liveness, text)
+            diagnosis = diagnose(machine, text)
         where, _, said = str(diagnosis).partition(": ")
         if diagnosis.is_sentence:
             output.say(f"{name}: ", good(where))

@@ -107,7 +107,10 @@ def _index(options: argparse.Namespace) -> int:
 
 
 def _why_nothing(index: Index, precomputed: Precomputed) -> str:
-    if index.recognizer.indentation_rules is not None:
+    from cfgguide.engine.machine.lr_machine import LrMachine
+
+    machine = index.machine
+    if isinstance(machine, LrMachine) and machine.recognizer.indentation_rules is not None:
         return "with an indenter all masks depend on whole texts; they are made when needed"
     if precomputed.n_left:
         return "the bound came first; allow more bytes or seconds"

@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 
 from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.dfa import DEAD, N_BYTES, Fsm
-from cfgguide.compiler import compile_recognizer
+from cfgguide.compiler import compile_machine
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.lexer.scanner import NO_MATCH
+from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.machine.recognizer import Recognizer
 from cfgguide.errors import DrawingError, shown
 from cfgguide.grammar.grammar import Grammar
@@ -240,14 +241,13 @@ def grammar_of(grammar: object) -> Grammar:
 def recognizer_of(grammar: object) -> Recognizer:
     """Return the recogniser of a grammar, of an index, or of whatever stands for a grammar."""
     if isinstance(grammar, Index):
-        if not grammar.has_tables:
-            raise DrawingError(_NO_TABLES)
-        grammatical: Index = getattr(grammar, "base", grammar)  # alone, without a monitor
-        return grammatical.recognizer
-    written = grammar_of(grammar).for_tokens({})
-    if not written.has_tables:
+        machine: object = grammar.machine
+    else:
+        written = grammar_of(grammar).for_tokens({})
+        machine = compile_machine(written, progress=None) if written.has_tables else None
+    if not isinstance(machine, LrMachine):
         raise DrawingError(_NO_TABLES)
-    return compile_recognizer(written, progress=None)
+    return machine.plain.recognizer
 
 
 def _names_in(recognizer: Recognizer, number: int, names: Sequence[str]) -> set[str]:

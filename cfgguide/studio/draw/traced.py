@@ -11,16 +11,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.compiler import compile_recognizer
+from cfgguide.compiler import compile_machine
 from cfgguide.diagnostics.diagnosis import lexemes
 from cfgguide.diagnostics.explainers import explainer_of
 from cfgguide.diagnostics.explanation import Explanation, Lexeme
 from cfgguide.engine.index.index import Index
-from cfgguide.engine.machine.recognizer import Configuration, Recognizer
+from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.vocabulary.longest import LongestTokens
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import TextError, shown
@@ -28,7 +29,7 @@ from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.guide.forced import encoder_of
 from cfgguide.guide.guide import Guide, as_token_id
-from cfgguide.schema.messages.message_index import MessageIndex
+from cfgguide.schema.messages.message_machine import MessageMachine
 from cfgguide.studio.draw.parsers import symbols_of_states
 
 _MAX_STACKS = 4
@@ -44,7 +45,7 @@ class Place:
         The ids of the tokens that may come next, ascending; none after EOS.
     index : Index
         With what the text is read.
-    configuration : Configuration
+    configuration : configuration
         What the text has come to.
     is_finished : bool
         Whether EOS has ended it.
@@ -54,14 +55,14 @@ class Place:
 
     allowed: npt.NDArray[np.int64]
     index: Index
-    configuration: Configuration
+    configuration: Any
     is_finished: bool
     symbols: dict[int, str] = field(repr=False)
 
     @cached_property
     def expected(self) -> tuple[str, ...]:
         """The terminals that may come next; in a large grammar they may take seconds."""
-        return () if self.is_finished else self.index.expected(self.configuration)
+        return () if self.is_finished else self.index.machine.expected(self.configuration)
 
     @property
     def stacks(self) -> tuple[str, ...]:
@@ -79,7 +80,7 @@ class Place:
     @property
     def is_sentence(self) -> bool:
         """Whether the text may end here."""
-        return self.index.recognizer.is_sentence(self.configuration)
+        return self.index.machine.is_sentence(self.configuration)
 
 
 @dataclass(frozen=True)
@@ -177,8 +178,10 @@ def traced(
     whole = b"".join(tokens)
     found = _lexemes(index, whole)
     guide, explainer = Guide(index), explainer_of(index)
-    reads: object = index.recognizer
-    symbols = symbols_of_states(reads.parse_table) if isinstance(reads, Recognizer) else {}
+    machine = index.machine
+    symbols: dict[int, str] = {}
+    if isinstance(machine, LrMachine):
+        symbols = symbols_of_states(machine.recognizer.parse_table)
     steps: list[Step] = []
     end = 0
     for token_id, token in zip(token_ids, tokens, strict=True):
@@ -235,12 +238,13 @@ def _spelled(vocabulary: Vocabulary, token_id: int) -> bytes:
 
 def _lexemes(index: Index, text: bytes) -> list[Lexeme]:
     """Return the lexemes of a text; none of messages, and of a value of JSON those of JSON."""
-    if isinstance(index, MessageIndex):
+    machine = index.machine
+    if isinstance(machine, MessageMachine):
         return []
-    if not index.has_tables:
-        return lexemes(compile_recognizer(Grammar.bundled("json")), text)
-    grammatical: Index = getattr(index, "base", index)  # of the grammar alone, without a monitor
-    return lexemes(grammatical.recognizer, text)
+    if not isinstance(machine, LrMachine):
+        machine = compile_machine(Grammar.bundled("json"))
+    assert isinstance(machine, LrMachine), "a grammar in Lark's language"
+    return lexemes(machine.plain.recognizer, text)
 
 
 def tones(steps: Iterable[Step], n_tones: int) -> dict[str, int]:

@@ -160,14 +160,15 @@ class Actions:
         with tab.lock:
             tab.reading = Reading(compiled)
             tab.sent = (tab.sent[0] + 1, [])
-        table, scanner = index.recognizer.parse_table, index.recognizer.scanner
+        recognizer = compiled.recognizer
+        table, scanner = recognizer.parse_table, recognizer.scanner
         return {
             "seconds": time.perf_counter() - began - loading,
             "loading": loading,
             "parser": "earley" if table.is_general or scanner.asks_each else "lalr",
             "asked": grammar.parser,
             "is_bundled": is_bundled,
-            "is_indented": index.recognizer.indentation_rules is not None,
+            "is_indented": recognizer.indentation_rules is not None,
             "terminals": [name for name in table.terminals if name != "$END"],
             "n_productions": len(table.productions),
             "n_states": table.n_states,

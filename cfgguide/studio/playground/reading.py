@@ -22,6 +22,7 @@ from cfgguide.diagnostics.trace import Lexing, name_of
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.step_cache import StepNode
 from cfgguide.engine.lexer.scanner import NO_MATCH
+from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.machine.recognizer import Configuration, Recognizer
 from cfgguide.engine.vocabulary.notebook import text_of
 from cfgguide.errors import CfgGuideError, TextError
@@ -61,7 +62,9 @@ class Compiled:
     @cached_property
     def recognizer(self) -> Recognizer:
         """Reads as the index does, and keeps whole stacks, to be shown."""
-        of = self.index.recognizer
+        machine = self.index.machine
+        assert isinstance(machine, LrMachine), "the playground takes grammars in Lark's language"
+        of = machine.recognizer
         return Recognizer(
             of.parse_table,
             of.scanner,
@@ -199,7 +202,7 @@ class Reading:
     def is_sentence(self) -> bool:
         """Whether the whole text is a sentence."""
         is_read = self.n_read == len(self.token_ids)
-        return is_read and self.compiled.index.recognizer.is_sentence(self.nodes[-1].configuration)
+        return is_read and self.compiled.index.machine.is_sentence(self.nodes[-1].configuration)
 
     def counts(self) -> list[int | None]:
         """Return how many tokens are allowed at each place, None where that is not known yet."""

@@ -1,16 +1,15 @@
-"""Makes masks of a pushdown automaton.
+"""Walks the vocabulary with a byte machine: its masks, and where tokens lead.
 
-In: a :class:`~cfgguide.engine.byte_machine.automaton.Pushdown`, a vocabulary, and a configuration.
-Out: its mask, and how much of the stack that depends on. One compiled walk over the vocabulary trie
-visits what only this automaton knows. Where a string without conditions begins, or goes on, its
-tokens are the same in every automaton, but for what follows its end: these masks are made once for
-a vocabulary (:mod:`cfgguide.engine.byte_machine.shared_masks`), and a short walk reads what
-follows.
+In: a :class:`~cfgguide.engine.byte_machine.byte_machine.ByteMachine`, a vocabulary, and a
+configuration. Out: its mask, and how much of the stack that depends on; or its outcomes. One
+compiled walk over the vocabulary trie visits what only this automaton knows. Where a string without
+conditions begins, or goes on, its tokens are the same in every automaton, but for what follows its
+end: these masks are made once for a vocabulary (:mod:`cfgguide.engine.byte_machine.shared_masks`),
+and a short walk reads what follows.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 
@@ -26,14 +25,12 @@ from cfgguide.engine.byte_machine.automaton import (
     NONE,
     SHARED,
     SHARED_TAG,
-    Pushdown,
 )
-from cfgguide.engine.byte_machine.byte_recognizer import PushdownRecognizer
+from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.engine.byte_machine.byte_walk import ROOT, Trie, WalkMemory
 from cfgguide.engine.byte_machine.outcomes import Outcomes, SplitOutcomes
-from cfgguide.engine.byte_machine.seen_parts import RememberingConfiguration
+from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.byte_machine.shared_masks import SharedMasks
-from cfgguide.engine.machine.recognizer import Configuration
 from cfgguide.engine.masks.uncompiled import warn_if_uncompiled
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.grammar.lr.stack import Stack
@@ -43,19 +40,20 @@ Int32Array = npt.NDArray[np.int32]
 _WINDOW = 16  # topmost frames that a walk gets at first
 
 
-class PushdownWalker:
+class ByteWalker:
     """Makes masks; owns its memory, and so serves one thread at a time.
 
     Parameters
     ----------
-    pushdown : Pushdown
-        The automaton.
+    machine : ByteMachine
+        What reads.
     vocabulary : Vocabulary
         Whose tokens the masks are about.
     """
 
-    def __init__(self, pushdown: Pushdown, vocabulary: Vocabulary) -> None:
-        self._pushdown = pushdown
+    def __init__(self, machine: ByteMachine, vocabulary: Vocabulary) -> None:
+        self._machine = machine
+        self._pushdown = pushdown = machine.pushdown
         self._n_words = vocabulary.n_words
         self._tokens = vocabulary.tokens
         self.trie = Trie(vocabulary.trie.packed, vocabulary.trie.max_depth)
@@ -64,19 +62,22 @@ class PushdownWalker:
         self._shared = SharedMasks.of(vocabulary)
         self._outcomes: Outcomes | SplitOutcomes | None = None
 
-    def walk(self, configuration: Configuration) -> Outcomes | SplitOutcomes:
+    def advance(self, configuration: ByteConfiguration, data: bytes) -> ByteConfiguration | None:
+        """Return what a token leads to, as a walk has it."""
+        return self._machine.advance(configuration, data)
+
+    def walk(self, configuration: ByteConfiguration) -> Outcomes | SplitOutcomes:
         """Return what all tokens lead to; nothing is looked up."""
-        outcomes, stack = self.walk_plainly(configuration), configuration.hypotheses[0].stack
-        is_remembering = isinstance(configuration, RememberingConfiguration)
-        if not is_remembering and not self._begins_part(outcomes, stack):
+        outcomes = self.walk_plainly(configuration)
+        if not configuration.memory.opens and not self._begins_part(outcomes, configuration.stack):
             return outcomes
         self._outcomes = found = self._with_memory(outcomes, configuration)
         return found
 
-    def walk_plainly(self, configuration: Configuration) -> Outcomes:
+    def walk_plainly(self, configuration: ByteConfiguration) -> Outcomes:
         """Return what all tokens lead to, without what texts remember."""
         warn_if_uncompiled(kernels.__file__)
-        ((state, _, stack, _),) = configuration.hypotheses
+        state, stack = configuration[:2]
         self._memory.walk(self.trie, state, list(stack), views.VISIT)
         self._outcomes = outcomes = Outcomes(self.trie.packed, self._memory.work, stack)
         return outcomes
@@ -87,31 +88,29 @@ class PushdownWalker:
         if not recalling:
             return False
         for number in range(outcomes.n_outcomes):
-            after = outcomes.outcome(number).configuration.hypotheses[0].stack
+            after = outcomes.configuration(number).stack
             if not recalling.isdisjoint(islice(after, max(0, after.height - stack.height + 1))):
                 return True
         return False
 
-    def _with_memory(self, outcomes: Outcomes, configuration: Configuration) -> SplitOutcomes:
+    def _with_memory(self, outcomes: Outcomes, configuration: ByteConfiguration) -> SplitOutcomes:
         """Return outcomes with what texts remember; tokens that may add to it have their own."""
-        reader = PushdownRecognizer(self._pushdown, "")
-        found: list[Configuration] = []
+        read = self._machine.read
+        found: list[ByteConfiguration] = []
         whole = np.full(outcomes.n_outcomes, NONE)
         for number, token_id in enumerate(outcomes.first_tokens()):
-            token, near = self._tokens[token_id] or b"", outcomes.outcome(number).configuration
-            if not isinstance(configuration, RememberingConfiguration) or self._pushdown.is_free(
-                configuration, token, near
-            ):
-                after = reader.advance(configuration, token)
-                if isinstance(after, RememberingConfiguration):
+            token, near = self._tokens[token_id] or b"", outcomes.configuration(number)
+            if not configuration.memory.opens or self._pushdown.is_free(configuration, token, near):
+                after = read(configuration, token)
+                if after is not None and after.memory.opens:
                     whole[number] = len(found)
-                    found.append(replace(after, stands_for_others=True))
+                    found.append(after._replace(stands_for_others=True))
         places, outcome = outcomes.places()
         outcome = np.where(self._commas[places], NONE, whole[outcome])
         is_live = np.ones(len(places), dtype=np.bool_)
         for index in np.flatnonzero(outcome == NONE).tolist():
             token = self._tokens[self.trie.packed.token_ids[places[index]]]
-            alone = reader.advance(configuration, token or b"")
+            alone = read(configuration, token or b"")
             is_live[index] = alone is not None
             if alone is not None:
                 outcome[index] = len(found)

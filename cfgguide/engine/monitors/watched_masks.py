@@ -1,6 +1,6 @@
-"""The index of a grammar with a monitor: the grammar's masks, without what the monitor refuses.
+"""Masks of a grammar with a monitor: the grammar's own, without what the monitor refuses.
 
-In: the index of the grammar, and a monitor. Out: a :class:`MonitoredIndex`.
+In: a :class:`~cfgguide.engine.monitors.watched_machine.WatchedMachine`. Out: its masks.
 
 * Tokens that begin where a lexeme ends have the mask of the place after it, which all lexemes there
   share.
@@ -14,210 +14,124 @@ Masks are stored by the lexer's part, the stack, and what the monitor says is re
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cfgguide.base.bounded import BoundedDict
-from cfgguide.base.locks import new_rlock
-from cfgguide.engine.index.configuration_trie import Mask, Path
-from cfgguide.engine.index.index import Index
-from cfgguide.engine.index.monitored_walk import MonitoredWalker
+from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask, Path
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.engine.lexer.scanner import NO_MATCH
-from cfgguide.engine.liveness.indented_endings import IndentedEndings
-from cfgguide.engine.liveness.watched_endings import WatchedEndings
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
 from cfgguide.engine.machine.watching import (
     BY_TEXT,
     IMPOSSIBLE,
     POSSIBLE,
-    WatchingRecognizer,
     watched,
 )
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.beginning import BeginningTokens
+from cfgguide.engine.masks.lr_masks import LrMasks
 from cfgguide.engine.masks.place_masks import KnownKinds, PlaceMasks
 from cfgguide.engine.masks.shared_beginnings import groups
 from cfgguide.engine.masks.staying_tokens import StayingTokens
 from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
 from cfgguide.engine.masks.text_tokens import TokensOfTexts, VisitedTrie
-from cfgguide.engine.masks.walk import Walk, Walker
+from cfgguide.engine.masks.walk import Walk
 from cfgguide.engine.monitors.monitor import Monitor
-from cfgguide.errors import GrammarError, MonitorError, VocabularyError
+from cfgguide.engine.monitors.watched_walk import WatchedWalker
+from cfgguide.errors import MonitorError
 from cfgguide.grammar.lr.stack import Stack
+
+if TYPE_CHECKING:
+    from cfgguide.engine.index.index import Index
+    from cfgguide.engine.monitors.watched_machine import WatchedMachine
 
 BoolArray = npt.NDArray[np.bool_]
 _MAX_KNOWN = 20_000  # answers about hypotheses
 ENDED = -1  # what a hypothesis is whose lexeme has ended
 
 
-class MonitoredIndex(Index):
-    """Masks of one grammar with a monitor, for one vocabulary.
+class WatchedMasks:
+    """Makes masks of one grammar with a monitor, for one vocabulary.
 
     Parameters
     ----------
+    machine : WatchedMachine
+        What reads.
     base : Index
-        Of the grammar alone; its tables are shared, its masks are not used.
-    monitor : Monitor
-        Before any text.
-    max_bytes : int, optional
-        Most bytes of its masks; the least recently used go first. By default all are kept.
-
-    Attributes
-    ----------
-    base : Index
-        Of the grammar alone.
-
-    Raises
-    ------
-    GrammarError
-        If the grammar lacks what the monitor follows.
-    MonitorError
-        If no text at all is allowed.
-    VocabularyError
-        If the vocabulary cannot cut texts after every byte.
+        Of the grammar alone; its tables are shared.
     """
 
-    recognizer: WatchingRecognizer
+    files = None
 
-    def __init__(self, base: Index, monitor: Monitor, *, max_bytes: int | None = None) -> None:
-        self.base = base
-        self._monitor = monitor
-        spelled = base.vocabulary.spelling.reachable_bytes
-        if not base.vocabulary.spelling.spells_any_of(spelled):
-            raise VocabularyError(
-                "a grammar with a monitor needs a vocabulary that has a token for each byte which "
-                "occurs in its tokens; use such a tokenizer"
-            )
-        goes_on, is_live = _goes_on(base), None
-        if monitor.can_finish is None:
-            is_live = _is_live(base, monitor)
-        recognizer = WatchingRecognizer.of(
-            base.recognizer, monitor, spelled=spelled, goes_on=goes_on, is_live=is_live
-        )
-        super().__init__(recognizer, base.vocabulary, base.liveness, max_bytes=max_bytes)
-        # Other monitors share what is known of the grammar, and may read in other threads.
-        shared = base.derived(_Shared)
-        self._lock = shared.lock
+    def __init__(self, machine: WatchedMachine, base: Index) -> None:
+        self._machine = machine
+        self.recognizer = recognizer = machine.recognizer
+        self._base = base
+        self.vocabulary = base.vocabulary
+        self._liveness = machine.liveness
+        shared = base.derived(SharedByMonitors)
         self._ending = shared.ending
-        self.token_classes = base.token_classes  # what tokens do to the grammar is the same
-        self._walker = self._plain_walker()
+        self._lr_masks = LrMasks(machine, base.vocabulary, shared.token_classes)
+        self._walker = self._lr_masks.new_walker()
         self._texts = TokensOfTexts(recognizer, base.vocabulary, shared.visited)
-        self._entries.like = _lexers_part
         self.beginning = shared.beginning
         self._place_masks = PlaceMasks(
             recognizer, shared.beginning, shared.staying, shared.kinds, self._texts
         )
+        self._eos = base.eos_bitmask
         self._live_alone: BoundedDict[Hashable, bool] = BoundedDict(_MAX_KNOWN)
-        if not self.is_live(recognizer.initial):
-            raise MonitorError(
-                f"the monitor {type(monitor).__name__} allows no text at all at the beginning; "
-                f"the grammar expects one of: {', '.join(base.expected(base.start.configuration))}"
-            )
+        self.is_at_end = self._lr_masks.is_at_end
 
-    def walker(self) -> Any:
+    def walker(self, subset: Callable[[Configuration], Subset]) -> WatchedWalker:
         """Return a walker of its own for one thread; it knows the monitor."""
-        return MonitoredWalker(self, self._plain_walker())
-
-    def _plain_walker(self) -> Walker:
-        return Walker(self.recognizer, self.token_classes, self._liveness.always_live)
+        return WatchedWalker(self, subset, self._lr_masks.new_walker())
 
     def release_workspace(self) -> None:
         """Free the workspace in which masks are made; the next new mask allocates another."""
-        with self._lock:
-            self._walker.release_workspace()
+        self._walker.release_workspace()
 
-    @property
-    def n_parse_states(self) -> None:
-        """None: what follows does not depend on parse states alone."""
-        return None
+    def shared(self) -> list[object]:
+        """Return nothing: only the vocabulary is held by others as well."""
+        return []
 
-    def endings(self) -> WatchedEndings:
-        """Return what finds short endings of texts, of bytes that are in tokens."""
-        is_indented = self.recognizer.indentation_reader is not None
-        kind = IndentedEndings if is_indented else WatchedEndings
-        return kind(self.recognizer, self.vocabulary.spelling.reachable_bytes)
+    def key(self, configuration: Configuration) -> WatchedKey:
+        """Return under what the mask of a configuration is remembered."""
+        return WatchedKey.of(configuration)
 
-    def with_vocabulary(self, vocabulary: Any) -> Index:
-        """Return an index whose next token is from another vocabulary, and later ones from this."""
-        return MonitoredIndex(self.base.with_vocabulary(vocabulary), self._monitor)
+    @staticmethod
+    def like(path: Path) -> Hashable:
+        """Return what the paths of masks share that are expected to be alike."""
+        lexer: Any = path[0]
+        parts, _ = lexer
+        return tuple(part[:2] for part in parts)
 
-    def load_cached(self) -> None:
-        """Do nothing: masks with a monitor are not cached on disk."""
+    def mask(self, key: WatchedKey, known: ConfigurationTrie) -> Mask:
+        """Make the mask of a key; where others are a part of it, these are asked for first."""
+        bitmask = self._made(key.configuration, known)
+        if self.recognizer.is_sentence(key.configuration):
+            bitmask |= self._eos
+        return Mask(0, bitmask)
 
-    def cache_masks(self) -> None:
-        """Do nothing: masks with a monitor are not cached on disk."""
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Raise an error: a monitor is code, and files hold none.
+    def narrowed(self, configuration: Configuration, subset: Subset) -> Subset:
+        """Return the subset.
 
         Raises
         ------
-        GrammarError
-            Always.
+        MonitorError
+            If nothing may follow, which the monitor has promised cannot be.
         """
-        raise GrammarError(
-            f"the index of a grammar with the monitor {type(self._monitor).__name__} cannot be "
-            "saved, since a monitor is code; compile it again where it is needed, or pickle it"
-        )
-
-    save_tables = save
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """For `pickle`, and so for processes: the grammar's tables, the vocabulary, the monitor."""
-        return _monitored, (self.base, self._monitor, self.max_bytes)
-
-    # -- asking -----------------------------------------------------------------------------
-
-    def is_live(self, configuration: Configuration, *, quickly: bool = False) -> bool:
-        """Return whether tokens can complete a sentence that the monitor allows."""
-        return any(map(self.recognizer.is_possible, configuration.hypotheses)) and super().is_live(
-            configuration, quickly=quickly
-        )
-
-    def expected(self, configuration: Configuration) -> tuple[str, ...]:
-        """Return the names of the terminals that may come next; see :meth:`Guide.expected`."""
-        names = self.recognizer.parse_table.terminals
-        found: set[str] = set()
-        for hypothesis in configuration.hypotheses:
-            found.update(names[each] for each in self.recognizer.possible_terminals(hypothesis))
-            for ended in self.recognizer.ended(hypothesis, configuration.context):
-                found.update(names[each] for each in watched(ended.stack).place.allowed)
-        found.discard(names[0])
-        if self.recognizer.is_sentence(configuration):
-            found.add(names[0])
-        grammatical = super().expected(configuration)
-        return tuple(name for name in grammatical if name in found)
-
-    # -- masks ------------------------------------------------------------------------------
-
-    def subset(self, configuration: Configuration) -> Subset:
-        """Return the tokens that may follow, EOS among them where the text is a sentence."""
-        with self._lock:
-            self._entries.mend()
-            n_dropped = self._entries.n_dropped
-            subset = self._subset(configuration)
-            if self._entries.n_dropped > n_dropped:
-                self._step_cache.drop()
-            return subset
-
-    def _subset(self, configuration: Configuration, *, may_be_empty: bool = False) -> Subset:
-        path = _path_of(configuration)
-        subset = self._entries.find_path(path)
-        if subset is None:
-            bitmask = self._made(configuration)
-            if self.recognizer.is_sentence(configuration):
-                bitmask |= self._eos
-            if not may_be_empty and not bitmask.any():
-                raise MonitorError(_dead_end(configuration, self._monitor))
-            subset = self._entries.add_path(path, Mask(len(path) - 1, bitmask))
+        if not subset.bitmask.any():
+            raise MonitorError(_dead_end(configuration, self._machine.monitor))
         return subset
 
-    def _made(self, configuration: Configuration) -> Int32Array:
+    def _part(self, configuration: Configuration, known: ConfigurationTrie) -> Int32Array:
+        return known.subset(self.key(configuration), self).bitmask
+
+    def _made(self, configuration: Configuration, known: ConfigurationTrie) -> Int32Array:
         """Return the tokens that may follow, without EOS, in an array of its own.
 
         Where lexemes may end, the masks of the places after them tell of all tokens whose first
@@ -226,14 +140,14 @@ class MonitoredIndex(Index):
         is_looked_up = self._place_masks.is_usable
         by_stack = self._by_stack(configuration) if is_looked_up else [configuration]
         if len(by_stack) > 1:
-            masks = [self._subset(each, may_be_empty=True).bitmask for each in by_stack]
+            masks = [self._part(each, known) for each in by_stack]
             union: Int32Array = np.bitwise_or.reduce(masks)
             return union
         first_bytes, parts = self.parts(configuration)
         made = self._looked_up if is_looked_up else self._walked
         bitmask = made(configuration, first_bytes)
         for place, tokens in parts:
-            bitmask |= self._subset(place).bitmask & tokens
+            bitmask |= self._part(place, known) & tokens
         return bitmask
 
     def _by_stack(self, configuration: Configuration) -> list[Configuration]:
@@ -326,7 +240,7 @@ class MonitoredIndex(Index):
             tuple(each._replace(stack=stack.place.stack) for each in configuration.hypotheses),
             configuration.context,
         )
-        grammatical = self.base.subset(alone)
+        grammatical = self._base.subset(alone)
         near, found, unclear = self._place_masks.allowed(configuration, grammatical, first_bytes)
         found += [each for each in unclear if self._reads(configuration, each)]
         return near | bitmask_of(found, len(near)) if found else near.copy()
@@ -338,7 +252,6 @@ class MonitoredIndex(Index):
         if tokens is not None and not tokens.any():
             return bitmask
         walk = self._walker.walk(configuration)
-        assert walk is not None, "nothing lies below the bottom of a whole stack"
         for number in walk.open_outcomes:
             is_live = self._liveness.decide(walk.outcome(number).configuration).is_live
             walk.resolve(number, is_live=is_live)
@@ -458,59 +371,13 @@ class MonitoredIndex(Index):
         return after is not None and self._liveness.is_live(after)
 
 
-def _is_live(base: Index, monitor: Monitor) -> Callable[[Stack, Monitor], bool]:
-    """Return what looks for a sentence that a monitor allows, from a stack between two lexemes.
-
-    Raises
-    ------
-    GrammarError
-        If there is an indenter: the stack does not tell the open blocks.
-    """
-    if base.recognizer.indentation_rules is not None:
-        raise GrammarError(
-            f"the monitor {type(monitor).__name__} leaves open whether a text can be finished, and "
-            "in a grammar with an indenter that cannot be searched; define can_finish"
-        )
-    spelled = base.vocabulary.spelling.reachable_bytes
-    unlimited = WatchingRecognizer.of(
-        base.recognizer, monitor, spelled=spelled, goes_on=_goes_on(base)
-    )
-    endings = WatchedEndings(unlimited, spelled)
-
-    def is_live(stack: Stack, reached: Monitor) -> bool:
-        return endings.from_place(unlimited.place(stack, reached)) is not None
-
-    return is_live
-
-
-def _goes_on(base: Index) -> Callable[[Stack], bool]:
-    """Return what says whether a sentence of the grammar can follow on a stack.
-
-    With an indenter a stack alone does not tell it, and an indent may have to be fed next; then
-    only whole configurations are asked about.
-    """
-    if base.recognizer.indentation_reader is not None:
-        return lambda stack: True
-    lock, liveness = base.derived(_Shared).lock, base.liveness
-
-    def goes_on(stack: Stack) -> bool:
-        if liveness.always_live.is_always_live[stack.state, -1]:
-            return True
-        with lock:
-            return liveness.goes_on(stack)
-
-    return goes_on
-
-
-class _Shared:
+class SharedByMonitors:
     """What the indexes of one grammar with different monitors share.
 
     Attributes
     ----------
-    lock : RLock
-        Of all that use the grammar's index; reading takes it inside of making masks.
     ending : dict
-        See :meth:`MonitoredIndex._ending_bytes`.
+        See `WatchedMasks._ending_bytes`.
     visited : VisitedTrie
         Of the vocabulary.
     beginning : BeginningTokens
@@ -519,36 +386,46 @@ class _Shared:
         How tokens are judged.
     staying : StayingTokens
         Of the grammar's lexer.
+    token_classes : TokenClasses
+        Of the grammar's own masks.
     """
 
     def __init__(self, base: Index) -> None:
-        self.lock: Any = new_rlock()
         self.ending: dict[tuple[tuple[int, Obligations], ...], list[BoolArray]] = {}
-        self.visited = VisitedTrie(base.recognizer, base.vocabulary)
+        masks: object = base.masks
+        assert isinstance(masks, LrMasks), "a monitor follows a grammar in Lark's language"
+        recognizer = masks.recognizer
+        self.visited = VisitedTrie(recognizer, base.vocabulary)
         self.beginning = BeginningTokens(base.vocabulary)
         self.kinds = KnownKinds()
-        self.staying = StayingTokens(base.recognizer, base.token_classes)
+        self.token_classes = masks.token_classes
+        self.staying = StayingTokens(recognizer, self.token_classes)
 
 
-def _monitored(base: Index, monitor: Monitor, max_bytes: int | None) -> MonitoredIndex:
-    return MonitoredIndex(base, monitor, max_bytes=max_bytes)
+class WatchedKey(NamedTuple):
+    """Under what a mask is remembered: the lexer's part, what is relevant, and the stacks."""
 
+    configuration: Configuration
+    whole: Path
 
-def _path_of(configuration: Configuration) -> Path:
-    """Return what a mask depends on: the lexer's part, what is relevant, and the stacks."""
-    parts: list[Hashable] = []
-    states: list[Hashable] = []
-    for state, obligations, stack, indentation in configuration.hypotheses:
-        text, place = watched(stack).text, watched(stack).place
-        parts.append((state, obligations, indentation, text, place.relevant))
-        states.append(place.stack)
-    return ((tuple(parts), configuration.context), *states)
+    @classmethod
+    def of(cls, configuration: Configuration) -> WatchedKey:
+        """Return the key of a configuration."""
+        parts: list[Hashable] = []
+        states: list[Hashable] = []
+        for state, obligations, stack, indentation in configuration.hypotheses:
+            text, place = watched(stack).text, watched(stack).place
+            parts.append((state, obligations, indentation, text, place.relevant))
+            states.append(place.stack)
+        return cls(configuration, ((tuple(parts), configuration.context), *states))
 
+    def candidates(self, depth: int) -> Iterable[Path]:
+        """Return the one path under which its mask may be."""
+        return (self.whole,)
 
-def _lexers_part(path: Path) -> Hashable:
-    lexer: Any = path[0]
-    parts, _ = lexer
-    return tuple(part[:2] for part in parts)
+    def path(self, mask: Mask) -> Path:
+        """Return that path."""
+        return self.whole
 
 
 def _dead_end(configuration: Configuration, monitor: Monitor) -> str:

@@ -1,17 +1,15 @@
-"""Reads texts with a pushdown automaton.
+"""The machine of JSON Schemas and messages: reads texts with a pushdown automaton over bytes.
 
-In: a :class:`~cfgguide.engine.byte_machine.automaton.Pushdown`. Out: a :class:`PushdownRecognizer`,
-which does what a :class:`~cfgguide.engine.machine.recognizer.Recognizer` does, with the same
-configurations: there is one hypothesis, whose scanner state is the automaton's state, and whose
-stack has the frames.
+In: a :class:`~cfgguide.engine.byte_machine.automaton.Pushdown`. Out: a :class:`ByteMachine`, a
+:class:`~cfgguide.engine.machine.protocol.Machine` but for what only its subclasses know: endings,
+names and files (:mod:`cfgguide.schema.schema_machine`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from typing import Any
 
-from cfgguide.base.derived import Derived
+from cfgguide.base.locks import new_rlock
 from cfgguide.engine.byte_machine.automaton import (
     ALLOWED,
     BELOW,
@@ -30,17 +28,14 @@ from cfgguide.engine.byte_machine.automaton import (
 )
 from cfgguide.engine.byte_machine.seen_parts import (
     BETWEEN,
-    RememberingConfiguration,
+    NOTHING,
+    ByteConfiguration,
     SeenParts,
-    memory_of,
 )
-from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
 from cfgguide.grammar.lr.stack import Stack
 
-Value = TypeVar("Value")
 
-
-class PushdownRecognizer:
+class ByteMachine:
     """Reads bytes as a pushdown automaton does.
 
     Parameters
@@ -51,27 +46,23 @@ class PushdownRecognizer:
         Different for different automata, the same in every process.
     """
 
+    n_parse_states = None
+
     def __init__(self, pushdown: Pushdown, digest: str) -> None:
         self.pushdown = pushdown
         self.digest = digest
-        self.indentation_rules = None
-        self.initial = Configuration((Hypothesis(pushdown.start, (), Stack(BOTTOM)),))
-        self._derived = Derived()
+        self.lock: Any = new_rlock()
+        self.initial = ByteConfiguration(pushdown.start, Stack(BOTTOM))
 
-    def derived(self, make: Callable[[PushdownRecognizer], Value]) -> Value:
-        """Return what a function makes of this recogniser; it is made once and kept with it."""
-        return self._derived.get(make, self)
+    def advance(self, configuration: ByteConfiguration, data: bytes) -> ByteConfiguration | None:
+        """Return the configuration after a token, or None if it is refused."""
+        return self.read(configuration, data)
 
-    def with_whole_stacks(self) -> PushdownRecognizer:
-        """Return this recogniser: it leaves all stacks as they are."""
-        return self
-
-    def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
-        """Return the configuration after more bytes, or None if they are refused."""
-        ((state, _, stack, _),) = configuration.hypotheses
+    def read(self, configuration: ByteConfiguration, data: bytes) -> ByteConfiguration | None:
+        """Return the configuration after bytes that need not be a token, or None."""
+        state, stack, memory = configuration[:3]
         pushdown = self.pushdown
         states, maps, operations, actions = pushdown.memory
-        memory = memory_of(configuration)
         n_before = len(memory.text)
         memory = memory._replace(text=memory.text + data) if memory.opens else memory
         first_byte = 0  # of what stands above the topmost frame, if that is remembering
@@ -127,23 +118,19 @@ class PushdownRecognizer:
             memory = pushdown.narrowed(memory.shortened())
             if not pushdown.can_go_on(state, stack, memory):
                 return None
-        return RememberingConfiguration.of(Hypothesis(state, (), stack), memory)
+        return ByteConfiguration(state, stack, memory if memory.opens else NOTHING)
 
-    def read(self, configuration: Configuration, data: bytes) -> Configuration | None:
-        """Return the configuration after some bytes that need not be a token, or None."""
-        return PushdownRecognizer.advance(self, configuration, data)
-
-    def is_sentence(self, configuration: Configuration) -> bool:
+    def is_sentence(self, configuration: ByteConfiguration) -> bool:
         """Return whether the text may end here."""
-        ((state, _, stack, _),) = configuration.hypotheses
+        state, stack = configuration[:2]
         while (tag := self.pushdown.memory[0][state, ENDING]) != NONE:
             state = self.pushdown.follow(stack.state, tag)
             stack = stack.pop(1)
         return bool(self.pushdown.memory[0][state, IS_END]) and stack.state == BOTTOM
 
-    def is_live(self, configuration: Configuration) -> bool:
+    def is_live(self, configuration: ByteConfiguration, *, quickly: bool = False) -> bool:
         """Return whether a sentence can follow: always, but for names that are not allowed."""
-        ((state, _, stack, _),) = configuration.hypotheses
+        state, stack = configuration[:2]
         arrays = self.pushdown.arrays
         below = int(arrays.states[state, BELOW])
         allowed = int(arrays.frames[stack.state, ALLOWED])

@@ -1,6 +1,6 @@
 """What the tokens lead to where a monitor follows a text.
 
-In: the index of a grammar with a monitor, and a configuration. Out: the configurations that the
+In: the masks of a grammar with a monitor, and a configuration. Out: the configurations that the
 tokens of its mask lead to, as :class:`cfgguide.engine.masks.walk.Walk` has them. Tokens that the
 grammar does not tell apart lead to one configuration where the monitor asks for no text; where it
 may be any text, to one with a text that is as long as any of theirs, and that nobody knows.
@@ -8,7 +8,7 @@ may be any text, to one with a text that is as long as any of theirs, and that n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,29 +19,36 @@ from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
 from cfgguide.engine.machine.watching import WatchedStack, watched
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.shared_beginnings import groups
-from cfgguide.engine.masks.subset import are_in_bitmask
+from cfgguide.engine.masks.subset import Subset, are_in_bitmask
 from cfgguide.engine.masks.walk import Walk, Walker
 
 if TYPE_CHECKING:
-    from cfgguide.engine.index.monitored_index import MonitoredIndex
+    from cfgguide.engine.monitors.watched_masks import WatchedMasks
 
 _MANY = 100  # tokens of an outcome, of which not each is looked at by itself
 _STRANGE = b"z"
 
 
-class MonitoredWalker:
+class WatchedWalker:
     """Walks from configurations; serves one thread at a time."""
 
-    def __init__(self, index: MonitoredIndex, walker: Walker) -> None:
-        self._index = index
+    def __init__(
+        self, masks: WatchedMasks, subset: Callable[[Configuration], Subset], walker: Walker
+    ) -> None:
+        self._masks = masks
+        self._subset = subset
         self._walker = walker
         self._outcomes: SplitOutcomes | None = None
 
+    def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
+        """Return what a token leads to, as a walk has it: stacks stay whole."""
+        return self._masks.recognizer.advance(configuration, data)
+
     def walk(self, configuration: Configuration) -> SplitOutcomes:
         """Return what the tokens that may follow lead to."""
-        words = self._index.subset(configuration).bitmask
-        first_bytes, parts = self._index.parts(configuration)
-        going_on = None if first_bytes is None else self._index.beginning.with_any(first_bytes)
+        words = self._subset(configuration).bitmask
+        first_bytes, parts = self._masks.parts(configuration)
+        going_on = None if first_bytes is None else self._masks.beginning.with_any(first_bytes)
         found: dict[Configuration, int] = {}
         places: list[npt.NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
         numbers: list[npt.NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
@@ -64,7 +71,6 @@ class MonitoredWalker:
     ) -> None:
         """Add what some tokens lead to: where they are in the trie, and the number of each."""
         walk = self._walker.walk(start)
-        assert walk is not None, "nothing lies below the bottom of a whole stack"
         for outcome in range(walk.n_outcomes):
             where = walk.places_of(outcome)
             token_ids = walk.trie.token_ids[where]
@@ -77,7 +83,7 @@ class MonitoredWalker:
                 places.append(where)
                 numbers.append(np.full(len(where), found.setdefault(shared, len(found))))
                 continue
-            tokens = [self._index.vocabulary.tokens[each] or b"" for each in token_ids.tolist()]
+            tokens = [self._masks.vocabulary.tokens[each] or b"" for each in token_ids.tolist()]
             for after, alike in self._grouped(start, tokens):
                 places.append(where[alike])
                 numbers.append(np.full(len(alike), found.setdefault(after, len(found))))
@@ -86,8 +92,8 @@ class MonitoredWalker:
         self, start: Configuration, tokens: list[bytes]
     ) -> Iterator[tuple[Configuration, list[int]]]:
         """Yield what tokens lead to, each with those of them, by their places in the list."""
-        advance = self._index.recognizer.advance
-        for group in groups(self._index.recognizer, start, tokens):
+        advance = self._masks.recognizer.advance
+        for group in groups(self._masks.recognizer, start, tokens):
             members = group.members
             after = advance(start, tokens[members[0]])
             if len(members) >= _MANY and after is not None and self._may_be_any(after):
@@ -102,7 +108,7 @@ class MonitoredWalker:
         self, walk: Walk, outcome: int, configuration: Configuration, token_ids: Int32Array
     ) -> Configuration | None:
         """Return the configuration that stands for all tokens of an outcome; None if none does."""
-        recognizer, tokens = self._index.recognizer, self._index.vocabulary.tokens
+        recognizer, tokens = self._masks.recognizer, self._masks.vocabulary.tokens
         first = recognizer.advance(configuration, tokens[int(token_ids[0])] or b"")
         if first is None or not walk.stays(outcome):
             return None
@@ -116,7 +122,7 @@ class MonitoredWalker:
         """Return whether the lexeme that is being read may have any text, or any but a few."""
         for hypothesis in configuration.hypotheses:
             place = watched(hypothesis.stack).place
-            ahead = self._index.recognizer.terminals_ahead(hypothesis.scanner_state)
+            ahead = self._masks.recognizer.terminals_ahead(hypothesis.scanner_state)
             if ahead & place.restricted & ~place.endless:
                 return False
         return True

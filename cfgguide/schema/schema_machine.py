@@ -1,0 +1,295 @@
+"""The machine of a JSON Schema: a pushdown automaton over bytes, made as texts are read.
+
+In: a :class:`~cfgguide.schema.schema_grammar.SchemaGrammar`. Out: a :class:`SchemaMachine`, and
+the :class:`SchemaMasks` of a vocabulary. It is made in milliseconds, so a file holds the schema and
+no masks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import asdict
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from cfgguide.base import archive
+from cfgguide.base.archive import Arrays
+from cfgguide.base.collector import collector_off
+from cfgguide.engine.byte_machine.automaton import ENDING, IS_END, NONE
+from cfgguide.engine.byte_machine.byte_machine import ByteMachine
+from cfgguide.engine.byte_machine.byte_views import ALL_BITS
+from cfgguide.engine.byte_machine.byte_walker import ByteWalker
+from cfgguide.engine.byte_machine.scalars import any_strings, plain_strings
+from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
+from cfgguide.engine.byte_machine.shared_masks import SharedMasks
+from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask, Path
+from cfgguide.engine.masks.arrays import Int32Array
+from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
+from cfgguide.errors import IndexFormatError, SchemaError
+from cfgguide.grammar.lr.stack import Stack
+from cfgguide.schema.automaton import SchemaAutomaton
+from cfgguide.schema.endings import SchemaEndings
+from cfgguide.schema.json_schema import read_again
+
+if TYPE_CHECKING:
+    from cfgguide.schema.schema_grammar import SchemaGrammar
+
+VERSION = 1  # of what the masks mean
+# The end of one value, a comma, and something of another one; or of names.
+_ITEMS = re.compile(
+    rb"""(?:["0-9\]}]|null|true|false)[ \t\n\r]*,[ \t\n\r]*(?:"(?s:.)|[0-9tfn\[{-])"""
+)
+_COMMA = re.compile(rb'\A(?:[^",]|"(?:[^"\\]|\\.)*")*,', re.DOTALL)  # one outside of strings
+_ENDED_NAME = re.compile(rb'\A[^"]*+"(?s:.)*,')  # the end of a name, and of the property
+_ENDED_STRING = re.compile(rb'"[ \t\n\r\]}]*,')  # the end of a string, and of what it is in
+_WHOLE = re.compile(rb",(?s:.)*[,\]}:]")  # perhaps a whole item or name after a comma
+_BLANK = re.compile(rb"\A[ \t\n\r]+\Z")  # outside of lexemes, whatever may come may come later
+_N_ADDED = 8  # items and names that a token may end
+_N_ASKED = 3  # times, before it is found out
+_MAX_KNOWN = 10_000  # places of which it is known how freely texts go on
+
+
+class SchemaMachine(ByteMachine):
+    """Reads the JSON texts that a schema allows.
+
+    Parameters
+    ----------
+    grammar : SchemaGrammar
+        Of the schema.
+    automaton : SchemaAutomaton
+        Of the grammar; nobody else has it.
+    """
+
+    pushdown: SchemaAutomaton
+
+    def __init__(self, grammar: SchemaGrammar, automaton: SchemaAutomaton) -> None:
+        options = repr(grammar.options)
+        super().__init__(automaton, archive.digest({}, [VERSION, grammar.schema, options]))
+        self.grammar = grammar
+
+    def expected(self, configuration: ByteConfiguration) -> tuple[str, ...]:
+        """Return the names of what may come next, sorted; ``$END`` where the text may end."""
+        found = set(self.pushdown.expected(configuration.state, configuration.stack.state))
+        if self.is_sentence(configuration):
+            found.add("$END")
+        return tuple(sorted(found))
+
+    def endings(
+        self, vocabulary: Vocabulary, n_tokens: Callable[[bytes], int | None]
+    ) -> list[Callable[[ByteConfiguration], bytes | None]]:
+        """Return the way to find short endings of bytes that are in tokens."""
+        return [SchemaEndings(self.pushdown, vocabulary.spelling.reachable_bytes).of]
+
+    def masks(self, vocabulary: Vocabulary) -> SchemaMasks:
+        """Return what makes masks."""
+        return SchemaMasks(self, vocabulary)
+
+    def packed(self) -> tuple[Arrays, dict[str, object]]:
+        """Return the schema and its options."""
+        options = asdict(self.grammar.options)
+        return {}, {"schema": {"schema": self.grammar.schema, "options": options}}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle`: the grammar."""
+        return _unpickled, (self.grammar,)
+
+
+def _unpickled(grammar: SchemaGrammar) -> SchemaMachine:
+    return SchemaMachine(grammar, grammar.automaton())
+
+
+class SchemaKey(NamedTuple):
+    """Under what a mask is remembered: the state, and as much of the stack as it depends on."""
+
+    state: int
+    stack: Stack
+
+    def candidates(self, depth: int) -> Iterable[Path]:
+        """Return the one path under which its mask may be."""
+        return ((self.state, *islice(self.stack, depth)),)
+
+    def path(self, mask: Mask) -> Path:
+        """Return the path of what a mask depends on."""
+        return (self.state, *islice(self.stack, mask.depth))
+
+
+class SchemaMasks:
+    """Makes masks of one schema for one vocabulary.
+
+    Parameters
+    ----------
+    machine : SchemaMachine
+        What reads.
+    vocabulary : Vocabulary
+        Whose tokens the masks are about.
+    """
+
+    files = None  # a mask is made as quickly as it is read
+    #: Large masks are those inside strings, which differ little; each state has few others.
+    like: Callable[[Path], Hashable] = staticmethod(len)
+
+    def __init__(self, machine: SchemaMachine, vocabulary: Vocabulary) -> None:
+        self._machine = machine
+        self._automaton = machine.pushdown
+        self._vocabulary = vocabulary
+        self._walker = self.new_walker()
+        self._eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
+        # How many parts may have come so that texts go on freely; how many are too many; and how
+        # often that was asked for others.
+        self._freedom: dict[tuple[int, ...], tuple[int, int, int]] = {}
+
+    def new_walker(self) -> ByteWalker:
+        """Return a walker of its own for one thread."""
+        return ByteWalker(self._machine, self._vocabulary)
+
+    def walker(self, subset: Callable[[ByteConfiguration], Subset]) -> ByteWalker:
+        """Return a walker of its own for one thread; it needs no masks."""
+        return self.new_walker()
+
+    def release_workspace(self) -> None:
+        """Free the workspace in which masks are made; the new one is small."""
+        self._walker = self.new_walker()
+
+    def shared(self) -> list[object]:
+        """Return what all schemas share: masks of a vocabulary, and states of strings."""
+        strings = [any_strings(), plain_strings(), any_strings().lexemes, plain_strings().lexemes]
+        return [*strings, SharedMasks.of(self._vocabulary)]
+
+    def key(self, configuration: ByteConfiguration) -> SchemaKey:
+        """Return under what a mask is remembered, whatever a text remembers."""
+        return SchemaKey(configuration.state, configuration.stack)
+
+    def is_at_end(self, configuration: ByteConfiguration, allowed: Callable[[], Subset]) -> bool:
+        """Return whether the text is a sentence, and only EOS or white space may follow."""
+        return bool(self._automaton.arrays.states[configuration.state, IS_END])
+
+    def mask(self, key: SchemaKey, known: ConfigurationTrie) -> Mask:
+        """Make the mask of a key."""
+        state, stack = key
+        with collector_off():
+            bitmask, depth = self._walker.mask(state, stack)
+        configuration = ByteConfiguration(state, stack)
+        if self._machine.is_sentence(configuration):
+            bitmask |= self._eos
+        if self._automaton.arrays.states[state, ENDING] != NONE:
+            depth = max(depth, 1)  # whether the text may end is asked of the topmost frame
+        if self._automaton.remembering or self._automaton.recalling:
+            self._remove_repeated(configuration, bitmask)
+        return Mask(depth, bitmask)
+
+    def _remove_repeated(self, configuration: ByteConfiguration, bitmask: Int32Array) -> None:
+        """Remove tokens that write the same item twice, which a walk does not see.
+
+        Such a token has a comma between both; and if there may be no other item, at the end of one.
+        """
+        suspects = self._after_commas(configuration)
+        if self._automaton.is_endless:
+            suspects = suspects & self._matching(_ITEMS)
+        self._remove(configuration, bitmask, suspects)
+
+    def _after_commas(self, configuration: ByteConfiguration) -> Int32Array:
+        """Return the tokens after which a comma has come that ends an item or a property."""
+        if not self._automaton.is_in_string(configuration.state):
+            return self._matching(_COMMA)
+        kind = self._automaton.meaning_of_frame(configuration.stack.state)[0]
+        return self._matching(_ENDED_NAME if kind == "name" else _ENDED_STRING)
+
+    def _matching(self, pattern: re.Pattern[bytes]) -> Int32Array:
+        """Return the tokens in which a pattern is found."""
+        return SharedMasks.of(self._vocabulary).matching(pattern)
+
+    def _remove(
+        self, configuration: ByteConfiguration, bitmask: Int32Array, suspects: Int32Array
+    ) -> None:
+        """Remove of some tokens those that the recogniser refuses."""
+        for token_id in Subset.of(bitmask & suspects).token_ids().tolist():
+            token = self._vocabulary.tokens[token_id]
+            if self._machine.advance(configuration, token or b"") is None:
+                bitmask.view(np.uint32)[token_id >> 5] &= ALL_BITS ^ (1 << (token_id & 31))
+
+    # -- texts that remember what has come --------------------------------------------------
+
+    def narrowed(self, configuration: ByteConfiguration, subset: Subset) -> Subset:
+        """Return a subset without what a text remembers: masks do not know that."""
+        if not configuration.memory.opens:
+            return subset
+        bitmask = subset.bitmask.copy()
+        self._remove(configuration, bitmask, self._suspects(configuration))
+        return Subset.of(bitmask)
+
+    def _suspects(self, configuration: ByteConfiguration) -> Int32Array:
+        """Return the tokens that what a text remembers may refuse.
+
+        While a part is read that can become none of those that have come, that is only what ends it
+        and begins another one. Otherwise it is what ends a part, or leaves few ways to finish it.
+        """
+        state, stack, memory = configuration[:3]
+        completions = self._automaton.completions
+        suspects = self._after_commas(configuration)
+        if not completions.is_between(state, stack, memory) and not completions.may_repeat(memory):
+            is_free = self._is_free(configuration, suspects)
+            return suspects & self._matching(_WHOLE) if is_free else suspects
+        outcomes = self._walker.walk_plainly(configuration)
+        tokens = outcomes.first_tokens()
+        for number, token_id in enumerate(tokens):
+            after = outcomes.configuration(number)
+            token = self._vocabulary.tokens[token_id] or b""
+            if completions.is_free(configuration, token, after):
+                outcomes.resolve(number, is_live=False)
+        bitmask = np.zeros(self._vocabulary.n_words, dtype=np.int32)
+        self._walker.fill(bitmask)
+        bitmask |= suspects
+        return bitmask if self._automaton.is_in_lexeme(state) else bitmask & ~self._matching(_BLANK)
+
+    def _is_free(self, configuration: ByteConfiguration, suspects: Int32Array) -> bool:
+        """Return whether texts surely go on after any of some tokens that end no further part.
+
+        They do if there are more ways than parts have come. What is found out holds for all texts
+        in this place that remember no more.
+        """
+        n = sum(len(each.used) for each in configuration.memory.opens)
+        place = (configuration.state, *configuration.stack)
+        free, too_many, n_asked = self._freedom.get(place, (-1, 1 << 60, 0))
+        if n <= free or n >= too_many:
+            return n <= free
+        if len(self._freedom) >= _MAX_KNOWN:
+            self._freedom.clear()
+        if n_asked < _N_ASKED:
+            self._freedom[place] = free, too_many, n_asked + 1
+            return False
+        is_free = self._has_ways(configuration, suspects & ~self._matching(_WHOLE), 4 * n)
+        self._freedom[place] = (4 * n, too_many, 0) if is_free else (free, n, 0)
+        return is_free
+
+    def _has_ways(self, configuration: ByteConfiguration, suspects: Int32Array, n: int) -> bool:
+        """Return whether texts go on after some tokens, had there been `n` other parts before."""
+        outcomes = self._walker.walk_plainly(configuration)
+        places, numbers = outcomes.places()
+        token_ids = outcomes.trie.token_ids[places]
+        is_suspect = are_in_bitmask(token_ids, suspects)
+        _, firsts = np.unique(numbers[is_suspect], return_index=True)
+        for token_id in token_ids[is_suspect][firsts].tolist():
+            after = self._machine.advance(configuration, self._vocabulary.tokens[token_id] or b"")
+            if after is None or not self._automaton.has_ways(after, n + _N_ADDED):
+                return False
+        return True
+
+
+def grammar_of(value: Mapping[str, Any]) -> SchemaGrammar:
+    """Return the grammar of an index that was read from a file.
+
+    Raises
+    ------
+    IndexFormatError
+        If the file is wrong.
+    """
+    try:
+        return read_again(value["schema"], value["options"])
+    except (KeyError, TypeError, ValueError, SchemaError) as error:
+        raise IndexFormatError(
+            f"the index cannot be used: its schema is wrong ({error}); make it again"
+        ) from None
