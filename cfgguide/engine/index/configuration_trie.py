@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, Protocol
 import pygtrie
 
 from cfgguide.engine.masks.subset import Int32Array, Subset, Subsets, UnpackedMasks
+from cfgguide.errors import GrammarError, shown
 
 Path = tuple[Hashable, ...]
 
@@ -187,7 +188,9 @@ class ConfigurationTrie:
             if subset is not None:
                 return subset
         mask = masks.mask(key, self)
-        assert mask is not None, "nothing lies below the bottom of a whole stack"
+        if not isinstance(mask, Mask):
+            kind = type(masks).__name__
+            raise GrammarError(f"mask() of {kind} returned {shown(mask)}; it is a Mask")
         return self.add_path(key.path(mask), mask)
 
     def find_path(self, path: Path) -> Subset | None:

@@ -26,7 +26,13 @@ from cfgguide.engine.index.configuration_trie import (
     StoredTrie,
 )
 from cfgguide.engine.index.step_cache import StepCache, StepNode
-from cfgguide.engine.machine.protocol import AnyMachine, Masks, Walker, check_machine
+from cfgguide.engine.machine.protocol import (
+    AnyMachine,
+    Walker,
+    check_hashable,
+    check_machine,
+    masks_of,
+)
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import Subset, UnpackedMasks, bitmask_of
 from cfgguide.engine.vocabulary.notebook import PLAIN, coloured, token_table
@@ -80,7 +86,7 @@ class Index:
         check_machine(machine)
         self.machine = machine
         self.vocabulary = vocabulary
-        self.masks: Masks[Any] = machine.masks(vocabulary)
+        self.masks = masks_of(machine, vocabulary)
         self.output_type: OutputType | None = None
         self.seconds_made = 0.0
         self._unpacked = UnpackedMasks(vocabulary.n_words)
@@ -381,7 +387,12 @@ class Index:
             if after is not None and token_id in self.vocabulary.eos_token_ids:
                 return StepNode(after)  # whether it ends the text is asked each time: not cached
             if after is not None:
-                return self._step_cache.step(step_node, token_id, after)
+                try:
+                    return self._step_cache.step(step_node, token_id, after)
+                except TypeError:
+                    what = f"what advance() of {type(self.machine).__name__} returned"
+                    check_hashable(after, what)
+                    raise
         raise IndexFormatError(
             f"the index allows token {token_id}, but the grammar refuses it: the index was loaded "
             "from a file that cfgguide did not write; remove the file"

@@ -198,11 +198,9 @@ class IndentedEndings(WatchedEndings):
     def _ways_out(self, starts: tuple[Start, ...]) -> Iterator[LinePiece]:
         """Yield the next lexemes that the monitor names."""
         for place, indentation in dict.fromkeys(starts):
-            for name, text in place.monitor.way_out():
-                terminal_id = self._numbers.get(name)
-                if terminal_id is not None and place.may(terminal_id)[0]:
-                    written = text.encode("utf-8", "surrogateescape")
-                    yield from self._with_gaps((place, indentation), terminal_id, written, True)
+            for terminal_id, text in place.ways_out():
+                if place.may(terminal_id)[0]:
+                    yield from self._with_gaps((place, indentation), terminal_id, text, True)
 
     def _lexemes(self, starts: tuple[Start, ...]) -> Iterator[LinePiece]:
         """Yield the next lexemes that need least after them."""

@@ -46,7 +46,6 @@ class WatchedEndings:
     def __init__(self, recognizer: WatchingRecognizer, used: frozenset[int]) -> None:
         self._recognizer = recognizer
         self._table = recognizer.parse_table
-        self._numbers = {name: number for number, name in enumerate(self._table.terminals)}
         self._used = used
         scanner = recognizer.scanner
         self._texts = LexemeTexts(scanner, recognizer.lookahead, used)
@@ -157,12 +156,10 @@ class WatchedEndings:
 
     def _steps(self, place: ParsePoint) -> Iterator[tuple[bytes, ParsePoint]]:
         """Yield lexemes that may come, those first that lead towards the end."""
-        for name, text in place.monitor.way_out():
-            terminal_id = self._numbers.get(name)
-            written = text.encode("utf-8", "surrogateescape")
-            after = None if terminal_id is None else place.after(terminal_id, written)
+        for terminal_id, text in place.ways_out():
+            after = place.after(terminal_id, text)
             if after is not None:
-                yield written, after
+                yield text, after
         first = self._costs.need(place.stack).first
         if first != END:
             step = self._step(place, first)

@@ -15,7 +15,8 @@ asked about together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from cfgguide.errors import CfgGuideError, GrammarError, MonitorError, shown
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.grammar.lr.table import END, ERROR, ParseTable
 
+_MAX_WAYS_OUT = 100  # lexemes that are asked for
 _MAX_KNOWN = 3_000  # places, and answers, of about 1 kB each
 
 Answers = dict[int, Texts | None]  # of each terminal that may come: its texts, None for any
@@ -113,8 +115,12 @@ class ParsePoint:
     @property
     def relevant(self) -> Hashable:
         """What the monitor says is relevant for what may come."""
-        relevant: Hashable = asked_for(self.monitor, "relevant")
+        relevant: Hashable = _said(self.monitor, "relevant")
         return relevant
+
+    def ways_out(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the lexemes that the monitor names as leading towards the end."""
+        return self._places.ways_out(self.monitor)
 
     @property
     def can_end(self) -> bool:
@@ -226,6 +232,7 @@ class Places:
         self._answers: BoundedDict[tuple[Stack, Hashable], tuple[Answers, int, int, int]]
         self._answers = BoundedDict(_MAX_KNOWN)
         self._actions = memoryview(table.action.data)
+        self._numbers = {name: number for number, name in enumerate(table.terminals)}
 
     def place(self, stack: Stack, monitor: Monitor) -> ParsePoint:
         """Return the one place of a stack and a monitor."""
@@ -255,10 +262,10 @@ class Places:
 
     def _can_finish(self, stack: Stack, monitor: Monitor) -> bool:
         """Return whether a sentence that the monitor allows can follow."""
-        can_finish = asked_for(monitor, "can_finish")
-        if can_finish is None and self._is_live is not None:
+        promised = can_finish(monitor)
+        if promised is None and self._is_live is not None:
             return self._is_live(stack, monitor)
-        return can_finish is not False
+        return promised is not False
 
     def may(self, place: ParsePoint, terminal_id: int) -> tuple[bool, Texts | None]:
         """Return whether a terminal may come, and with which texts; None for any."""
@@ -277,7 +284,7 @@ class Places:
         self, stack: Stack, monitor: Monitor, terminal_id: int, texts: Texts | None
     ) -> Texts | None:
         """Return those of a few texts after which a sentence can follow; all of many."""
-        if texts is None or self._is_live is None or asked_for(monitor, "can_finish") is not None:
+        if texts is None or self._is_live is None or can_finish(monitor) is not None:
             return texts
         few = texts.few()
         if few is None:
@@ -330,14 +337,7 @@ class Places:
         """Return which texts of a terminal a monitor allows, above a parse state."""
         name = self.table.terminals[terminal_id]
         texts = asked(monitor, "texts", name)
-        if texts is None:
-            return None
-        if not isinstance(texts, Texts):
-            raise MonitorError(
-                f"{type(monitor).__name__}.texts returned {shown(texts)} for {name}; it is None or "
-                "a Texts, such as OneOf([...])"
-            )
-        return self._read_as(texts, terminal_id, state)
+        return None if texts is None else self._read_as(texts, terminal_id, state)
 
     def why(self, place: ParsePoint, terminal_id: int, text: bytes) -> str:
         """Return what a monitor says of a lexeme that it refuses."""
@@ -346,6 +346,13 @@ class Places:
         said: str = asked(monitor, "why", name, text.decode("utf-8", "replace"))
         return said
 
+    def ways_out(self, monitor: Monitor) -> Iterator[tuple[int, bytes]]:
+        """Yield what a monitor names as leading towards the end, of the grammar's terminals."""
+        for name, text in asked(monitor, "way_out"):
+            terminal_id = self._numbers.get(name)
+            if terminal_id is not None:
+                yield terminal_id, text.encode("utf-8", "surrogateescape")
+
     def can_end(self, place: ParsePoint) -> bool:
         """Return whether the text may be over."""
         stack, _, is_refused = self._before(place, END)
@@ -353,10 +360,14 @@ class Places:
 
     def answers(self, place: ParsePoint) -> tuple[Answers, int, int, int]:
         """Return what may come at a place, as :class:`ParsePoint` has it."""
-        key = place.stack, asked_for(place.monitor, "relevant")
-        known = self._answers.get(key)
+        key = place.stack, place.relevant
+        try:
+            known = self._answers.get(key)
+        except TypeError as error:
+            kind = type(place.monitor).__name__
+            raise MonitorError(f"{kind}.relevant cannot be looked up: {error}") from error
         if known is None:
-            if asked_for(place.monitor, "can_finish") is False:
+            if can_finish(place.monitor) is False:
                 known = {}, 0, 0, 0
             else:
                 answers = dict(self._found(place))
@@ -436,20 +447,61 @@ def ones(bits: int) -> Iterator[int]:
         bits ^= low
 
 
+def _pairs(found: Iterable[object]) -> list[object]:
+    return [*islice(found, _MAX_WAYS_OUT)]
+
+
+def _are_lexemes(found: object) -> bool:
+    return isinstance(found, list) and all(
+        isinstance(each, tuple) and len(each) == 2 and all(isinstance(part, str) for part in each)
+        for each in found
+    )
+
+
+#: What a method returns: in words, how that is known, and what is made of it first.
+_RETURNED: dict[str, tuple[str, Callable[[object], bool], Callable[[Any], object] | None]] = {
+    "texts": (
+        "None or a Texts, such as OneOf([...])",
+        lambda found: found is None or isinstance(found, Texts),
+        None,
+    ),
+    "shifted": ("a Monitor", lambda found: isinstance(found, Monitor), None),
+    "reduced": (
+        "a Monitor, or None",
+        lambda found: found is None or isinstance(found, Monitor),
+        None,
+    ),
+    "why": ("a str", lambda found: isinstance(found, str), None),
+    "way_out": ("names of terminals, each with a text, as pairs of str", _are_lexemes, _pairs),
+}
+
+
 def asked(monitor: Monitor, method: str, *arguments: str) -> Any:
     """Call a method of a monitor; what goes wrong there is a `MonitorError`."""
+    words, is_right, made_of = _RETURNED[method]
     try:
-        return getattr(monitor, method)(*arguments)
+        found = getattr(monitor, method)(*arguments)
+        found = found if made_of is None else made_of(found)
     except CfgGuideError:
         raise
     except Exception as error:
         raise MonitorError(
-            f"the monitor {type(monitor).__name__} failed in "
-            f"{method}({', '.join(map(repr, arguments))}): {type(error).__name__}: {error}"
+            f"the monitor {type(monitor).__name__} failed in {_call(method, arguments)}: "
+            f"{type(error).__name__}: {error}"
         ) from error
+    if not is_right(found):
+        raise MonitorError(
+            f"{type(monitor).__name__}.{_call(method, arguments)} returned {shown(found)}; "
+            f"it is {words}"
+        )
+    return found
 
 
-def asked_for(monitor: Monitor, name: str) -> Any:
+def _call(method: str, arguments: Iterable[str]) -> str:
+    return f"{method}({', '.join(map(repr, arguments))})"
+
+
+def _said(monitor: Monitor, name: str) -> Any:
     """Return a property of a monitor; what goes wrong there is a `MonitorError`."""
     try:
         return getattr(monitor, name)
@@ -458,6 +510,16 @@ def asked_for(monitor: Monitor, name: str) -> Any:
             f"the monitor {type(monitor).__name__} failed to say {name}: "
             f"{type(error).__name__}: {error}"
         ) from error
+
+
+def can_finish(monitor: Monitor) -> bool | None:
+    """Return whether a sentence that a monitor allows can follow; None if it leaves that open."""
+    found = _said(monitor, "can_finish")
+    if found is not None and found is not True and found is not False:
+        raise MonitorError(
+            f"{type(monitor).__name__}.can_finish is {shown(found)}; it is a bool, or None"
+        )
+    return found
 
 
 def _check(table: ParseTable, monitor: Monitor) -> None:

@@ -24,7 +24,7 @@ from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask, Ma
 from cfgguide.engine.masks.subset import Int32Array, Subset
 from cfgguide.engine.vocabulary.trie import PackedTrie
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-from cfgguide.errors import GrammarError
+from cfgguide.errors import GrammarError, shown
 
 C = TypeVar("C")
 C_co = TypeVar("C_co", covariant=True)
@@ -182,24 +182,65 @@ AnyMachine = Machine[Any]
 
 _METHODS = ("advance", "read", "is_sentence", "is_live", "expected", "endings", "masks", "packed")
 _ATTRIBUTES = ("initial", "digest", "lock", "n_parse_states")
+_MASK_METHODS = (
+    "key",
+    "mask",
+    "narrowed",
+    "is_at_end",
+    "walker",
+    "like",
+    "release_workspace",
+    "shared",
+)
+_SEE = "see cfgguide.engine.machine.protocol"
 
 
-def check_machine(machine: object) -> None:
-    """Raise an error that names what a machine lacks, if it is of a user's own.
+def check_machine(machine: AnyMachine) -> None:
+    """Check that a machine, which may be of a user's own, has all that is asked of it.
 
     Raises
     ------
     GrammarError
-        If it lacks a method or an attribute of :class:`Machine`.
+        If it lacks a method or an attribute, or one returns something else.
     """
     kind = type(machine).__name__
     for name in _METHODS:
         if not callable(getattr(machine, name, None)):
-            raise GrammarError(
-                f"the machine {kind} has no method {name}(): see cfgguide.engine.machine.protocol"
-            )
+            raise GrammarError(f"the machine {kind} has no method {name}(): {_SEE}")
     for name in _ATTRIBUTES:
         if not hasattr(machine, name):
+            raise GrammarError(f"the machine {kind} has no attribute {name}: {_SEE}")
+    check_hashable(machine.initial, f"the initial configuration of {kind}")
+    is_sentence = machine.is_sentence(machine.initial)
+    if not isinstance(is_sentence, bool):
+        raise GrammarError(
+            f"the machine {kind}: is_sentence() returned {shown(is_sentence)}; it is a bool"
+        )
+
+
+def masks_of(machine: AnyMachine, vocabulary: Vocabulary) -> Masks[Any]:
+    """Return what makes the masks of a machine for a vocabulary.
+
+    Raises
+    ------
+    GrammarError
+        If it lacks a method.
+    """
+    masks = machine.masks(vocabulary)
+    for name in _MASK_METHODS:
+        if not callable(getattr(masks, name, None)):
             raise GrammarError(
-                f"the machine {kind} has no attribute {name}: see cfgguide.engine.machine.protocol"
+                f"the machine {type(machine).__name__}: masks() returned {shown(masks)}, which has "
+                f"no {name}(): {_SEE}"
             )
+    return masks
+
+
+def check_hashable(configuration: object, what: str) -> None:
+    """Raise a `GrammarError` if a configuration cannot be looked up."""
+    try:
+        hash(configuration)
+    except TypeError as error:
+        raise GrammarError(
+            f"{what} is {shown(configuration)}, which cannot be looked up"
+        ) from error
