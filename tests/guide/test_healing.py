@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import random
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from support.small_tokenizers import standard_library_tokenizer, standard_librar
 
 import cfgguide
 from cfgguide.guide.healing import Healing
+from cfgguide.monitors import Monitor, OneOf
 
 
 @functools.cache
@@ -89,3 +91,26 @@ def test_healed_tokens_lead_where_their_bytes_do():
         assert spelled.startswith(b'x = "')
         after = index().machine.advance(index().machine.initial, spelled[5:])
         assert step_node.configuration == after
+
+
+def test_healing_knows_a_monitor() -> None:
+    """Where the rest of a token begins a lexeme of which the monitor allows few texts."""
+
+    @dataclass(frozen=True)
+    class OnlyTwo(Monitor):
+        terminals = frozenset({"NAME"})
+        can_finish = True
+
+        def texts(self, terminal: str) -> OneOf:
+            return OneOf(["abba", "abcd"])
+
+        def shifted(self, terminal: str, text: str) -> Monitor:
+            return self
+
+    vocabulary = cfgguide.Vocabulary.of_bytes([b" ab", b" abb", b"abc", b" xa", b" abcd."])
+    grammar = cfgguide.Grammar('start: NAME "."\nNAME: /[a-z]+/').watched_by(OnlyTwo())
+    watched = cfgguide.compile(grammar, vocabulary)
+    words = Healing(watched).allowed(b" ", watched.start)
+    allowed = {each for each in range(vocabulary.size) if words[each >> 5] >> (each & 31) & 1}
+    texts = {vocabulary.tokens[each] for each in allowed}
+    assert texts == {b" ", b" ab", b" abb", b" abcd."}

@@ -38,7 +38,7 @@ NAMESPACES = {
 #: Constructors of a class that lies lower than what they make: the class is imported everywhere,
 #: what a method of it makes only when that is called.
 CONSTRUCTORS = {
-    ("engine.index.index", "compiler"): "Index.load compiles the schema that a file holds",
+    ("engine.index.saved_index", "compiler"): "Index.load compiles the schema that a file holds",
     ("grammar.grammar", "engine.monitors.monitored_grammar"): "Grammar.watched_by",
     ("grammar.grammar", "schema.embedded_rules"): "Grammar.llguidance: %json in a grammar",
     ("grammar.combinators.parts", "schema.messages.message_grammar"): "concat: schemas as parts",
