@@ -23,13 +23,25 @@ _QUOTES = {b'"': _DOUBLE, b"`": _BACK, b"[": _BRACKET}
 
 
 @cache
+def listed_words(grammar: str, terminal: str) -> frozenset[str]:
+    """Return the words, in lower case, that a terminal of a bundled grammar lists first.
+
+    Parameters
+    ----------
+    grammar, terminal : str
+        The name of the grammar; that of the terminal, with its priority.
+    """
+    text = Grammar.bundled(grammar).text
+    found = re.search(rf"^{re.escape(terminal)}: /\(\?ai:([a-z0-9_|]+)\)", text, re.MULTILINE)
+    assert found is not None, terminal
+    return frozenset(found[1].split("|"))
+
+
+@cache
 def keywords() -> tuple[frozenset[str], frozenset[str]]:
     """Return the reserved words of SQLite, and all of its keywords, in lower case."""
-    text = Grammar.bundled("sql").text
-    found = re.search(r"^RESERVED\.1: /\(\?ai:([a-z0-9_|]+)\)", text, re.MULTILINE)
-    assert found is not None, "the bundled grammar lists them"
-    every = re.findall(r"^\w+\.2: /\(\?ai:(\w+)\)", text, re.MULTILINE)
-    return frozenset(found[1].split("|")), frozenset(every)
+    every = re.findall(r"^\w+\.2: /\(\?ai:(\w+)\)", Grammar.bundled("sql").text, re.MULTILINE)
+    return listed_words("sql", "RESERVED.1"), frozenset(every)
 
 
 def folded(name: str) -> str:
