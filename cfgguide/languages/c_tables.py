@@ -89,7 +89,7 @@ class CRule:
     length: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CTables:
     """LALR tables.
 
@@ -105,6 +105,8 @@ class CTables:
         For each state what a short text goes on with: the name of a terminal, or a rule to reduce.
     spelled : dict
         Of terminals with one text, and of some others, a text.
+    root : str
+        The start rule, from which :func:`tables` makes them again.
     """
 
     actions: tuple[dict[str, int | CRule], ...]
@@ -113,6 +115,10 @@ class CTables:
     end: int
     ways: tuple[str | CRule, ...]
     spelled: dict[str, str]
+    root: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tables, (self.root,)
 
 
 class _NoLexer(Lexer):
@@ -142,15 +148,16 @@ def tables(start: str) -> CTables:
     finally:
         lark.logger.setLevel(level)
     table = analysis.parse_table
-    number = {state: each for each, state in enumerate(table.states)}
+    first = table.start_states[start]
+    number = _numbered(first, table.states)
     names = {rule.origin.name for rule in parser.rules}
     signs = {terminal.name: _name(terminal) for terminal in parser.terminals}
     rules: dict[Any, CRule] = {}
     actions: list[dict[str, int | CRule]] = []
     gotos: list[dict[str, int]] = []
-    for row in table.states.values():
+    for state in number:
         here: dict[str, int | CRule] = {}
-        for symbol, (action, argument) in row.items():
+        for symbol, (action, argument) in table.states[state].items():
             if action is Shift:
                 here[symbol] = number[argument]
             else:
@@ -161,15 +168,28 @@ def tables(start: str) -> CTables:
             {signs.get(name, name): to for name, to in here.items() if name not in names}
         )
     lengths = _lengths(parser.rules)
-    ways = (_way(state, lengths, rules, parser.rules) for state in table.states)
+    ways = (_way(state, lengths, rules, parser.rules) for state in number)
     return CTables(
         tuple(actions),
         tuple(gotos),
-        number[table.start_states[start]],
+        number[first],
         number[table.end_states[start]],
         tuple(signs.get(way, way) if isinstance(way, str) else way for way in ways),
         {_name(terminal): _spelled(terminal) for terminal in parser.terminals},
+        start,
     )
+
+
+def _numbered(first: Any, rows: dict[Any, dict[str, Any]]) -> dict[Any, int]:
+    """Return the numbers of all states; Lark's own order is that of a set."""
+    numbers = {first: 0}
+    queue = [first]
+    for state in queue:
+        for _, (action, argument) in sorted(rows[state].items(), key=lambda item: item[0]):
+            if action is Shift and argument not in numbers:
+                numbers[argument] = len(numbers)
+                queue.append(argument)
+    return numbers
 
 
 def _name(terminal: Any) -> str:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from cfgguide.automata.name_patterns import is_word
 from cfgguide.errors import GrammarError
@@ -20,6 +20,7 @@ from cfgguide.languages.sql.name_sets import NameSet, folded
 from cfgguide.languages.sql.names import functions_of
 from cfgguide.languages.sql.tables import created, prepares, tables_of
 from cfgguide.languages.sql.writes import NOTHING_WRITTEN, Writes, writes_of
+from cfgguide.languages.states import KeyedValue
 
 _MAX_ARGUMENTS = 100
 _TRIED = 4  # numbers of arguments of a function that takes any number
@@ -82,30 +83,16 @@ class Table:
     writes: Writes = NOTHING_WRITTEN
 
 
-@dataclass(frozen=True, eq=False)
-class Database:
-    """Tables by folded name, and functions by name.
+class Database(KeyedValue):
+    """Tables by folded name, and functions by name."""
 
-    Two databases are equal if their contents are.
-    """
+    __slots__ = ("functions", "tables")
 
-    tables: Mapping[str, Table]
-    functions: Mapping[str, Function]
-    _key: tuple[Any, ...] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        tables = tuple(
-            sorted((name, table.columns, table.writes) for name, table in self.tables.items())
-        )
-        functions = tuple(sorted(self.functions.items()))
-        object.__setattr__(self, "_key", (hash((tables, functions)), tables, functions))
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Database) and self._key == other._key)
-
-    def __hash__(self) -> int:
-        hashed: int = self._key[0]
-        return hashed
+    def __init__(self, tables: Mapping[str, Table], functions: Mapping[str, Function]) -> None:
+        read = sorted((name, table.columns, table.writes) for name, table in tables.items())
+        super().__init__(tuple(read), tuple(sorted(functions.items())))
+        self.tables = tables
+        self.functions = functions
 
     @classmethod
     def of(

@@ -6,7 +6,8 @@ which says for each terminal that is followed which texts may stand at its place
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 from cfgguide.engine.monitors.text_sets import NOTHING, OneOf, Texts
 from cfgguide.languages.sql.database import AGGREGATE, EITHER, WINDOW
@@ -36,9 +37,11 @@ class SelectTexts(SelectState):
 
     __slots__ = ()
 
-    def texts(self, terminal: str) -> Texts | None:
-        """Return which texts of a terminal may stand here; None if all may."""
-        asked = TEXTS.get(terminal)
+    #: What is asked of each terminal.
+    asked: ClassVar[Mapping[str, Callable[[Any, str], Texts | None]]] = {}
+
+    def _texts(self, terminal: str) -> Texts | None:
+        asked = self.asked.get(terminal)
         return None if asked is None else asked(self, terminal)
 
     def _reference_texts(self, _: str) -> Texts | None:
@@ -334,10 +337,9 @@ def _fits(core: Core, columns: tuple[str | None, ...]) -> bool:
     return len(list(core.sources.visible())) + len(columns) <= core.n_missing
 
 
-_Ask = Callable[[SelectTexts, str], Texts | None]
 _T = SelectTexts
 
-TEXTS: dict[str, _Ask] = {
+SelectTexts.asked = {
     "REF": _T._reference_texts,
     "FIELD": _T._field_texts,
     "DOT": _T._dot_texts,

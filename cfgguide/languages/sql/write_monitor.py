@@ -18,7 +18,7 @@ lang_delete.html, lang_returning.html; docs/design/0037, section 7.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
@@ -48,32 +48,6 @@ class WriteMonitor(SelectMonitor):
 
     __slots__ = ()
 
-    terminals: ClassVar[frozenset[str]] = frozenset()  # set below, with what is done at each
-    rules: ClassVar[frozenset[str]] = frozenset()
-
-    # -- events -----------------------------------------------------------------------------
-
-    def texts(self, terminal: str) -> Texts | None:
-        """Return which texts of a terminal may stand here; None if all may."""
-        asked = _TEXTS.get(terminal)
-        return super().texts(terminal) if asked is None else asked(self, terminal)
-
-    def shifted(self, terminal: str, text: str) -> Self:
-        """Return the monitor after a lexeme that may stand here."""
-        shift = _SHIFTED.get(terminal)
-        if shift is None:
-            return super().shifted(terminal, text)
-        after: Self = shift(self, terminal, text)
-        return after
-
-    def reduced(self, rule: str) -> Self | None:
-        """Return the monitor after a reduction; None if it is refused."""
-        reduce = _REDUCED.get(rule)
-        if reduce is None:
-            return super().reduced(rule)
-        after: Self | None = reduce(self)
-        return after
-
     # -- frames -----------------------------------------------------------------------------
 
     @property
@@ -90,7 +64,7 @@ class WriteMonitor(SelectMonitor):
 
     def _at_statement(self, *frames: Any, **changes: Any) -> Self:
         """Return the monitor with a change to the statement, in which only some frames are open."""
-        return self._with(self.frames[0], self._writing._replace(**changes), *frames)
+        return self._with((self.frames[0], self._writing._replace(**changes), *frames))
 
     def _is_writing(self) -> bool:
         return len(self.frames) > 1 and isinstance(self.frames[1], Writing)
@@ -138,7 +112,7 @@ class WriteMonitor(SelectMonitor):
             return None if self._writing.n < _MAX_RETURNED else NOTHING
         if isinstance(top, ValuesScope) and self._is_compared():
             return NOTHING
-        return super().texts(terminal)
+        return super()._comma_texts(terminal)
 
     def _is_compared(self) -> bool:
         """Return whether VALUES ends a compound that may be compared with a row.
@@ -153,15 +127,15 @@ class WriteMonitor(SelectMonitor):
     def _closing_texts(self, terminal: str) -> Texts | None:
         top = self._top
         if not isinstance(top, Listed):
-            return super().texts(terminal)
+            return super()._closing_texts(terminal)
         return None if top.kind != "key" or top.names in self._writes.keys else NOTHING
 
     def _from_texts(self, terminal: str) -> Texts | None:
-        return super().texts(terminal) if isinstance(self._top, Core) else None
+        return super()._from_texts(terminal) if isinstance(self._top, Core) else None
 
     def _on_texts(self, terminal: str) -> Texts | None:
         if not isinstance(self._top, Writing):
-            return super().texts(terminal)
+            return super()._on_texts(terminal)
         may = self._top.takes_conflicts and self._top.n < _MAX_CONFLICTS
         return None if may else NOTHING
 
@@ -171,7 +145,7 @@ class WriteMonitor(SelectMonitor):
             query = self.frames[2]
             if isinstance(query, Query) and query.ctes:
                 return NOTHING
-        return super().texts(terminal)
+        return super()._opening_texts(terminal)
 
     def _update_texts(self, _: str) -> Texts | None:
         if not self._is_writing():
@@ -211,7 +185,7 @@ class WriteMonitor(SelectMonitor):
         top = self._top
         if isinstance(top, Core) and top.clause == "returning":
             return self._at_statement(top, n=self._writing.n + 1)
-        return super().shifted(terminal, text)
+        return super()._shift_comma(terminal, text)
 
     def _shift_returning(self, _: str, __: str) -> Self:
         writing = self._writing
@@ -220,19 +194,19 @@ class WriteMonitor(SelectMonitor):
 
     def _shift_result(self, terminal: str, text: str) -> Self:
         top = self._top
-        if isinstance(top, Core) and top.clause == "returning":
-            return self
-        return super().shifted(terminal, text)
+        is_returned = isinstance(top, Core) and top.clause == "returning"
+        after: Self = self if is_returned else SelectMonitor.shifts[terminal](self, terminal, text)
+        return after
 
     def _shift_where(self, terminal: str, text: str) -> Self:
         if len(self.frames) == 3 and self._is_writing():
             return self._at_statement(self._top._replace(clause="where"), columns=frozenset())
-        return super().shifted(terminal, text)
+        return super()._shift_clause(terminal, text)
 
     def _shift_on(self, terminal: str, text: str) -> Self:
         if isinstance(self._top, Writing):
             return self._at_statement(n=self._writing.n + 1)
-        return super().shifted(terminal, text)
+        return super()._shift_clause(terminal, text)
 
     # -- reductions -------------------------------------------------------------------------
 
@@ -276,10 +250,10 @@ class WriteMonitor(SelectMonitor):
         names = self._top.names
         core = self.frames[2]
         monitor = self._at_statement(core, columns=self._writing.columns | names)
-        return monitor._with(*monitor.frames, row=len(names))
+        return monitor._with(monitor.frames, row=len(names))
 
     def _reduce_statement(self) -> Self:
-        return self._with()
+        return self._with(())
 
     # -- ways out ---------------------------------------------------------------------------
 
@@ -325,7 +299,8 @@ def _tables_for(database: Database, kind: str) -> NameSet:
 
 _M = WriteMonitor
 
-_TEXTS: dict[str, Callable[[WriteMonitor, str], Texts | None]] = {
+WriteMonitor.asked = {
+    **SelectMonitor.asked,
     "TABLE_TO_WRITE": _M._table_to_write_texts,
     "TARGET_ALIAS": _M._target_alias_texts,
     "COLUMN_TO_WRITE": _M._column_to_write_texts,
@@ -340,7 +315,8 @@ _TEXTS: dict[str, Callable[[WriteMonitor, str], Texts | None]] = {
     "REPLACE": _M._statement_texts,
 }
 
-_SHIFTED: dict[str, Callable[[WriteMonitor, str, str], Any]] = {
+WriteMonitor.shifts = {
+    **SelectMonitor.shifts,
     "TABLE_TO_WRITE": _M._shift_table_to_write,
     "TARGET_ALIAS": _M._shift_target_alias,
     "COLUMN_TO_WRITE": _M._shift_column_to_write,
@@ -352,7 +328,8 @@ _SHIFTED: dict[str, Callable[[WriteMonitor, str, str], Any]] = {
     "ON": _M._shift_on,
 }
 
-_REDUCED: dict[str, Callable[[WriteMonitor], Any]] = {
+WriteMonitor.reductions = {
+    **SelectMonitor.reductions,
     "open_insert": lambda monitor: monitor._open_statement("insert"),
     "open_update": lambda monitor: monitor._open_statement("update"),
     "open_delete": lambda monitor: monitor._open_statement("delete"),
@@ -372,8 +349,8 @@ _REDUCED: dict[str, Callable[[WriteMonitor], Any]] = {
     **dict.fromkeys(("insert_stmt", "update_stmt", "delete_stmt"), _M._reduce_statement),
 }
 
-WriteMonitor.terminals = SelectMonitor.terminals | {*_TEXTS, *_SHIFTED}
-WriteMonitor.rules = (SelectMonitor.rules | _REDUCED.keys()) - {"query"}
+WriteMonitor.terminals = frozenset({*_M.asked, *_M.shifts})
+WriteMonitor.rules = frozenset(_M.reductions) - {"query"}
 
 
 class StatementMonitor(WriteMonitor):
