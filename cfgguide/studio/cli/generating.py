@@ -9,7 +9,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from cfgguide.models.presets import Preset, preset_of
+from cfgguide.languages.presets import Preset, preset_of
 from cfgguide.studio.cli.arguments import (
     STANDARD_INPUT,
     add_grammar,
