@@ -21,7 +21,6 @@ def name_set(names: frozenset[str]) -> NameSet:
     return NameSet(names)
 
 
-NO_NAMES = NameSet(())
 TRUTH = NameSet(["true", "false"], is_word_only=True)
 
 

@@ -69,9 +69,6 @@ class SelectMonitor(SelectTexts):
         monitor = self._in_core(begins_term=0)
         return monitor._with(monitor.frames, reference=unquoted(text))
 
-    def _shift_dot(self, _: str, __: str) -> Self:
-        return self
-
     def _shift_field(self, _: str, text: str) -> Self:
         name = unquoted(text)
         return self._use((self.reference, name))._named(name)
@@ -502,5 +499,5 @@ SelectMonitor.reductions = {
     "literal": lambda monitor: monitor._unnamed(begins_term=0),
 }
 
-SelectMonitor.terminals = frozenset({*_M.asked, *_M.shifts})
+SelectMonitor.terminals = frozenset({*_M.asked, *_M.allowed, *_M.shifts})
 SelectMonitor.rules = frozenset(_M.reductions)

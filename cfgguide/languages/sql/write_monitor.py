@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
-from cfgguide.engine.monitors.text_sets import NOTHING, Texts
+from cfgguide.engine.monitors.text_sets import Texts
 from cfgguide.languages.sql.database import Database
 from cfgguide.languages.sql.name_sets import NameSet, OtherNames, SqlIdentifiers, quoted, unquoted
 from cfgguide.languages.sql.schema_names import name_set
@@ -102,17 +102,15 @@ class WriteMonitor(SelectMonitor):
         keys = [key for key in writes.keys if top.names < key]
         return [name for name in sorted({n for key in keys for n in key}) if name not in top.names]
 
-    def _comma_texts(self, terminal: str) -> Texts | None:
+    def _may_be_comma(self, terminal: str) -> bool:
         top = self._top
-        if isinstance(top, Listed):
-            return None if self._columns_to_write() else NOTHING
-        if isinstance(top, Core) and top.clause == "set":
-            return None if self._columns_to_write() else NOTHING
+        if isinstance(top, Listed) or (isinstance(top, Core) and top.clause == "set"):
+            return bool(self._columns_to_write())
         if isinstance(top, Core) and top.clause == "returning":
-            return None if self._writing.n < _MAX_RETURNED else NOTHING
+            return self._writing.n < _MAX_RETURNED
         if isinstance(top, ValuesScope) and self._is_compared():
-            return NOTHING
-        return super()._comma_texts(terminal)
+            return False
+        return super()._may_be_comma(terminal)
 
     def _is_compared(self) -> bool:
         """Return whether VALUES ends a compound that may be compared with a row.
@@ -124,39 +122,36 @@ class WriteMonitor(SelectMonitor):
         is_source = isinstance(self.frames[-3] if len(self.frames) > 2 else None, Writing)
         return self._is_writing() and not is_source and query.n_parts > 0 and query.wanted != 1
 
-    def _closing_texts(self, terminal: str) -> Texts | None:
+    def _may_be_closing(self, terminal: str) -> bool:
         top = self._top
         if not isinstance(top, Listed):
-            return super()._closing_texts(terminal)
-        return None if top.kind != "key" or top.names in self._writes.keys else NOTHING
+            return super()._may_be_closing(terminal)
+        return top.kind != "key" or top.names in self._writes.keys
 
-    def _from_texts(self, terminal: str) -> Texts | None:
-        return super()._from_texts(terminal) if isinstance(self._top, Core) else None
+    def _may_be_from(self, terminal: str) -> bool:
+        return not isinstance(self._top, Core) or super()._may_be_from(terminal)
 
-    def _on_texts(self, terminal: str) -> Texts | None:
+    def _may_be_on(self, terminal: str) -> bool:
         if not isinstance(self._top, Writing):
-            return super()._on_texts(terminal)
-        may = self._top.takes_conflicts and self._top.n < _MAX_CONFLICTS
-        return None if may else NOTHING
+            return super()._may_be_on(terminal)
+        return self._top.takes_conflicts and self._top.n < _MAX_CONFLICTS
 
-    def _values_texts(self, terminal: str) -> Texts | None:
+    def _may_be_values(self, terminal: str) -> bool:
         # SQLite forgets WITH before VALUES of one row.
         if len(self.frames) == 4 and self._is_writing() and isinstance(self._top, ValuesScope):
             query = self.frames[2]
             if isinstance(query, Query) and query.ctes:
-                return NOTHING
-        return super()._opening_texts(terminal)
+                return False
+        return super()._may_be_opening(terminal)
 
-    def _update_texts(self, _: str) -> Texts | None:
-        if not self._is_writing():
-            return None if _tables_for(self.names.database, "update").names else NOTHING
-        return None if self._writes.updated else NOTHING
+    def _may_be_update(self, _: str) -> bool:
+        if self._is_writing():
+            return bool(self._writes.updated)
+        return bool(_tables_for(self.names.database, "update").names)
 
-    def _statement_texts(self, terminal: str) -> Texts | None:
+    def _may_be_statement(self, terminal: str) -> bool:
         kind = "delete" if terminal == "DELETE" else "insert"
-        is_first = not self._is_writing()
-        fits = _tables_for(self.names.database, kind).names
-        return None if fits or not is_first else NOTHING
+        return self._is_writing() or bool(_tables_for(self.names.database, kind).names)
 
     # -- lexemes ----------------------------------------------------------------------------
 
@@ -304,15 +299,18 @@ WriteMonitor.asked = {
     "TABLE_TO_WRITE": _M._table_to_write_texts,
     "TARGET_ALIAS": _M._target_alias_texts,
     "COLUMN_TO_WRITE": _M._column_to_write_texts,
-    "COMMA": _M._comma_texts,
-    "RPAR": _M._closing_texts,
-    "FROM": _M._from_texts,
-    "ON": _M._on_texts,
-    "VALUES": _M._values_texts,
-    "UPDATE": _M._update_texts,
-    "DELETE": _M._statement_texts,
-    "INSERT": _M._statement_texts,
-    "REPLACE": _M._statement_texts,
+}
+WriteMonitor.allowed = {
+    **SelectMonitor.allowed,
+    "COMMA": _M._may_be_comma,
+    "RPAR": _M._may_be_closing,
+    "FROM": _M._may_be_from,
+    "ON": _M._may_be_on,
+    "VALUES": _M._may_be_values,
+    "UPDATE": _M._may_be_update,
+    "DELETE": _M._may_be_statement,
+    "INSERT": _M._may_be_statement,
+    "REPLACE": _M._may_be_statement,
 }
 
 WriteMonitor.shifts = {
@@ -349,7 +347,7 @@ WriteMonitor.reductions = {
     **dict.fromkeys(("insert_stmt", "update_stmt", "delete_stmt"), _M._reduce_statement),
 }
 
-WriteMonitor.terminals = frozenset({*_M.asked, *_M.shifts})
+WriteMonitor.terminals = frozenset({*_M.asked, *_M.allowed, *_M.shifts})
 WriteMonitor.rules = frozenset(_M.reductions) - {"query"}
 
 
