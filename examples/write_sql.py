@@ -13,8 +13,8 @@ import sys
 import time
 
 import cfgguide
+from cfgguide.languages.presets import is_past_statement
 from cfgguide.models import load_model
-from cfgguide.models.presets import is_past_statement
 
 SCHEMA = """\
 CREATE TABLE authors (id INTEGER PRIMARY KEY, name TEXT, country TEXT);

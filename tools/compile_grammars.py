@@ -30,8 +30,8 @@ from cfgguide.compiler import compile_recognizer
 from cfgguide.engine.machine import grammar_file
 from cfgguide.engine.machine.grammar_cache import CachedGrammar
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.languages.presets import preset_of
 from cfgguide.languages.sql.running import runs_on
-from cfgguide.models.presets import preset_of
 from cfgguide.output_types import output_type
 
 

@@ -137,7 +137,8 @@ def with_common_spaces(pattern: str) -> str:
     r"""Return a pattern whose ``\s`` is a space, a tab or a line break, and nothing else.
 
     It matches no more texts. What looks around is left as it is, and so are classes of all other
-    characters, and those that have ``\S`` too, which stand for any character.
+    characters, and those that have ``\S`` too, which stand for any character. Patterns of Python
+    that :mod:`cfgguide.automata.rewrite` has written may be given as well.
 
     Examples
     --------

@@ -16,7 +16,7 @@ Many names make several patterns, so that none needs more states than one termin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 # Characters that continue a name of SQLite, and the quote: x'00' is not a name x and a string.
 _NO_LETTER = r"(?!['$0-9A-Za-z_\x80-\U0010ffff])"
@@ -47,13 +47,7 @@ def name_patterns(plain: Iterable[str], quoted: Iterable[str]) -> list[str]:
     >>> print(pattern)
     (?ai:\x22a\x22\x22\/b\x22)(?!\x22)|(?ai:`a\x22\/b`)(?!`)|(?ai:\[a\x22\/b\])
     """
-    are_plain, are_quoted = set(plain), set(quoted)
-    return [
-        "|".join(
-            _forms([name for name in part if name in are_plain], are_quoted.intersection(part))
-        )
-        for part in _parts(sorted(are_plain | are_quoted))
-    ]
+    return _patterns(plain, quoted, _forms)
 
 
 def folding_patterns(plain: Iterable[str], quoted: Iterable[str]) -> list[str]:
@@ -63,9 +57,17 @@ def folding_patterns(plain: Iterable[str], quoted: Iterable[str]) -> list[str]:
     ...     print(pattern)
     (?ai:id)(?![$0-9A-Za-z_\x80-\U0010ffff])|(?ai:b)(?!['$0-9A-Za-z_\x80-\U0010ffff])|\x22Id\x22(?!\x22)
     """
+    return _patterns(plain, quoted, _folding_forms)
+
+
+def _patterns(
+    plain: Iterable[str],
+    quoted: Iterable[str],
+    forms: Callable[[Sequence[str], Iterable[str]], Iterator[str]],
+) -> list[str]:
     are_plain, are_quoted = set(plain), set(quoted)
     return [
-        "|".join(_folding_forms([name for name in part if name in are_plain], are_quoted & {*part}))
+        "|".join(forms([name for name in part if name in are_plain], are_quoted.intersection(part)))
         for part in _parts(sorted(are_plain | are_quoted))
     ]
 

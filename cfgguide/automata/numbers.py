@@ -378,7 +378,10 @@ def _with_fraction() -> str:
 
 @cache
 def _with_exponent() -> str:
-    """Return a pattern of numbers with `DIGITS` and an exponent, none above the largest float."""
+    """Return a pattern of numbers with `DIGITS` and an exponent, none above the largest float.
+
+    Longer exponents come first, so that a lexer which takes the first match takes all of one.
+    """
     any_digits = f"(?:{_with_fraction()}|{_whole(DIGITS, DIGITS)})"
     one_digit = rf"-?[1-9](?:\.[0-9]{{1,{DIGITS - 1}}})?"
     rest = ""  # of the digits of the largest float, or of less
@@ -387,8 +390,8 @@ def _with_exponent() -> str:
         rest = f"{less}|{digit}(?:{rest})?" if rest else f"{less}|{digit}"
     return "|".join(
         (
-            rf"{any_digits}[eE](?:-[0-9]{{1,3}}|\+?(?:[01][0-9]{{2}}|2[0-8][0-9]|29[01]|[0-9]{{1,2}}))",
-            rf"{one_digit}[eE]\+?(?:29[2-9]|30[0-7])",
             rf"-?1(?:\.(?:{rest}))?[eE]\+?308",
+            rf"{one_digit}[eE]\+?(?:29[2-9]|30[0-7])",
+            rf"{any_digits}[eE](?:-[0-9]{{1,3}}|\+?(?:[01][0-9]{{2}}|2[0-8][0-9]|29[01]|[0-9]{{1,2}}))",
         )
     )

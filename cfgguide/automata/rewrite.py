@@ -7,15 +7,12 @@ patterns for which these are the texts that match *as a whole*:
 * quantifiers are greedy, and alternatives that take more come first (``a|ab`` is ``a(?:b|)``);
 * the empty text, which no terminal of Lark's may match, is left out (:func:`not_empty`).
 
-One more change makes the language smaller: :func:`with_common_spaces`.
-
 Which texts match as a whole does not depend on what ``re`` tries first, so the last two steps are
 safe. With look-around they might not be, so there only the first is done.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
 from dataclasses import replace
 
@@ -47,9 +44,7 @@ _LETTERS = {
     re.DOTALL: "s",
 }
 _SPECIAL = re.compile(r"[][\\^$*+?{}()|./]")
-_COMMON_SPACES = tuple(map(ord, " \t\n\r"))
 _SPECIAL_IN_CLASS = re.compile(r"[][\\^\-&|~/]")
-_ANY_SPACE, _NOT_SPACE = Category("s"), Category("s", is_negated=True)
 _NOT_BOUNDARY_IN_NOTHING = re.fullmatch(r"\B", "") is not None  # depends on the version of Python
 _UNBOUNDED = 2**32 - 1  # how often a repetition without a limit counts, where widths are compared
 
@@ -94,22 +89,6 @@ def rewritten(pattern: str, flags: int = 0) -> tuple[str, bool]:
         raise LimitError("the pattern nests groups too deeply; flatten it") from None
     letters = _flag_letters(tree.flags & ~re.UNICODE)
     return (f"(?{letters}:{written})" if letters else written), looks
-
-
-def with_common_spaces(pattern: str) -> str:
-    r"""Return a pattern whose ``\s`` is a space, a tab or a line break, and nothing else.
-
-    So it matches no more texts. What looks around is left as it is, and so are sets of all other
-    characters, and sets that have ``\S`` too, which stand for any character.
-
-    Examples
-    --------
-    >>> with_common_spaces(r"\s*19[\s,][^\s]"), with_common_spaces(r"(?!\s)[\s\S]")
-    ('[ \t\n\r]*19[ \t\n\r,][^\\s]', '(?!\\s)[\\s\\S]')
-    """
-    if r"\s" not in pattern:
-        return pattern
-    return _sequence(_spaced(syntax.parse(pattern).nodes))
 
 
 def escaped(text: str) -> str:
@@ -250,24 +229,6 @@ def _greedy_node(node: Node) -> Node:
             return replace(node, body=_greedy(node.body))
         case Repeat():
             return replace(node, body=_greedy(node.body), is_greedy=True)
-        case _:
-            return node
-
-
-def _spaced(nodes: Nodes) -> Nodes:
-    """Return nodes without white space that few would write."""
-    return tuple([_spaced_node(node) for node in nodes])
-
-
-def _spaced_node(node: Node) -> Node:
-    match node:
-        case Alternation():
-            return Alternation(tuple(map(_spaced, node.branches)))
-        case Group() | Repeat():
-            return replace(node, body=_spaced(node.body))
-        case CharacterSet(is_negated=False) if _NOT_SPACE not in node.members:
-            members = [_COMMON_SPACES if each == _ANY_SPACE else (each,) for each in node.members]
-            return replace(node, members=tuple(itertools.chain.from_iterable(members)))
         case _:
             return node
 

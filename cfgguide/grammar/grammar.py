@@ -28,80 +28,6 @@ if TYPE_CHECKING:
 _PACKAGED = Path(__file__).parents[1] / "grammars"  # in an installed wheel
 _CHECKOUT = Path(__file__).parents[2] / "grammars"  # in a source checkout
 
-# What `tidy` leaves of bundled grammars (docs/defaults.md): keywords in upper case, one character
-# of white space at most, no comments, quoted names of one line and 64 characters.
-_SQL_TERMINALS = (("QUOTED", r"[^\x00-\x1f]*"), ("SPACE", r"[ \n]+"))
-
-
-def _sql(*names: str) -> dict[str, Any]:
-    """Return the tidy form of a dialect, in whose names any white space beyond ASCII may stand."""
-    visible = ((name, r"\S+") for name in names)
-    return {"max_ignored": 1, "keywords": "upper", "restrict": (*_SQL_TERMINALS, *visible)}
-
-
-_PYTHON = (("_BLANK", " "), ("_NEWLINE", r"\n{1,3} *"))
-_SPACE = ("SPACE", r" |\n{1,3} {0,40}")
-# Numbers that end: 19 digits of whole ones, 17 of others, none above the largest float.
-_FRACTIONS = (rf"[1-9][0-9]{{{n - 1}}}\.[0-9]{{1,{17 - n}}}" for n in range(1, 17))
-_JSON_NUMBER = (
-    rf"-?(?:[1-9][0-9]{{17,18}}|(?:{'|'.join(_FRACTIONS)}|[1-9][0-9]{{0,16}}"
-    r"|0(?:\.0{0,16}(?:[1-9][0-9]{0,16}|0))?)"
-    r"(?:[eE](?:-[0-9]{1,3}|\+?(?:1[0-9]{2}|2[0-8][0-9]|[0-9]{1,2})))?)"
-)
-# Terminals with white space of their own have one space at a time, too.
-_ONE_SPACE = r"\S+( \S+)*"
-_COMMENT = ("COMMENT", None)
-_RUST_TERMINALS = (
-    *((name, None) for name in ("COMMENT", "OUTER_DOC", "INNER_DOC", "BEGINNING")),
-    *((name, None) for name in ("AUTO", "BOX", "DEFAULT", "MACRO", "TILDE", "TRY")),  # unstable
-    *((name, _ONE_SPACE) for name in ("BREAK_LABEL", "PUB_IN", "PUB_RESTRICTED")),
-    _SPACE,
-)
-_VERILOG_TERMINALS = (
-    *((name, None) for name in ("COMMENT", "DEFINE", "ESCAPED_NAME", "UNDEF")),
-    *((name, _ONE_SPACE) for name in ("BASED_NUMBER", "FULL", "PARALLEL")),
-    *((name, _ONE_SPACE) for name in ("DEFAULT_NETTYPE", "ELSIF", "IFDEF", "INCLUDE_FILE")),
-    *((name, _ONE_SPACE) for name in ("TIMESCALE", "UNCONNECTED_DRIVE")),
-    _SPACE,
-)
-_JAVASCRIPT_TERMINALS = (
-    *((name, None) for name in ("COMMENT", "HASHBANG")),
-    *((name, r"\n") for name in ("NEWLINE", "_NEWLINE_ARROW", "_NEWLINE_END")),  # or comments
-    ("SPACE", r" {1,40}"),
-)
-_TIDY: dict[str, dict[str, Any]] = {
-    "c": {"restrict": (("PRAGMA", None), _SPACE)},
-    "go": {
-        "restrict": (
-            ("_SHORT_COMMENT", None),
-            ("SPACE", " "),
-            ("_NL", r"\n{1,3}( {1,40}|\t{1,20})?"),
-        )
-    },
-    "java": {
-        "restrict": (
-            _COMMENT,
-            *((name, _ONE_SPACE) for name in ("AT_INTERFACE", "SMALLEST")),
-            _SPACE,
-        )
-    },
-    "json": {"restrict": (("NUMBER", _JSON_NUMBER), ("WS", "[ \\n]"))},
-    "javascript": {"restrict": _JAVASCRIPT_TERMINALS},
-    "lua": {"restrict": (_COMMENT, ("SHEBANG", None), _SPACE)},
-    "pascal": {
-        "keywords": "lower",
-        "restrict": (_COMMENT, ("CONVENTION", "[a-z_]+"), _SPACE),  # a keyword of several words
-    },
-    "python": {"max_ignored": 1, "restrict": _PYTHON},
-    "python312": {"max_ignored": 1, "restrict": _PYTHON},
-    "postgresql": _sql("NAME"),
-    "rust": {"restrict": _RUST_TERMINALS},
-    "rust2024": {"restrict": _RUST_TERMINALS},
-    "sql": _sql("NAME", "VARIABLE", "WORD"),
-    "sql_select": _sql("sql__NAME", "sql__VARIABLE"),
-    "verilog": {"restrict": _VERILOG_TERMINALS},
-}
-
 # The indenters of bundled grammars.
 _INDENTERS = {"python": "PythonIndenter", "python312": "Python312Indenter"}
 
@@ -391,7 +317,9 @@ class Grammar:
             postlex = getattr(indenters, _INDENTERS[name])
         grammar = cls.open(path, start=start, postlex=postlex, parser="lalr")
         if tidy:
-            grammar = replace(grammar, **_TIDY[name])
+            from cfgguide.languages.tidy_forms import tidy_form
+
+            grammar = replace(grammar, **tidy_form(name))
         if max_ignored is None:
             return grammar
         grammar = replace(grammar, max_ignored=max_ignored)  # checks it

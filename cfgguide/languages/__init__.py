@@ -1,1 +1,1 @@
-"""What bundled languages know beyond their grammars: names in SQL, Python and C."""
+"""What bundled languages know beyond their grammars: names, tidy forms, presets."""

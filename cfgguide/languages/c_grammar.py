@@ -40,7 +40,7 @@ def c_names(types: Iterable[str] = (), *, start: str = "start") -> MonitoredGram
     scope = NONE
     for name in sorted(set(types)):
         scope = scope.declared(name, is_type=True)
-    return grammar.watched_by(CNames(chosen, CStack(chosen.start, None), (scope,)))
+    return grammar.watched_by(CNames(chosen, CStack.first(0, (), None), (scope,)))
 
 
 def _terminals(grammar: Grammar) -> frozenset[str]:

@@ -20,14 +20,13 @@ Source: C11, 6.2.1, 6.7.6.3p11, 6.7.8.
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from typing import ClassVar
-from weakref import WeakValueDictionary
 
-from cfgguide.engine.monitors.monitor import Monitor
 from cfgguide.engine.monitors.text_sets import NOTHING, AllBut, OneOf, Texts
 from cfgguide.languages.c_scopes import NONE, DeclaredNames, visible_types
 from cfgguide.languages.c_tables import ALIKE, CRule, CTables
+from cfgguide.languages.states import Interned, LanguageMonitor
 
 _END = "$END"
 
@@ -56,36 +55,40 @@ _DECLARATIONS = frozenset(
 )
 
 
-class CStack:
-    """A parser's stack; equal ones are the same object."""
+class CStack(Interned):
+    """A parser's stack; equal ones are the same object.
 
-    __slots__ = ("__weakref__", "_after", "before", "names", "parameters", "state")
+    Attributes
+    ----------
+    before : CStack or None
+        All but the topmost part.
+    state : int
+        That of the parser.
+    names : tuple of str
+        What the topmost part of the text declares.
+    parameters : tuple of str or None
+        Those of the function that it declares.
+    """
+
+    __slots__ = ("before", "names", "parameters", "state")
 
     def __init__(
         self,
-        state: int,
         before: CStack | None,
-        names: tuple[str, ...] = (),
-        parameters: tuple[str, ...] | None = None,
+        step: tuple[int, tuple[str, ...], tuple[str, ...] | None],
     ) -> None:
-        self.state = state
+        super().__init__(before, step)
         self.before = before
-        self.names = names  # what the topmost part of the text declares
-        self.parameters = parameters  # those of the function that it declares
-        self._after: WeakValueDictionary[Hashable, CStack] = WeakValueDictionary()
+        self.state, self.names, self.parameters = step
 
     def pushed(
         self, state: int, names: tuple[str, ...] = (), parameters: tuple[str, ...] | None = None
     ) -> CStack:
         """Return the stack with one part more."""
-        key = (state, names, parameters)
-        after = self._after.get(key)
-        if after is None:
-            after = self._after[key] = CStack(state, self, names, parameters)
-        return after
+        return self._stepped((state, names, parameters))
 
 
-class CNames(Monitor):
+class CNames(LanguageMonitor):
     """What a parser of C knows of a text so far.
 
     Parameters
@@ -100,7 +103,7 @@ class CNames(Monitor):
         Names that are types for one compiler and not for another.
     """
 
-    __slots__ = ("_hash", "_known", "_next", "_reduced", "scopes", "stack", "tables", "unsure")
+    __slots__ = ("_next", "_reduced", "scopes", "stack", "tables", "unsure")
     terminals: ClassVar[frozenset[str]] = frozenset()  # set by those who make one
     rules: ClassVar[frozenset[str]] = frozenset({"start"})
 
@@ -111,38 +114,15 @@ class CNames(Monitor):
         scopes: tuple[DeclaredNames, ...],
         unsure: tuple[str, ...] = (),
     ) -> None:
+        super().__init__(tables, stack, scopes, unsure)
         self.tables = tables
         self.stack = stack
         self.scopes = scopes
         self.unsure = unsure
-        self._hash = hash((stack, scopes, unsure))
-        self._known: dict[str, Texts | None] = {}
         self._next: dict[tuple[str, str], CNames] = {}
         self._reduced: dict[CRule, CNames] = {}
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, CNames)
-            and self.stack is other.stack
-            and self.scopes == other.scopes
-            and self.unsure == other.unsure
-        )
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    @property
-    def can_finish(self) -> bool:
-        """Return True: what a parser has begun can be ended, and there is always a new name."""
-        return True
-
     # -- lexemes ----------------------------------------------------------------------------
-
-    def texts(self, terminal: str) -> Texts | None:
-        """Return which texts of a terminal may stand here; None if all may."""
-        if terminal not in self._known:
-            self._known[terminal] = self._texts(terminal)
-        return self._known[terminal]
 
     def _texts(self, terminal: str) -> Texts | None:
         if terminal != "NAME":

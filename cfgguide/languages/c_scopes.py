@@ -7,12 +7,13 @@ The same declarations give the same object, so that objects are compared and not
 from __future__ import annotations
 
 import functools
-from weakref import WeakValueDictionary
+
+from cfgguide.languages.states import Interned
 
 _N_PARTS = 64
 
 
-class DeclaredNames:
+class DeclaredNames(Interned):
     """The names of a scope; made by :meth:`declared` from :data:`NONE`.
 
     Attributes
@@ -21,18 +22,18 @@ class DeclaredNames:
         Those that are types.
     """
 
-    __slots__ = ("__weakref__", "_after", "_before", "_parts", "types")
+    __slots__ = ("_parts", "types")
 
-    def __init__(
-        self,
-        parts: tuple[dict[str, bool], ...],
-        types: frozenset[str],
-        before: DeclaredNames | None,
-    ) -> None:
-        self._parts = parts
-        self.types = types
-        self._before = before  # keeps the way alive that led here
-        self._after: WeakValueDictionary[tuple[str, bool], DeclaredNames] = WeakValueDictionary()
+    def __init__(self, before: DeclaredNames | None, step: tuple[str, bool]) -> None:
+        super().__init__(before, step)
+        self._parts: tuple[dict[str, bool], ...] = ({},) * _N_PARTS
+        self.types: frozenset[str] = frozenset()
+        if before is not None:
+            name, is_type = step
+            number = hash(name) % _N_PARTS
+            part = {**before._parts[number], name: is_type}
+            self._parts = (*before._parts[:number], part, *before._parts[number + 1 :])
+            self.types = before.types | {name} if is_type else before.types - {name}
 
     def is_type(self, name: str) -> bool | None:
         """Return whether a name is a type; None if the scope does not declare it."""
@@ -45,19 +46,10 @@ class DeclaredNames:
 
     def declared(self, name: str, *, is_type: bool) -> DeclaredNames:
         """Return the scope with one name more."""
-        if self.is_type(name) is is_type:
-            return self
-        after = self._after.get((name, is_type))
-        if after is None:
-            number = hash(name) % _N_PARTS
-            part = {**self._parts[number], name: is_type}
-            parts = (*self._parts[:number], part, *self._parts[number + 1 :])
-            types = self.types | {name} if is_type else self.types - {name}
-            after = self._after[name, is_type] = DeclaredNames(parts, types, self)
-        return after
+        return self if self.is_type(name) is is_type else self._stepped((name, is_type))
 
 
-NONE = DeclaredNames(({},) * _N_PARTS, frozenset(), None)
+NONE = DeclaredNames.first()
 
 
 @functools.lru_cache(maxsize=1000)

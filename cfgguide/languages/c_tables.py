@@ -13,17 +13,20 @@ monitor does:
 from __future__ import annotations
 
 import functools
-import logging
 import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import lark
 from lark.lexer import Lexer
-from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
 
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.grammar.lark_parts import automaton_of
+from cfgguide.grammar.lr import lalr
+from cfgguide.grammar.lr.items import Item
+from cfgguide.grammar.lr.table import Production
 
 #: What is other than in the file: name by name, where types are declared.
 _CHANGES = (
@@ -81,6 +84,9 @@ ALIKE = {
 _HIDDEN = ("TYPE_NAME", "ARRAY", "ARRAY_OF_ANY", "PRAGMA")
 
 
+_MANY = 100  # terminals
+
+
 @dataclass(frozen=True)
 class CRule:
     """A rule of the tables: what it makes, and how many symbols it is made of."""
@@ -89,7 +95,7 @@ class CRule:
     length: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CTables:
     """LALR tables.
 
@@ -99,20 +105,25 @@ class CTables:
         For each state and terminal a state to go to, or a rule to reduce.
     gotos : tuple of dict
         For each state and rule the next state.
-    start, end : int
-        The first state, and the one where a text may end.
+    end : int
+        The state where a text may end; the first one is 0.
     ways : tuple
         For each state what a short text goes on with: the name of a terminal, or a rule to reduce.
     spelled : dict
         Of terminals with one text, and of some others, a text.
+    root : str
+        The start rule, from which :func:`tables` makes them again.
     """
 
     actions: tuple[dict[str, int | CRule], ...]
     gotos: tuple[dict[str, int], ...]
-    start: int
     end: int
     ways: tuple[str | CRule, ...]
     spelled: dict[str, str]
+    root: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tables, (self.root,)
 
 
 class _NoLexer(Lexer):
@@ -134,41 +145,33 @@ def tables(start: str) -> CTables:
         assert text.count(old) == 1, f"grammars/c.lark has no {old!r}"
         text = text.replace(old, new)
     parser = lark.Lark(text, parser="lalr", lexer=_NoLexer, start=start, maybe_placeholders=False)
-    analysis = LALR_Analyzer(parser.parser.parser_conf, debug=True)
-    level = lark.logger.level
-    lark.logger.setLevel(logging.CRITICAL)
-    try:
-        analysis.compute_lalr()  # type: ignore[no-untyped-call]
-    finally:
-        lark.logger.setLevel(level)
-    table = analysis.parse_table
-    number = {state: each for each, state in enumerate(table.states)}
-    names = {rule.origin.name for rule in parser.rules}
     signs = {terminal.name: _name(terminal) for terminal in parser.terminals}
-    rules: dict[Any, CRule] = {}
+    automaton = automaton_of(parser.rules, start)
+    rules = [CRule(left, len(right)) for left, right in automaton.rules]
+    nonterminals = {left for left, _ in automaton.rules}
+    names = [signs.get(name, name) for name in automaton.symbols]
     actions: list[dict[str, int | CRule]] = []
     gotos: list[dict[str, int]] = []
-    for row in table.states.values():
-        here: dict[str, int | CRule] = {}
-        for symbol, (action, argument) in row.items():
-            if action is Shift:
-                here[symbol] = number[argument]
-            else:
-                made = CRule(argument.origin.name, len(argument.expansion))
-                here[symbol] = rules.setdefault(argument, made)
-        gotos.append({name: int(str(to)) for name, to in here.items() if name in names})
-        actions.append(
-            {signs.get(name, name): to for name, to in here.items() if name not in names}
-        )
-    lengths = _lengths(parser.rules)
-    ways = (_way(state, lengths, rules, parser.rules) for state in table.states)
+    for state, transitions in enumerate(automaton.transitions):
+        row: dict[str, int | CRule] = {
+            names[terminal]: rules[rule]
+            for rule, terminals in automaton.lookaheads[state].items()
+            for terminal in lalr.members(terminals)
+        }
+        targets = {names[symbol]: target for symbol, target in transitions.items()}
+        gotos.append({name: to for name, to in targets.items() if name in nonterminals})
+        # As in Lark, a shift is preferred: `else` belongs to the last `if`.
+        actions.append(row | {name: to for name, to in targets.items() if name not in nonterminals})
+    spelled = {terminal.name: _spelled(terminal) for terminal in parser.terminals}
+    lengths = _lengths(automaton.rules, spelled)
+    ways = [_way(automaton, state, lengths) for state in range(automaton.n_states)]
     return CTables(
         tuple(actions),
         tuple(gotos),
-        number[table.start_states[start]],
-        number[table.end_states[start]],
+        automaton.end_state,
         tuple(signs.get(way, way) if isinstance(way, str) else way for way in ways),
-        {_name(terminal): _spelled(terminal) for terminal in parser.terminals},
+        {signs[name]: text for name, text in spelled.items()},
+        start,
     )
 
 
@@ -188,53 +191,53 @@ def _spelled(terminal: Any) -> str:
     return {"INTEGER": "0", "STRING": '""'}.get(terminal.name, word[1] if word else "")
 
 
-def _lengths(rules: Any) -> dict[str, float]:
-    """Return how many terminals each rule has at least."""
-    lengths: dict[str, float] = {rule.origin.name: math.inf for rule in rules}
+def _lengths(rules: Sequence[Production], spelled: Mapping[str, str]) -> dict[str, float]:
+    """Return how many terminals each symbol has at least, those without a known text as many."""
+    lengths: dict[str, float] = {
+        name: 1 if text or name in ("NAME", "ANY_SIZE") else _MANY for name, text in spelled.items()
+    }
+    lengths |= {left: math.inf for left, _ in rules}
     is_changed = True
     while is_changed:
         is_changed = False
-        for rule in rules:
-            length = sum(lengths.get(symbol.name, 1) for symbol in rule.expansion)
-            if length < lengths[rule.origin.name]:
-                lengths[rule.origin.name] = length
+        for left, right in rules:
+            length = sum(lengths[name] for name in right)
+            if length < lengths[left]:
+                lengths[left] = length
                 is_changed = True
     return lengths
 
 
-def _way(state: Any, lengths: dict[str, float], rules: dict[Any, CRule], all_rules: Any) -> Any:
+def _way(automaton: lalr.Automaton, state: int, lengths: Mapping[str, float]) -> str | CRule:
     """Return the first terminal of the shortest that may follow, or the rule that is complete."""
+    rules = automaton.rules
+    nonterminals = {left for left, _ in rules}
 
-    def rest(pointer: Any) -> float:
-        return sum(lengths.get(each.name, 1) for each in pointer.rule.expansion[pointer.index :])
+    def length(names: Sequence[str]) -> float:
+        return sum(lengths[name] for name in names)
 
-    def order(pointer: Any) -> tuple[float, str, int]:
-        return rest(pointer), pointer.rule.origin.name, pointer.rule.order
+    def order(item: Item) -> tuple[float, str, int]:
+        left, right = rules[item.production]
+        return length(right[item.dot :]), left, item.production
 
-    def is_longer_list(pointer: Any) -> bool:
-        rule = pointer.rule
-        return pointer.index == 1 and bool(rule.expansion[0].name == rule.origin.name)
+    def is_longer_list(item: Item) -> bool:
+        left, right = rules[item.production]
+        return item.dot == 1 and right[0] == left
 
-    begun = [pointer for pointer in state if pointer.index] or list(state)
+    items = [automaton.items[number] for number in automaton.kernels[state]]
     # One more item of a list may be as short as what ends it, and leads back to the same state.
-    best = min([each for each in begun if not is_longer_list(each)] or begun, key=order)
-    if best.is_satisfied:
-        return rules.setdefault(best.rule, CRule(best.rule.origin.name, len(best.rule.expansion)))
-    symbols = list(best.rule.expansion[best.index :])
-    while True:  # some symbols are empty
-        name = symbols.pop(0).name
-        if name not in lengths:
+    best = min([each for each in items if not is_longer_list(each)] or items, key=order)
+    left, right = rules[best.production]
+    symbols = [*right[best.dot :]]
+    while symbols:  # some are empty
+        name = symbols.pop(0)
+        if name not in nonterminals:
             return name
-        shortest = min(
-            (rule for rule in all_rules if rule.origin.name == name),
-            key=lambda rule: (
-                sum(lengths.get(each.name, 1) for each in rule.expansion),
-                rule.order,
-            ),
-        )
-        symbols[:0] = shortest.expansion
+        bodies = [body for left_side, body in rules if left_side == name]
+        symbols[:0] = shortest = min(bodies, key=length)
         if not symbols:
-            return CRule(name, 0)
+            return CRule(name, len(shortest))
+    return CRule(left, len(right))
 
 
 def row_of_tokens() -> str:

@@ -67,16 +67,11 @@ class PythonNames(PythonStatements):
 
     # -- events -----------------------------------------------------------------------------
 
-    def texts(self, terminal: str) -> Texts | None:
-        """Return which texts of a terminal may stand here; None if all may."""
-        if terminal not in self._known:
-            if terminal in NAMES:
-                self._known[terminal] = self._names()
-            else:
-                text = _SPELLED.get(terminal, "")
-                is_taken = self._after(WORDS.get(terminal, terminal), text) is not None
-                self._known[terminal] = None if is_taken else NOTHING
-        return self._known[terminal]
+    def _texts(self, terminal: str) -> Texts | None:
+        if terminal in NAMES:
+            return self._names()
+        after = self._after(WORDS.get(terminal, terminal), _SPELLED.get(terminal, ""))
+        return NOTHING if after is None else None
 
     def _names(self) -> Texts | None:
         """Return which names may come: some that were mentioned, and all others or none."""

@@ -6,11 +6,8 @@ knows what may be read, and settles what an element of a statement has read and 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any, Self
 
-from cfgguide.engine.monitors.monitor import Monitor
-from cfgguide.engine.monitors.text_sets import Texts
 from cfgguide.languages.python_scopes import (
     EMPTY,
     FIRST_IN,
@@ -26,12 +23,13 @@ from cfgguide.languages.python_scopes import (
     Scope,
 )
 from cfgguide.languages.python_words import NEVER_BOUND
+from cfgguide.languages.states import FramedMonitor
 
 START = Frame("start")
 UNKNOWN = "\0"  # stands for all names that were never mentioned
 
 
-class PythonState(Monitor):
+class PythonState(FramedMonitor[Frame]):
     """What is bound in a Python text so far, and what it owes.
 
     Parameters
@@ -53,12 +51,9 @@ class PythonState(Monitor):
     """
 
     __slots__ = (
-        "_hash",
-        "_known",
         "_readable",
         "blocks",
         "builtins",
-        "frames",
         "is_dotted",
         "is_head",
         "line",
@@ -75,6 +70,7 @@ class PythonState(Monitor):
         is_dotted: bool = False,
         is_head: bool = True,
     ) -> None:
+        super().__init__(builtins, scopes, blocks, frames, line, is_dotted, is_head)
         self.builtins = builtins
         self.scopes = scopes
         self.blocks = blocks
@@ -82,41 +78,12 @@ class PythonState(Monitor):
         self.line = line
         self.is_dotted = is_dotted
         self.is_head = is_head
-        self._hash = hash(self._state)
         self._readable: Names | None = None
-        self._known: dict[str, Texts | None] = {}
-
-    @property
-    def _state(self) -> tuple[Hashable, ...]:
-        return (
-            *(self.frames, self.scopes, self.blocks),
-            *(self.line, self.is_dotted, self.is_head),
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, PythonState)
-            and self._hash == other._hash
-            and self._state == other._state
-            and self.builtins == other.builtins
-        )
-
-    def __hash__(self) -> int:
-        return self._hash
 
     def __repr__(self) -> str:
         return f"PythonNames({self.scopes[1:]!r}, {self.frames!r})"
 
-    @property
-    def can_finish(self) -> bool:
-        """True: what would leave no way on is refused."""
-        return True
-
     # -- parts ------------------------------------------------------------------------------
-
-    @property
-    def _top(self) -> Frame:
-        return self.frames[-1]
 
     @property
     def _base(self) -> Frame:
@@ -132,18 +99,6 @@ class PythonState(Monitor):
             changes.get("is_dotted", False),
             changes.get("is_head", self.is_head),
         )
-
-    def _changed(self, **changes: Any) -> Self:
-        """Return the monitor with a change to the frame on top."""
-        return self._with((*self.frames[:-1], self._top._replace(**changes)))
-
-    def _changed_at(self, place: int, **changes: Any) -> Self:
-        frames = list(self.frames)
-        frames[place] = frames[place]._replace(**changes)
-        return self._with(tuple(frames))
-
-    def _pushed(self, frame: Frame) -> Self:
-        return self._with((*self.frames, frame))
 
     # -- names ------------------------------------------------------------------------------
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
+import sys
 import warnings
 from pathlib import Path
 
@@ -11,8 +13,10 @@ import pytest
 from support.tidy_forms import FORMS, broken, starts_of, texts
 
 import cfgguide
-from cfgguide.grammar.grammar import _TIDY
+from cfgguide.languages.tidy_forms import _TIDY
 from cfgguide.output_types import output_type
+
+FLOATS = [sys.float_info.max, sys.float_info.min, -sys.float_info.max, sys.float_info.epsilon]
 
 CASES = [(name, start) for name in FORMS for start in starts_of(name)]
 
@@ -33,6 +37,36 @@ def test_every_tidy_form_is_looked_at_and_documented():
     page = Path(__file__).parents[2].joinpath("docs/defaults.md").read_text(encoding="utf-8")
     assert {*FORMS, "json"} == _TIDY.keys()
     assert [name for name in _TIDY if f'`"{name}"`' not in page] == []
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        0,
+        10,
+        -7,
+        2**63 - 1,
+        -(2**63),
+        -0.0,
+        0.1,
+        1e16,
+        1e22,
+        1e299,
+        3e300,
+        -2.5e307,
+        5e-324,
+        *FLOATS,
+    ],
+)
+def test_the_tidy_form_of_json_has_every_number_that_python_writes(number):
+    grammar = cfgguide.Grammar.bundled("json", tidy=True)
+    assert cfgguide.check(grammar, json.dumps([number])).is_sentence
+
+
+@pytest.mark.parametrize("number", ["1e309", "1.8e308", "-0", "01", "1" * 20, "0." + "1" * 18])
+def test_the_tidy_form_of_json_has_no_number_that_goes_on_or_is_no_float(number):
+    grammar = cfgguide.Grammar.bundled("json", tidy=True)
+    assert not cfgguide.check(grammar, f"[{number}]").is_sentence
 
 
 @pytest.mark.parametrize(

@@ -246,8 +246,8 @@ def _uniform(grammar: cfgguide.Grammar, judge: Judge, options: argparse.Namespac
 
 
 def _functions(judge: Judge, options: argparse.Namespace) -> int:
+    from cfgguide.languages.presets import preset_of
     from cfgguide.models import load_model
-    from cfgguide.models.presets import preset_of
 
     around = getattr(import_module(JUDGES[options.language]), "AROUND_FUNCTION", "{}")
     model, preset = load_model(), preset_of(options.language)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import random
+import subprocess
+import sys
 import threading
 from dataclasses import dataclass, replace
 
@@ -151,6 +154,52 @@ def test_guides_copy_roll_back_and_are_pickled(tags):
     assert _allowed(copy) == {b"a", b"ab"}
     assert _allowed(guide) == {b"b"}
     assert _allowed(pickle.loads(pickle.dumps(guide))) == {b"b"}
+
+
+BUNDLED = """
+import cfgguide
+from cfgguide.sql import runs_on
+
+GRAMMARS = [
+    runs_on("CREATE TABLE users (id, name)"),
+    cfgguide.monitors.python_names(),
+    cfgguide.monitors.c_names(["size_t", "FILE"]),
+]
+"""
+
+
+def test_monitors_of_bundled_languages_are_the_same_in_another_process():
+    script = (
+        "import pickle, sys\n"
+        "sys.stdout.buffer.write(pickle.dumps([grammar.monitor for grammar in GRAMMARS]))"
+    )
+    made = subprocess.run(
+        [sys.executable, "-c", BUNDLED + script],
+        env={**os.environ, "PYTHONHASHSEED": "1"},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    own: dict[str, list[cfgguide.monitors.MonitoredGrammar]] = {}
+    exec(BUNDLED, own)
+    monitors = [grammar.monitor for grammar in own["GRAMMARS"]]
+    loaded = pickle.loads(made.stdout)
+    assert loaded == monitors
+    assert list(map(hash, loaded)) == list(map(hash, monitors))
+
+
+@pytest.mark.parametrize(
+    ("grammar", "text"),
+    [
+        (cfgguide.monitors.python_names, b"y = 1; z = "),
+        (cfgguide.monitors.c_names, b"typedef int T; T "),
+    ],
+)
+def test_guides_of_bundled_languages_are_pickled(grammar, text):
+    guide = cfgguide.Guide(cfgguide.compile(grammar(), cfgguide.Vocabulary.of_bytes()))
+    for byte in text:
+        guide.advance(byte)
+    loaded = pickle.loads(pickle.dumps(guide))
+    assert list(loaded.allowed_token_ids()) == list(guide.allowed_token_ids())
 
 
 def test_forced_text_and_expected_terminals_know_the_monitor(tags):

@@ -40,6 +40,7 @@ NAMESPACES = {
 CONSTRUCTORS = {
     ("engine.index.saved_index", "compiler"): "Index.load compiles the schema that a file holds",
     ("grammar.grammar", "engine.monitors.monitored_grammar"): "Grammar.watched_by",
+    ("grammar.grammar", "languages.tidy_forms"): "Grammar.bundled with tidy=True",
     ("grammar.grammar", "schema.embedded_rules"): "Grammar.llguidance: %json in a grammar",
     ("grammar.combinators.parts", "schema.messages.message_grammar"): "concat: schemas as parts",
 }

@@ -121,6 +121,18 @@ def test_strangers_import_no_files(tmp_path):
         backend.matcher("grammar", "%import .secret.A\nstart: A")
 
 
+def test_whether_a_file_s_index_is_there_is_told_by_reading_it_once(tmp_path, monkeypatch):
+    (tmp_path / "own.lark").write_text('start: "a"')
+    backend = Backend(VOCABULARY, folder=tmp_path, use_cache=False)
+    index = backend.index("grammar", "cfgguide:own")
+    opened, open_file = [], cfgguide.Grammar.open
+    monkeypatch.setattr(
+        cfgguide.Grammar, "open", lambda path, **_: opened.append(path) or open_file(path)
+    )
+    assert backend.requested("grammar", "cfgguide:own").result(_PATIENCE) is index
+    assert opened == [tmp_path / "own.lark"]
+
+
 def test_an_operators_grammar_has_a_name_and_may_import_its_neighbours(tmp_path):
     (tmp_path / "part.lark").write_text('A: "x"\n', encoding="utf-8")
     (tmp_path / "mine.lark").write_text("%import .part.A\nstart: A\n", encoding="utf-8")

@@ -27,7 +27,7 @@ from tqdm import tqdm
 
 import cfgguide
 from cfgguide.errors import BudgetError
-from cfgguide.models.presets import preset_of
+from cfgguide.languages.presets import preset_of
 from cfgguide.output_types import STARTS
 from support.languages import lark_parser
 

@@ -111,6 +111,18 @@ class Cursor:
             )
         return point
 
+    def read_text(
+        self, begin: int, character: Callable[[], int], *, is_on_line: bool = False
+    ) -> str:
+        """Return a text up to its double quote; parameters as for :meth:`read_class`."""
+        found = []
+        while not self.took('"'):
+            if not self.here or (is_on_line and self.is_at("\n", "\r")):
+                how = ": it ends on its line, with a double quote" * is_on_line
+                self.fail("this text is never closed" + how, begin)
+            found.append(chr(character()))
+        return "".join(found)
+
     def read_class(
         self,
         begin: int,

@@ -13,8 +13,7 @@ from __future__ import annotations
 import re
 
 from cfgguide.grammar.llguidance.source import Source
-from cfgguide.grammar.notations.character_cursor import Cursor
-from cfgguide.grammar.notations.expressions import read_choice
+from cfgguide.grammar.notations.expressions import Notation
 from cfgguide.grammar.notations.syntax import Characters, Expression, Name, Rule, Special, Text
 
 # A `+` after a quantifier keeps what was read: a comment of many # would be cut in all ways.
@@ -60,38 +59,17 @@ def read_ebnf(source: Source) -> dict[str, Rule]:
     >>> [*read_ebnf(Source('root ::= "a"\n  | item\nitem ::= Token(7)', "the grammar"))]
     ['root', 'item']
     """
-    return _Reader(Cursor(source)).rules()
+    return _Ebnf(source).rules()
 
 
-class _Reader:
-    """Reads rules; a :class:`~cfgguide.grammar.notations.expressions.Notation`."""
+class _Ebnf(Notation):
+    name = _NAME
 
-    has_empty_alternatives = False
-    has_several_counts = False
-    has_braces = True
-    has_minus = False
-
-    def __init__(self, cursor: Cursor) -> None:
-        self._cursor = cursor
-
-    def rules(self) -> dict[str, Rule]:
-        cursor, found = self._cursor, dict[str, Rule]()
+    def after_name(self, at: int) -> None:
+        self._check_place(at)
+        if self._cursor.is_at("["):
+            self._refuse_options()
         self.skip_blanks(is_nested=True)
-        while cursor.here:
-            at = cursor.at
-            name = cursor.match(_NAME)
-            if name is None:
-                cursor.fail(f"expected the name of a rule, not {cursor.shown}")
-            if name[0] in found:
-                cursor.fail(f"{name[0]} is defined twice", at)
-            self._check_place(at)
-            if cursor.is_at("["):
-                self._refuse_options()
-            self.skip_blanks(is_nested=True)
-            cursor.expect("::=", "after the name of a rule")
-            found[name[0]] = Rule(at, name[0], read_choice(cursor, self))
-            self.skip_blanks(is_nested=True)
-        return found
 
     def skip_blanks(self, *, is_nested: bool) -> None:
         self._cursor.match(_BLANKS)
@@ -106,7 +84,7 @@ class _Reader:
                 at - 1,
             )
         if cursor.took('"'):
-            return Text(at, self._text(at))
+            return Text(at, cursor.read_text(at, self._escaped, is_on_line=True))
         if cursor.took("["):
             ranges = cursor.read_class(
                 at, lambda: self._character(_CLASS_ESCAPES), is_on_line=True, is_any=True
@@ -151,15 +129,8 @@ class _Reader:
         cursor.expect(")", "after the ids of tokens")
         return frozenset(found)
 
-    def _text(self, begin: int) -> str:
-        found = []
-        while not self._cursor.took('"'):
-            if not self._cursor.here or self._cursor.is_at("\n", "\r"):
-                self._cursor.fail(
-                    "this text is never closed: it ends on its line, with a double quote", begin
-                )
-            found.append(chr(self._character(_ESCAPES)))
-        return "".join(found)
+    def _escaped(self) -> int:
+        return self._character(_ESCAPES)
 
     def _character(self, escapes: dict[str, str]) -> int:
         cursor = self._cursor

@@ -1,18 +1,21 @@
-"""Reads the right-hand side of a rule: alternatives, rows, groups and counts.
+"""Reads rules of the form ``name ::= ...``: alternatives, rows, groups and counts.
 
-In: a cursor after ``::=``, and how a notation writes the rest. Out: an expression. Groups are kept
-on a list and not on Python's stack, so they may nest deeply.
+In: a text, and how a notation writes the rest (:class:`Notation`). Out: its rules by name, in which
+nothing is looked up yet. Groups are kept on a list and not on Python's stack, so they may nest
+deeply.
 """
 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar
 
 from cfgguide.errors import LimitError
+from cfgguide.grammar.llguidance.source import Source
 from cfgguide.grammar.notations.character_cursor import Cursor
-from cfgguide.grammar.notations.syntax import Choice, Expression, Minus, Repeated, Row
+from cfgguide.grammar.notations.syntax import Choice, Expression, Minus, Repeated, Row, Rule
 
 #: Groups inside each other; llama.cpp's grammars of JSON Schemas nest one for each character of a
 #: property's name.
@@ -25,17 +28,74 @@ _NUMBER = re.compile("[0-9]+")
 _MARKS: dict[str, tuple[int, int | None]] = {"?": (0, 1), "*": (0, None), "+": (1, None)}
 
 
-class Notation(Protocol):
-    """What differs between notations."""
+class Notation(ABC):
+    """Reads the rules of one notation.
 
-    has_empty_alternatives: bool
-    has_several_counts: bool
-    has_braces: bool
-    has_minus: bool
+    Parameters
+    ----------
+    source : Source
+        The text.
 
+    Attributes
+    ----------
+    name : re.Pattern
+        The name of a rule.
+    has_empty_alternatives, has_several_counts, has_braces, has_minus : bool
+        Whether an alternative may be empty, a part may have several counts, counts may stand in
+        braces, and ``A - B`` is all of A but B.
+    """
+
+    name: ClassVar[re.Pattern[str]]
+    has_empty_alternatives: ClassVar[bool] = False
+    has_several_counts: ClassVar[bool] = False
+    has_braces: ClassVar[bool] = True
+    has_minus: ClassVar[bool] = False
+
+    def __init__(self, source: Source) -> None:
+        self._cursor = Cursor(source)
+
+    def rules(self) -> dict[str, Rule]:
+        """Return the rules.
+
+        Raises
+        ------
+        GrammarError, LimitError
+            If the text is not in the notation, or nests too deeply.
+        """
+        cursor, found = self._cursor, dict[str, Rule]()
+        self.skip_blanks(is_nested=True)
+        while cursor.here:
+            self.before_name()
+            at = cursor.at
+            name = cursor.match(self.name)
+            if name is None:
+                cursor.fail(f"expected the name of a rule, not {cursor.shown}")
+            if name[0] in found:
+                cursor.fail(f"{name[0]} is defined twice", at)
+            self.after_name(at)
+            cursor.expect("::=", "after the name of a rule")
+            found[name[0]] = Rule(at, name[0], _Reader(cursor, self).choice())
+            self.after_rule()
+            self.skip_blanks(is_nested=True)
+        return found
+
+    def before_name(self) -> None:
+        """Go on to the name of a rule, which has to come now."""
+        return
+
+    def after_name(self, at: int) -> None:
+        """Go on to ``::=`` after a name, which stands at a place."""
+        self.skip_blanks(is_nested=True)
+
+    def after_rule(self) -> None:
+        """Check what follows a rule."""
+        return
+
+    @abstractmethod
     def skip_blanks(self, *, is_nested: bool) -> None:
         """Go on after blanks and comments, and over line ends if these mean nothing here."""
 
+    @abstractmethod
     def atom(self) -> Expression | None:
         """Return the name, text, class or token that comes next, or None if there is none."""
 
@@ -51,17 +111,6 @@ class _Group:
         default_factory=list
     )  # for each part of the row: where - stands, or -1
     row_at: int = 0
-
-
-def read_choice(cursor: Cursor, notation: Notation) -> Expression:
-    """Return the alternatives that come next, up to what is no part of them.
-
-    Raises
-    ------
-    GrammarError, LimitError
-        If they are not in the notation, or nest too deeply.
-    """
-    return _Reader(cursor, notation).choice()
 
 
 class _Reader:

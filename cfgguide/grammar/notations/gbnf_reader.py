@@ -15,8 +15,7 @@ import re
 from cfgguide.automata.charset import MAX_CODE_POINT, CharacterClass
 from cfgguide.grammar.llguidance.source import Source
 from cfgguide.grammar.llguidance.special_tokens import tokens_of
-from cfgguide.grammar.notations.character_cursor import Cursor
-from cfgguide.grammar.notations.expressions import read_choice
+from cfgguide.grammar.notations.expressions import Notation
 from cfgguide.grammar.notations.syntax import Characters, Expression, Name, Rule, Special, Text
 
 _BLANKS = re.compile(r"(?:[ \t]|#[^\r\n]*+)*+")
@@ -43,40 +42,27 @@ def read_gbnf(source: Source) -> dict[str, Rule]:
     >>> [*rules], rules["b"].body.at
     (['root', 'b'], 32)
     """
-    return _Reader(Cursor(source)).rules()
+    return _Gbnf(source).rules()
 
 
-class _Reader:
-    """Reads rules; a :class:`~cfgguide.grammar.notations.expressions.Notation`."""
-
+class _Gbnf(Notation):
+    name = _NAME
     has_empty_alternatives = True
     has_several_counts = True
-    has_braces = True
-    has_minus = False
 
-    def __init__(self, cursor: Cursor) -> None:
-        self._cursor = cursor
+    def before_name(self) -> None:
+        if self._cursor.is_at("|"):
+            self._cursor.fail(
+                "expected the name of a rule, not '|'; alternatives go on after a | at the end of "
+                "a line, or in brackets"
+            )
 
-    def rules(self) -> dict[str, Rule]:
-        cursor, found = self._cursor, dict[str, Rule]()
-        self.skip_blanks(is_nested=True)
-        while cursor.here:
-            at = cursor.at
-            name = cursor.match(_NAME)
-            if name is None:
-                way_out = "; alternatives go on after a | at the end of a line, or in brackets"
-                cursor.fail(
-                    f"expected the name of a rule, not {cursor.shown}" + way_out * cursor.is_at("|")
-                )
-            if name[0] in found:
-                cursor.fail(f"{name[0]} is defined twice", at)
-            self.skip_blanks(is_nested=False)
-            cursor.expect("::=", "after the name of a rule")
-            found[name[0]] = Rule(at, name[0], read_choice(cursor, self))
-            if cursor.here and cursor.match(_LINE_END) is None:
-                cursor.fail(f"expected the end of the line, not {cursor.shown}")
-            self.skip_blanks(is_nested=True)
-        return found
+    def after_name(self, at: int) -> None:
+        self.skip_blanks(is_nested=False)
+
+    def after_rule(self) -> None:
+        if self._cursor.here and self._cursor.match(_LINE_END) is None:
+            self._cursor.fail(f"expected the end of the line, not {self._cursor.shown}")
 
     def skip_blanks(self, *, is_nested: bool) -> None:
         self._cursor.match(_BLANKS_AND_LINES if is_nested else _BLANKS)
@@ -85,7 +71,7 @@ class _Reader:
         cursor = self._cursor
         at = cursor.at
         if cursor.took('"'):
-            return Text(at, self._text(at))
+            return Text(at, cursor.read_text(at, self._character))
         if cursor.took("["):
             return Characters(at, cursor.read_class(at, self._character))
         if cursor.took("."):
@@ -94,14 +80,6 @@ class _Reader:
             return self._token(at)
         name = cursor.match(_NAME)
         return None if name is None else Name(at, name[0])
-
-    def _text(self, begin: int) -> str:
-        found = []
-        while not self._cursor.took('"'):
-            if not self._cursor.here:
-                self._cursor.fail("this text is never closed", begin)
-            found.append(chr(self._character()))
-        return "".join(found)
 
     def _character(self) -> int:
         cursor = self._cursor

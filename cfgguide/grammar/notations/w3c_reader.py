@@ -12,8 +12,7 @@ from __future__ import annotations
 import re
 
 from cfgguide.grammar.llguidance.source import Source
-from cfgguide.grammar.notations.character_cursor import Cursor
-from cfgguide.grammar.notations.expressions import read_choice
+from cfgguide.grammar.notations.expressions import Notation
 from cfgguide.grammar.notations.syntax import Characters, Expression, Name, Rule, Text
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
@@ -37,37 +36,17 @@ def read_w3c(source: Source) -> dict[str, Rule]:
     >>> [*read_w3c(Source("[1] a ::= [^#x20] - 'b' /* one */ b\n[2] b ::= #xA?", "the grammar"))]
     ['a', 'b']
     """
-    return _Reader(Cursor(source)).rules()
+    return _W3c(source).rules()
 
 
-class _Reader:
-    """Reads rules; a :class:`~cfgguide.grammar.notations.expressions.Notation`."""
-
-    has_empty_alternatives = False
-    has_several_counts = False
+class _W3c(Notation):
+    name = _NAME
     has_braces = False
     has_minus = True
 
-    def __init__(self, cursor: Cursor) -> None:
-        self._cursor = cursor
-
-    def rules(self) -> dict[str, Rule]:
-        cursor, found = self._cursor, dict[str, Rule]()
-        self.skip_blanks(is_nested=True)
-        while cursor.here:
-            if cursor.match(_NUMBER):
-                self.skip_blanks(is_nested=True)
-            at = cursor.at
-            name = cursor.match(_NAME)
-            if name is None:
-                cursor.fail(f"expected the name of a rule, not {cursor.shown}")
-            if name[0] in found:
-                cursor.fail(f"{name[0]} is defined twice", at)
+    def before_name(self) -> None:
+        if self._cursor.match(_NUMBER):
             self.skip_blanks(is_nested=True)
-            cursor.expect("::=", "after the name of a rule")
-            found[name[0]] = Rule(at, name[0], read_choice(cursor, self))
-            self.skip_blanks(is_nested=True)
-        return found
 
     def skip_blanks(self, *, is_nested: bool) -> None:
         cursor = self._cursor

@@ -9,51 +9,29 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from cfgguide.automata.name_patterns import is_word
 from cfgguide.errors import GrammarError
 from cfgguide.languages.sql.name_sets import NameSet, folded
 from cfgguide.languages.sql.names import functions_of
-from cfgguide.languages.sql.tables import created, tables_of
+from cfgguide.languages.sql.tables import created, prepares, tables_of
 from cfgguide.languages.sql.writes import NOTHING_WRITTEN, Writes, writes_of
+from cfgguide.languages.states import KeyedValue
 
 _MAX_ARGUMENTS = 100
 _TRIED = 4  # numbers of arguments of a function that takes any number
 # They prepare, but run only inside of queries of virtual tables, or read no data at all.
-_OF_MODULES = frozenset(
-    [
-        "match",
-        "bm25",
-        "fts5",
-        "fts5_source_id",
-        "highlight",
-        "matchinfo",
-        "offsets",
-        "optimize",
-        "rtreecheck",
-        "rtreedepth",
-        "rtreenode",
-        "snippet",
-        "subtype",
-    ]
+_OF_MODULES = (
+    *("match", "bm25", "fts5", "fts5_source_id", "highlight", "matchinfo", "offsets", "optimize"),
+    *("rtreecheck", "rtreedepth", "rtreenode", "snippet", "subtype"),
 )
-_WINDOW_ONLY = frozenset(
-    [
-        "row_number",
-        "rank",
-        "dense_rank",
-        "percent_rank",
-        "cume_dist",
-        "ntile",
-        "lag",
-        "lead",
-        "first_value",
-        "last_value",
-        "nth_value",
-    ]
+_WINDOW_ONLY = (
+    *("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"),
+    *("first_value", "last_value", "nth_value"),
 )
 
 SCALAR, AGGREGATE, WINDOW, EITHER = "scalar", "aggregate", "window", "either"
@@ -105,30 +83,16 @@ class Table:
     writes: Writes = NOTHING_WRITTEN
 
 
-@dataclass(frozen=True, eq=False)
-class Database:
-    """Tables by folded name, and functions by name.
+class Database(KeyedValue):
+    """Tables by folded name, and functions by name."""
 
-    Two databases are equal if their contents are.
-    """
+    __slots__ = ("functions", "tables")
 
-    tables: Mapping[str, Table]
-    functions: Mapping[str, Function]
-    _key: tuple[Any, ...] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        tables = tuple(
-            sorted((name, table.columns, table.writes) for name, table in self.tables.items())
-        )
-        functions = tuple(sorted(self.functions.items()))
-        object.__setattr__(self, "_key", (hash((tables, functions)), tables, functions))
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Database) and self._key == other._key)
-
-    def __hash__(self) -> int:
-        hashed: int = self._key[0]
-        return hashed
+    def __init__(self, tables: Mapping[str, Table], functions: Mapping[str, Function]) -> None:
+        read = sorted((name, table.columns, table.writes) for name, table in tables.items())
+        super().__init__(tuple(read), tuple(sorted(functions.items())))
+        self.tables = tables
+        self.functions = functions
 
     @classmethod
     def of(
@@ -168,18 +132,13 @@ class Database:
 
 
 def _functions(connection: sqlite3.Connection | None) -> dict[str, Function]:
-    if connection is None:
-        return _functions_of_sqlite()
-    return _asked_functions(connection)
+    return _functions_of_sqlite() if connection is None else _asked_functions(connection)
 
 
 @cache
 def _functions_of_sqlite() -> dict[str, Function]:
-    database = sqlite3.connect(":memory:")
-    try:
+    with closing(sqlite3.connect(":memory:")) as database:
         return _asked_functions(database)
-    finally:
-        database.close()
 
 
 def _asked_functions(database: sqlite3.Connection) -> dict[str, Function]:
@@ -199,45 +158,42 @@ def _asked_functions(database: sqlite3.Connection) -> dict[str, Function]:
             given.setdefault(folded(name), set()).add((kind, n_arguments))
     functions = {}
     for name, forms in sorted(given.items()):
-        function = _function(cursor, name, forms)
+        function = _function(database, name, forms)
         if function is not None:
             functions[name] = function
     return functions
 
 
-def _function(cursor: sqlite3.Cursor, name: str, forms: set[tuple[str, int]]) -> Function | None:
+def _function(
+    database: sqlite3.Connection, name: str, forms: set[tuple[str, int]]
+) -> Function | None:
     """Return what a function takes; None if no call of it is prepared."""
 
-    def prepares(arguments: str, rest: str = "", *, clause: str = "SELECT {}") -> bool:
-        call = f"{name}({arguments}){rest}"
-        try:
-            cursor.execute("EXPLAIN " + clause.format(call))
-        except sqlite3.Error:
-            return False
-        return True
+    def takes(arguments: str, rest: str = "", *, clause: str = "SELECT {}") -> bool:
+        return prepares(database, clause.format(f"{name}({arguments}){rest}"))
 
     counts: set[int] = set()
     over = " OVER ()" if name in _WINDOW_ONLY else ""
     for _, n in forms:
         tried = range(_TRIED + 1) if n < 0 else (n,)
-        counts.update(each for each in tried if prepares(", ".join("1" * each), over))
+        counts.update(each for each in tried if takes(", ".join("1" * each), over))
         if n < 0 and _TRIED in counts:
             counts.update(range(_TRIED, _MAX_ARGUMENTS + 1))
     if not counts:
         return None
     some = ", ".join("1" * min(counts))
     where = "SELECT 1 WHERE {}"
-    is_aggregate = not over and not prepares(some, clause=where)
+    is_aggregate = not over and not takes(some, clause=where)
     is_scalar = not over and any(
-        prepares(", ".join("1" * each), clause=where) for each in sorted(counts)[:_TRIED]
+        takes(", ".join("1" * each), clause=where) for each in sorted(counts)[:_TRIED]
     )
     kind = SCALAR
     if over:
         kind = WINDOW
     elif is_aggregate:
         kind = EITHER if is_scalar else AGGREGATE
-    is_windowed = prepares(some, " OVER ()")
-    return Function(kind, frozenset(counts), is_windowed, prepares("*", over) and kind == AGGREGATE)
+    is_windowed = takes(some, " OVER ()")
+    return Function(kind, frozenset(counts), is_windowed, takes("*", over) and kind == AGGREGATE)
 
 
 def names_of(functions: Iterable[str]) -> NameSet:

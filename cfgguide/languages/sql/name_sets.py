@@ -16,6 +16,7 @@ from functools import cache, lru_cache
 from cfgguide.automata.name_patterns import is_word
 from cfgguide.engine.monitors.text_sets import Texts
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.languages.states import KeyedValue
 
 _FEW = 100  # names whose tokens are looked up one by one
 _PLAIN, _DOUBLE, _BACK, _BRACKET = range(4)
@@ -23,13 +24,25 @@ _QUOTES = {b'"': _DOUBLE, b"`": _BACK, b"[": _BRACKET}
 
 
 @cache
+def listed_words(grammar: str, terminal: str) -> frozenset[str]:
+    """Return the words, in lower case, that a terminal of a bundled grammar lists first.
+
+    Parameters
+    ----------
+    grammar, terminal : str
+        The name of the grammar; that of the terminal, with its priority.
+    """
+    text = Grammar.bundled(grammar).text
+    found = re.search(rf"^{re.escape(terminal)}: /\(\?ai:([a-z0-9_|]+)\)", text, re.MULTILINE)
+    assert found is not None, terminal
+    return frozenset(found[1].split("|"))
+
+
+@cache
 def keywords() -> tuple[frozenset[str], frozenset[str]]:
     """Return the reserved words of SQLite, and all of its keywords, in lower case."""
-    text = Grammar.bundled("sql").text
-    found = re.search(r"^RESERVED\.1: /\(\?ai:([a-z0-9_|]+)\)", text, re.MULTILINE)
-    assert found is not None, "the bundled grammar lists them"
-    every = re.findall(r"^\w+\.2: /\(\?ai:(\w+)\)", text, re.MULTILINE)
-    return frozenset(found[1].split("|")), frozenset(every)
+    every = re.findall(r"^\w+\.2: /\(\?ai:(\w+)\)", Grammar.bundled("sql").text, re.MULTILINE)
+    return listed_words("sql", "RESERVED.1"), frozenset(every)
 
 
 def folded(name: str) -> str:
@@ -61,15 +74,15 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-class NameSet:
+class NameSet(KeyedValue):
     """Names, with all that they are looked up by; made once and shared."""
 
-    __slots__ = ("_forms", "_hash", "beyond_ascii", "is_word_only", "keywords", "names")
+    __slots__ = ("_forms", "beyond_ascii", "is_word_only", "keywords", "names")
 
     def __init__(self, names: Iterable[str], *, is_word_only: bool = False) -> None:
         self.names = frozenset(names)
         self.is_word_only = is_word_only
-        self._hash = hash((self.names, is_word_only))
+        super().__init__(self.names, is_word_only)
         reserved, every = keywords()
         self.keywords = sorted(name.encode() for name in self.names & (every - reserved))
         self.beyond_ascii = sorted(name for name in self.names if not name.isascii())
@@ -125,24 +138,13 @@ class NameSet:
             return [self]
         return [_single(name, self.is_word_only) for name in self.names]
 
-    def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, NameSet)
-            and self._hash == other._hash
-            and self.names == other.names
-            and self._forms == other._forms
-        )
-
-    def __hash__(self) -> int:
-        return self._hash
-
 
 @lru_cache(10_000)
 def _single(name: str, is_word_only: bool) -> NameSet:
     return NameSet([name], is_word_only=is_word_only)
 
 
-class SqlIdentifiers(Texts):
+class SqlIdentifiers(KeyedValue, Texts):
     """The texts that spell a name of some sets, but for a few names.
 
     Parameters
@@ -161,7 +163,7 @@ class SqlIdentifiers(Texts):
     (True, False, True, True)
     """
 
-    __slots__ = ("_hash", "missing", "read_otherwise", "sets")
+    __slots__ = ("missing", "read_otherwise", "sets")
 
     def __init__(
         self,
@@ -172,7 +174,7 @@ class SqlIdentifiers(Texts):
         self.sets = sets
         self.missing = missing
         self.read_otherwise = read_otherwise
-        self._hash = hash((sets, missing, read_otherwise))
+        super().__init__(sets, missing, read_otherwise)
 
     @property
     def is_empty(self) -> bool:
@@ -253,30 +255,19 @@ class SqlIdentifiers(Texts):
                     return text
         return None
 
-    def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, SqlIdentifiers)
-            and self._hash == other._hash
-            and self.sets == other.sets
-            and self.missing == other.missing
-            and self.read_otherwise == other.read_otherwise
-        )
-
-    def __hash__(self) -> int:
-        return self._hash
-
     def __repr__(self) -> str:
         shown = sorted({name for names in self.sets for name in names.names} - self.missing)
         return f"Names({shown[:20]!r}{', ...' if len(shown) > 20 else ''})"
 
 
-class OtherNames(Texts):
+class OtherNames(KeyedValue, Texts):
     """All names but a few."""
 
     __slots__ = ("missing",)
     is_endless = True
 
     def __init__(self, missing: frozenset[str]) -> None:
+        super().__init__(missing)
         self.missing = missing
 
     @property
@@ -291,12 +282,6 @@ class OtherNames(Texts):
     def begins(self, text: bytes) -> bool:
         """Return True: there is always a longer one."""
         return True
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, OtherNames) and self.missing == other.missing
-
-    def __hash__(self) -> int:
-        return hash((OtherNames, self.missing))
 
     def __repr__(self) -> str:
         return f"OtherNames({sorted(self.missing)!r})"

@@ -2,33 +2,26 @@ r"""SQL that knows a schema: only existing tables, columns and functions are nam
 
 In: a bundled grammar of SQL and a schema. Out: a grammar in which every name is a known one. It is
 an ordinary grammar in Lark's language: `grammars/sql_schema.lark` narrows the rules for names, and
-the terminals of the names are appended here. A word may name a table, a column and an alias, but
-Lark's lexer gives it one terminal. So there is a terminal for each set of roles that occurs. ::
-
-    _table_to_read: TABLE_NAME | TABLE_OR_COLUMN_NAME | ALIAS_NAME
-    TABLE_NAME: /(?ai:orders|users)(?![...])|(?ai:"(?:orders|users)")(?!")|.../
-
+the rules and terminals of the names (:mod:`cfgguide.languages.sql.name_roles`) are appended here.
 Where a keyword is allowed, Lark's lexer tries it before all names, as in the original grammar.
 
-The names are SQLite's here; :mod:`cfgguide.languages.sql.postgresql_names` does the same for
-PostgreSQL.
+SQLite's names are here, PostgreSQL's in :mod:`cfgguide.languages.sql.postgresql_names`.
 """
 
 from __future__ import annotations
 
-import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, replace
-from enum import Flag, auto
+from dataclasses import replace
 from pathlib import Path
 
 from cfgguide.automata.name_patterns import is_word, name_patterns
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.languages.sql import postgresql_names
-from cfgguide.languages.sql.name_sets import folded, keywords
+from cfgguide.languages.sql.name_roles import NO_ROLE, Dialect, Role, Roles
+from cfgguide.languages.sql.name_sets import folded, keywords, listed_words
 from cfgguide.languages.sql.tables import Schema, asked, checked_names, created, tables_of
 
 _ALIASES = (*"abcdefghijklmnopqrstuvwxyz", *(f"t{number}" for number in range(1, 10)))
@@ -38,7 +31,7 @@ _COLLATIONS = ("binary", "nocase", "rtrim")
 _INTEGERS = ("bigint", "int", "integer", "smallint")
 _NUMBERS = ("decimal", "double", "float", "numeric", "real")
 _TYPES = (*_INTEGERS, *_NUMBERS, "blob", "char", "text", "varchar")
-_OPERATORS = ("match", "regexp")  # which call the function of that name
+_OPERATORS = {"match": "MATCH", "regexp": "REGEXP"}  # which call the function of that name
 _TABLE_FUNCTIONS = ("json_each", "json_tree")
 _ELEMENTS = ("atom", "fullkey", "id", "key", "parent", "path", "type", "value")
 
@@ -51,46 +44,46 @@ _STARTS = {
     '%extend _operator: "--" NEVER\n%extend _sign: "--" NEVER\nstart: select_stmt ";"?\n',
     "postgresql": "%import .postgresql (start, statement, select, expression)\n",
 }
-
-
-class _Role(Flag):
-    """What a name may be; flags combine if it may be several things."""
-
-    TABLE = auto()
-    COLUMN = auto()
-    ALIAS = auto()
-    FUNCTION = auto()
-    TABLE_FUNCTION = auto()
-    ELEMENT = auto()  # a column of a table function
-    EXCLUDED = auto()
-    TRUTH = auto()
-    COLLATION = auto()
-    TYPE = auto()
-
-    @property
-    def terminal(self) -> str:
-        """The terminal of the names that have exactly these roles."""
-        return "_OR_".join(str(role.name) for role in self) + "_NAME"
-
-
-_NEVER_QUOTED = _Role.TRUTH | _Role.COLLATION | _Role.TYPE
+_NEVER_QUOTED = Role.OPERATOR | Role.TRUTH | Role.COLLATION | Role.TYPE
 
 # The rules that sql_schema.lark leaves open, and the roles of the names that are allowed there.
 _PLACES = {
-    "_table_to_read": _Role.TABLE | _Role.ALIAS,
-    "_written_table": _Role.TABLE,
-    "_column": _Role.COLUMN | _Role.ALIAS | _Role.TRUTH,
-    "_qualifier": _Role.TABLE | _Role.ALIAS | _Role.TABLE_FUNCTION,
-    "_qualified_column": _Role.COLUMN | _Role.ALIAS | _Role.ELEMENT,
-    "_excluded": _Role.EXCLUDED,
-    "_written_column": _Role.COLUMN,
-    "_joined_column": _Role.COLUMN | _Role.ALIAS,
-    "_new": _Role.ALIAS,
-    "_function_name": _Role.FUNCTION,
-    "_table_function_name": _Role.TABLE_FUNCTION,
-    "%override _collation": _Role.COLLATION,
-    "_type": _Role.TYPE,
+    "_table_to_read": Role.TABLE | Role.ALIAS,
+    "_written_table": Role.TABLE,
+    "_column": Role.COLUMN | Role.ALIAS | Role.TRUTH,
+    "_qualifier": Role.TABLE | Role.ALIAS | Role.TABLE_FUNCTION,
+    "_qualified_column": Role.COLUMN | Role.ALIAS | Role.ELEMENT,
+    "_excluded": Role.EXCLUDED,
+    "_written_column": Role.COLUMN,
+    "_joined_column": Role.COLUMN | Role.ALIAS,
+    "_new": Role.ALIAS,
+    "_function_name": Role.FUNCTION,
+    "_table_function_name": Role.TABLE_FUNCTION,
+    "%override _collation": Role.COLLATION,
+    "_type": Role.TYPE,
+    "_called_operator": Role.OPERATOR,
 }
+
+
+def _plain(name: str, role: Role) -> Role:
+    """Return the roles in which a name needs no quotes."""
+    reserved, every = keywords()
+    if not is_word(name) or name in reserved:
+        return NO_ROLE
+    role &= ~Role.OPERATOR
+    # After an expression both a keyword and a new name are allowed.
+    return role & ~Role.ALIAS if name in every else role
+
+
+_SQLITE = Dialect(
+    part="sql_schema",
+    places=_PLACES,
+    plain=_plain,
+    quoted=lambda role: role & ~_NEVER_QUOTED,
+    patterns=name_patterns,
+    keywords=[(Role.OPERATOR, _OPERATORS)],
+    constants={},
+)
 
 
 def with_schema(
@@ -173,23 +166,25 @@ def with_schema(
     name, folder = _place_of(grammar)
     given = _ALIASES if aliases is None else checked_names(aliases, "aliases")
     if name == "postgresql":
-        part, rules = "postgresql_schema", _rules_of_postgresql(schema, given, functions)
+        dialect = postgresql_names.dialect()
+        roles = _roles_in_postgresql(schema, given, functions)
     else:
-        part, rules = "sql_schema", _rules_of_sqlite(name, schema, given, functions)
-    text = Grammar.open(folder / f"{part}.lark").text
+        dialect = _SQLITE
+        roles = _roles_in_sqlite(name, schema, given, functions)
+    text = Grammar.open(folder / f"{dialect.part}.lark").text
     # Names are other terminals now, and what is imported is called after its file.
     restrict = {
         {"VARIABLE": "sql__VARIABLE"}.get(each, each): pattern
         for each, pattern in dict(grammar.restrict).items()
         if each not in _REPLACED and not (each == "QUOTED" and name == "postgresql")
     }
-    text = "\n".join([text, _STARTS[name], *rules, ""])
+    text = "\n".join([text, _STARTS[name], *dialect.rules(roles), ""])
     return replace(grammar, text=text, restrict=restrict)
 
 
-def _rules_of_postgresql(
+def _roles_in_postgresql(
     schema: Schema, aliases: Iterable[str], functions: Iterable[str] | None
-) -> Iterator[str]:
+) -> Roles:
     if isinstance(schema, str | sqlite3.Connection):
         raise GrammarError(
             f"'postgresql' takes no {type(schema).__name__} for a schema, since SQLite would read "
@@ -198,23 +193,39 @@ def _rules_of_postgresql(
         )
     known = postgresql_names.FUNCTIONS
     called = known if functions is None else checked_names(functions, "functions")
-    return postgresql_names.rules(tables_of(schema), aliases, called)
+    return postgresql_names.roles_of(tables_of(schema), aliases, called)
 
 
-def _rules_of_sqlite(
+def _roles_in_sqlite(
     name: str, schema: Schema, aliases: Iterable[str], functions: Iterable[str] | None
-) -> Iterator[str]:
+) -> Roles:
+    """Return the roles of each name, by the name in lower case."""
     opened = closing(created(schema)) if isinstance(schema, str) else nullcontext(schema)
     with opened as given:
         database = given if isinstance(given, sqlite3.Connection) else None
         tables = tables_of(given)
-        called = (
+        names = (
             functions_of(database) if functions is None else checked_names(functions, "functions")
         )
-    roles = _roles_of(tables, aliases, called, has_upserts=name == "sql")
+    called = set(map(folded, names))
+    tabular = called.intersection(_TABLE_FUNCTIONS)
+    named = {
+        Role.TABLE: tables,
+        Role.COLUMN: [column for columns in tables.values() for column in columns],
+        Role.ALIAS: aliases,
+        Role.FUNCTION: called - tabular,
+        Role.TABLE_FUNCTION: tabular,
+        Role.OPERATOR: called.intersection(_OPERATORS),
+        Role.ELEMENT: _ELEMENTS if tabular else (),
+        Role.TRUTH: ("true", "false"),
+        Role.COLLATION: _COLLATIONS,
+        Role.TYPE: _TYPES,
+    }
+    folded_names = [(role, map(folded, names)) for role, names in named.items()]
+    roles = _SQLITE.roles(folded_names, has_upserts=name == "sql")
     if name == "sql_select":
-        _Forbidden.read().check(roles)
-    return _rules_of(roles)
+        _check_allowed(roles)
+    return roles
 
 
 def _place_of(grammar: object) -> tuple[str, Path]:
@@ -233,124 +244,28 @@ def _place_of(grammar: object) -> tuple[str, Path]:
 
 def functions_of(database: sqlite3.Connection | None) -> list[str]:
     """Return the functions of a database, or of SQLite, that `sql_select` does not forbid."""
-    own = database or sqlite3.connect(":memory:")
-    try:
+    opened = closing(sqlite3.connect(":memory:")) if database is None else nullcontext(database)
+    with opened as own:
         found = asked(own, "SELECT DISTINCT name FROM pragma_function_list")
         modules = asked(own, "SELECT name FROM pragma_module_list")
-    finally:
-        if database is None:
-            own.close()
-    forbidden = _Forbidden.read().functions
+    forbidden = listed_words("sql_select", "FORBIDDEN.3")
     # The list has operators too: "->" is not a word.
     return [name for name in found if is_word(name) and folded(name) not in forbidden] + [
         name for name in modules if name in _TABLE_FUNCTIONS
     ]
 
 
-# --- Roles ---------------------------------------------------------------------------------------
-
-
-def _roles_of(
-    tables: Mapping[str, Iterable[str]],
-    aliases: Iterable[str],
-    functions: Iterable[str],
-    *,
-    has_upserts: bool,
-) -> dict[str, _Role]:
-    """Return the roles of each name, by the name in lower case."""
-    roles: dict[str, _Role] = {}
-
-    def give(role: _Role, names: Iterable[str]) -> None:
-        for name in map(folded, names):
-            roles[name] = roles.get(name, _Role(0)) | role
-
-    called = {folded(name) for name in functions}
-    give(_Role.TABLE, tables)
-    give(_Role.COLUMN, (column for columns in tables.values() for column in columns))
-    give(_Role.ALIAS, aliases)
-    give(_Role.FUNCTION, called.difference(_TABLE_FUNCTIONS))
-    give(_Role.TABLE_FUNCTION, called.intersection(_TABLE_FUNCTIONS))
-    give(_Role.ELEMENT, _ELEMENTS if called.intersection(_TABLE_FUNCTIONS) else ())
-    give(_Role.TRUTH, ("true", "false"))
-    give(_Role.COLLATION, _COLLATIONS)
-    give(_Role.TYPE, _TYPES)
-    # Before a dot, one terminal cannot belong to two rules; a table `excluded` allows as much.
-    if has_upserts and not roles.get("excluded", _Role(0)) & _PLACES["_qualifier"]:
-        give(_Role.EXCLUDED, ["excluded"])
-    return roles
-
-
-@dataclass(frozen=True)
-class _Forbidden:
-    """The names, in lower case, that `sql_select` allows for no function or table."""
-
-    functions: frozenset[str]
-    tables: frozenset[str]
-
-    @classmethod
-    def read(cls) -> _Forbidden:
-        """Return the names that the text of that grammar lists."""
-        text = Grammar.bundled("sql_select").text
-        return cls(_words_of("FORBIDDEN.3", text), _words_of("NO_TABLE.3", text))
-
-    def check(self, roles: Mapping[str, _Role]) -> None:
-        """Check that every name can be written.
-
-        Raises
-        ------
-        GrammarError
-            If a function or a table is forbidden.
-        """
-        for name, role in roles.items():
-            if role & _Role.FUNCTION and name in self.functions:
-                raise GrammarError(
-                    f"the function {name!r} is forbidden by 'sql_select'; leave it out of functions"
-                )
-            is_forbidden = name in self.tables or name.startswith("pragma_")
-            if is_forbidden and role & _PLACES["_table_to_read"]:
-                raise GrammarError(
-                    f"no table may be called {name!r} in 'sql_select'; give a mapping without it"
-                )
-
-
-def _words_of(terminal: str, text: str) -> frozenset[str]:
-    """Return the words that a terminal of a bundled grammar lists in its first pattern."""
-    found = re.search(rf"^{re.escape(terminal)}: /\(\?ai:([a-z0-9_|]+)\)", text, re.MULTILINE)
-    assert found is not None, terminal
-    return frozenset(found[1].split("|"))
-
-
-# --- Rules and terminals -------------------------------------------------------------------------
-
-
-def _rules_of(roles: Mapping[str, _Role]) -> Iterator[str]:
-    """Yield the rules that say which names may stand where, and the terminals of the names."""
-    terminals = _terminals_of(roles)
-    for rule, wanted in _PLACES.items():
-        fitting = [name for name, (role, _) in terminals.items() if role & wanted]
-        yield f"{rule}: {' | '.join(fitting or ['NEVER'])}"
-    called = [name for name in _OPERATORS if roles.get(name, _Role(0)) & _Role.FUNCTION]
-    yield f"_called_operator: {' | '.join(map(str.upper, called)) or 'NEVER'}"
-    for name, (_, pattern) in terminals.items():
-        yield f"{name}: /{pattern}/"
-
-
-def _terminals_of(roles: Mapping[str, _Role]) -> dict[str, tuple[_Role, str]]:
-    """Return the roles and the pattern of each terminal, by its name."""
-    reserved, every = keywords()
-    plain: dict[_Role, list[str]] = {}
-    quoted: dict[_Role, list[str]] = {}
+def _check_allowed(roles: Roles) -> None:
+    """Check that `sql_select` forbids no function or table."""
+    functions = listed_words("sql_select", "FORBIDDEN.3")
+    tables = listed_words("sql_select", "NO_TABLE.3")
     for name, role in roles.items():
-        # After an expression both a keyword and a new name are allowed.
-        as_word = role & ~_Role.ALIAS if name in every else role
-        if as_word and is_word(name) and name not in reserved:
-            plain.setdefault(as_word, []).append(name)
-        if in_quotes := role & ~_NEVER_QUOTED:
-            quoted.setdefault(in_quotes, []).append(name)
-    terminals = {}
-    for role in sorted({*plain, *quoted}, key=lambda role: role.value):
-        patterns = name_patterns(plain.get(role, []), quoted.get(role, []))
-        for number, pattern in enumerate(patterns, 1):
-            suffix = f"_{number}" if len(patterns) > 1 else ""
-            terminals[role.terminal + suffix] = role, pattern
-    return terminals
+        if role & Role.FUNCTION and name in functions:
+            raise GrammarError(
+                f"the function {name!r} is forbidden by 'sql_select'; leave it out of functions"
+            )
+        is_forbidden = name in tables or name.startswith("pragma_")
+        if is_forbidden and role & _PLACES["_table_to_read"]:
+            raise GrammarError(
+                f"no table may be called {name!r} in 'sql_select'; give a mapping without it"
+            )

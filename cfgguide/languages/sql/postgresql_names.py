@@ -1,7 +1,6 @@
-r"""The names of a schema in PostgreSQL's dialect, as rules and terminals.
+r"""How PostgreSQL writes names: a dialect of :mod:`cfgguide.languages.sql.name_roles`.
 
-In: the names. Out: the rules that `grammars/postgresql_schema.lark` leaves open, and a terminal for
-each set of roles that occurs, as in :mod:`cfgguide.languages.sql.names`. ::
+In: names. Out: their roles, for the rules that `grammars/postgresql_schema.lark` leaves open. ::
 
     _column: COLUMN_NAME | TABLE_OR_COLUMN_NAME | ALIAS_NAME | TIME
     COLUMN_NAME: /(?ai:id|name)(?![...])|\x22(?:Name|id|name|time)\x22(?!\x22)/
@@ -16,13 +15,14 @@ begin with such a word, as with TIME, the rules name its terminal.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import Flag, auto
 from functools import cache
 
 from cfgguide.automata.name_patterns import folding_patterns, is_folded_word
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.languages.sql.name_roles import NO_ROLE, Dialect, Role, Roles
+from cfgguide.languages.sql.name_sets import listed_words
 
 TYPES = (
     *("bool", "bpchar", "bytea", "cidr", "date", "daterange", "float4", "float8", "inet", "int2"),
@@ -104,54 +104,30 @@ _ELEMENTS = {
     **dict.fromkeys(("json_array_elements", "json_array_elements_text"), ("value",)),
     **dict.fromkeys(("jsonb_array_elements", "jsonb_array_elements_text"), ("value",)),
 }
-_FUNCTION_WORDS = ("left", "right")  # keywords that are functions
+_FUNCTION_WORDS = {"left": "LEFT", "right": "RIGHT"}  # keywords that are functions
 # Keywords that stand only where postgresql_schema.lark leaves them out.
 _UNUSED = re.compile(r"MERGE_ACTION|TREAT|XML\w+")
-
-
-class _Role(Flag):
-    """What a name may be; flags combine if it may be several things."""
-
-    TABLE = auto()
-    COLUMN = auto()
-    ALIAS = auto()
-    LABEL = auto()  # an alias that is a keyword, and stands after AS where it is new
-    DOTTED = auto()  # a column or alias that is a keyword, and stands after a dot
-    FUNCTION = auto()
-    ELEMENT = auto()  # a column of a function in FROM
-    EXCLUDED = auto()
-    ARGUMENT = auto()
-    TYPE = auto()
-    COLLATION = auto()
-    FIELD = auto()
-
-    @property
-    def terminal(self) -> str:
-        """The terminal of the names that have exactly these roles."""
-        return "_OR_".join(str(role.name) for role in self) + "_NAME"
-
-
-_KNOWN = _Role.ALIAS | _Role.LABEL
-_AFTER_DOT = _Role.COLUMN | _KNOWN | _Role.ELEMENT
+_KNOWN = Role.ALIAS | Role.LABEL
+_AFTER_DOT = Role.COLUMN | _KNOWN | Role.ELEMENT
 
 # The rules that postgresql_schema.lark leaves open, and the roles of the names allowed there.
 _PLACES = {
-    "_table_to_read": _Role.TABLE | _KNOWN,
-    "_written_table": _Role.TABLE,
-    "_column": _Role.COLUMN | _KNOWN,
-    "_qualifier": _Role.TABLE | _KNOWN,
-    "_qualified_column": _AFTER_DOT | _Role.DOTTED,
-    "_excluded": _Role.EXCLUDED,
-    "_written_column": _Role.COLUMN,
-    "_any_column": _Role.COLUMN | _KNOWN,
-    "_new": _Role.ALIAS,
+    "_table_to_read": Role.TABLE | _KNOWN,
+    "_written_table": Role.TABLE,
+    "_column": Role.COLUMN | _KNOWN,
+    "_qualifier": Role.TABLE | _KNOWN,
+    "_qualified_column": _AFTER_DOT | Role.DOTTED,
+    "_excluded": Role.EXCLUDED,
+    "_written_column": Role.COLUMN,
+    "_any_column": Role.COLUMN | _KNOWN,
+    "_new": Role.ALIAS,
     "_labelled_name": _KNOWN,
     "_known_window": _KNOWN,
-    "%override _function": _Role.FUNCTION,
-    "_argument_name": _Role.ARGUMENT,
-    "_type_name": _Role.TYPE,
-    "_collation": _Role.COLLATION,
-    "%override _field": _Role.FIELD,
+    "%override _function": Role.FUNCTION,
+    "_argument_name": Role.ARGUMENT,
+    "_type_name": Role.TYPE,
+    "_collation": Role.COLLATION,
+    "%override _field": Role.FIELD,
 }
 _FIELD_TERMINALS = ("STRING", "YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 
@@ -165,105 +141,68 @@ class _Keywords:
     clauses: frozenset[str]  # not reserved, and of the grammar's terminals
     in_expressions: Mapping[str, str]  # and their terminals, of all kinds but the reserved ones
 
-    def plain(self, name: str, role: _Role) -> _Role:
+    def plain(self, name: str, role: Role) -> Role:
         """Return the roles in which a name needs no quotes, but for its terminal as a keyword."""
         if not is_folded_word(name):
-            return _Role(0)
+            return NO_ROLE
         if name in self.in_expressions or name in self.reserved:
-            return _Role.DOTTED if role & _AFTER_DOT else _Role(0)
+            return Role.DOTTED if role & _AFTER_DOT else NO_ROLE
         if name in self.no_functions:
-            role &= ~(_Role.FUNCTION | _Role.TYPE)
-        if name in self.clauses and role & _Role.ALIAS:
-            return role & ~_Role.ALIAS | _Role.LABEL
+            role &= ~(Role.FUNCTION | Role.TYPE)
+        if name in self.clauses and role & Role.ALIAS:
+            return role & ~Role.ALIAS | Role.LABEL
         return role
 
 
 @cache
 def _keywords() -> _Keywords:
     text = Grammar.bundled("postgresql").text
-
-    def words(terminal: str) -> frozenset[str]:
-        found = re.search(rf"^{terminal}\.1: /\(\?ai:([a-z0-9_|]+)\)", text, re.MULTILINE)
-        assert found is not None, terminal
-        return frozenset(found[1].split("|"))
-
+    reserved = listed_words("postgresql", "RESERVED.1")
     spelled = dict(re.findall(r"^(\w+)\.3: /\(\?ai:(\w+)\)", text, re.MULTILINE))
     rule = re.search(r"^_column_keyword:\s*([A-Z_]+(?:\s*\|\s*[A-Z_]+)+)", text, re.MULTILINE)
     assert rule is not None
     terminals = [name for name in re.findall(r"\w+", rule[1]) if not _UNUSED.fullmatch(name)]
     return _Keywords(
-        words("RESERVED"),
-        words("COLUMN_WORD"),
-        frozenset(spelled.values()) - words("RESERVED"),
+        reserved,
+        listed_words("postgresql", "COLUMN_WORD.1"),
+        frozenset(spelled.values()) - reserved,
         {spelled[name]: name for name in terminals},
     )
 
 
-def rules(
-    tables: Mapping[str, Iterable[str]], aliases: Iterable[str], functions: Iterable[str]
-) -> Iterator[str]:
-    """Yield the rules that say which names may stand where, and the terminals of the names."""
-    roles = _roles_of(tables, aliases, functions)
+@cache
+def dialect() -> Dialect:
+    """Return how PostgreSQL writes names."""
     keywords = _keywords()
-    terminals = _terminals_of(roles, keywords)
-    for rule, wanted in _PLACES.items():
-        fitting = [name for name, (role, _) in terminals.items() if role & wanted]
-        if wanted & (_Role.TABLE | _Role.COLUMN) and not wanted & _Role.DOTTED:
-            fitting += [
-                terminal
-                for word, terminal in keywords.in_expressions.items()
-                if roles.get(word, _Role(0)) & wanted & (_Role.TABLE | _Role.COLUMN)
-            ]
-        if wanted == _Role.FUNCTION:
-            called = [name for name in _FUNCTION_WORDS if roles.get(name, _Role(0)) & wanted]
-            fitting += map(str.upper, called)
-        if wanted == _Role.FIELD:
-            fitting += _FIELD_TERMINALS
-        yield f"{rule}: {' | '.join(fitting or ['NEVER'])}"
-    for name, (_, pattern) in terminals.items():
-        yield f"{name}: /{pattern}/"
+    return Dialect(
+        part="postgresql_schema",
+        places=_PLACES,
+        plain=keywords.plain,
+        quoted=lambda role: role,
+        patterns=folding_patterns,
+        keywords=[
+            (Role.TABLE | Role.COLUMN, keywords.in_expressions),
+            (Role.FUNCTION, _FUNCTION_WORDS),
+        ],
+        constants={"%override _field": _FIELD_TERMINALS},
+    )
 
 
-def _roles_of(
+def roles_of(
     tables: Mapping[str, Iterable[str]], aliases: Iterable[str], functions: Iterable[str]
-) -> dict[str, _Role]:
+) -> Roles:
     """Return the roles of each name."""
-    roles: dict[str, _Role] = {}
-
-    def give(role: _Role, names: Iterable[str]) -> None:
-        for name in names:
-            roles[name] = roles.get(name, _Role(0)) | role
-
     called = sorted(set(functions))
-    give(_Role.TABLE, tables)
-    give(_Role.COLUMN, (column for columns in tables.values() for column in columns))
-    give(_Role.ALIAS, aliases)
-    give(_Role.FUNCTION, called)
-    give(_Role.ELEMENT, ["ordinality"])
-    for name in called:
-        give(_Role.ELEMENT, _ELEMENTS.get(name, ()))
-        give(_Role.ARGUMENT, _ARGUMENTS.get(name, ()))
-    give(_Role.TYPE, TYPES)
-    give(_Role.COLLATION, COLLATIONS)
-    give(_Role.FIELD, _FIELDS)
-    # Before a dot, one terminal cannot belong to two rules; a table `excluded` allows as much.
-    if not roles.get("excluded", _Role(0)) & _PLACES["_qualifier"]:
-        give(_Role.EXCLUDED, ["excluded"])
-    return roles
-
-
-def _terminals_of(roles: Mapping[str, _Role], keywords: _Keywords) -> dict[str, tuple[_Role, str]]:
-    """Return the roles and the pattern of each terminal, by its name."""
-    plain: dict[_Role, list[str]] = {}
-    quoted: dict[_Role, list[str]] = {}
-    for name, role in roles.items():
-        if as_word := keywords.plain(name, role):
-            plain.setdefault(as_word, []).append(name)
-        quoted.setdefault(role, []).append(name)
-    terminals = {}
-    for role in sorted({*plain, *quoted}, key=lambda role: role.value):
-        patterns = folding_patterns(plain.get(role, []), quoted.get(role, []))
-        for number, pattern in enumerate(patterns, 1):
-            suffix = f"_{number}" if len(patterns) > 1 else ""
-            terminals[role.terminal + suffix] = role, pattern
-    return terminals
+    named: list[tuple[Role, Iterable[str]]] = [
+        (Role.TABLE, tables),
+        (Role.COLUMN, [column for columns in tables.values() for column in columns]),
+        (Role.ALIAS, aliases),
+        (Role.FUNCTION, called),
+        (Role.ELEMENT, ["ordinality"]),
+        *((Role.ELEMENT, _ELEMENTS.get(name, ())) for name in called),
+        *((Role.ARGUMENT, _ARGUMENTS.get(name, ())) for name in called),
+        (Role.TYPE, TYPES),
+        (Role.COLLATION, COLLATIONS),
+        (Role.FIELD, _FIELDS),
+    ]
+    return dialect().roles(named)

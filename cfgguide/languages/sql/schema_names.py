@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 
 from cfgguide.languages.sql.database import AGGREGATE, WINDOW, Database, names_of
 from cfgguide.languages.sql.name_sets import NameSet
+from cfgguide.languages.states import KeyedValue
 
 _DIGITS = ("", *"123456789")
 
@@ -20,11 +21,10 @@ def name_set(names: frozenset[str]) -> NameSet:
     return NameSet(names)
 
 
-NO_NAMES = NameSet(())
 TRUTH = NameSet(["true", "false"], is_word_only=True)
 
 
-class SchemaNames:
+class SchemaNames(KeyedValue):
     """The names of a database, and those that FROM may give to tables.
 
     Parameters
@@ -50,7 +50,7 @@ class SchemaNames:
         self.takes_new_columns = takes_new_columns
         given = _aliases_of(database.tables) if aliases is None else aliases
         self.aliases = NameSet(set(given).difference(database.tables))
-        self._key = database, self.aliases, takes_new_columns
+        super().__init__(database, self.aliases, takes_new_columns)
 
     @cached_property
     def tables(self) -> NameSet:
@@ -85,12 +85,6 @@ class SchemaNames:
             for aggregates in (False, True)
             for windows in (False, True)
         }
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, SchemaNames) and self._key == other._key)
-
-    def __hash__(self) -> int:
-        return hash(self._key)
 
 
 def _aliases_of(tables: Iterable[str]) -> set[str]:

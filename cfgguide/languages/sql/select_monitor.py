@@ -12,7 +12,7 @@ Source: https://www.sqlite.org/lang_select.html, and SQLite itself (docs/design/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 from cfgguide.languages.sql.database import AGGREGATE, WINDOW
@@ -35,7 +35,7 @@ from cfgguide.languages.sql.scopes import (
     unambiguous,
 )
 from cfgguide.languages.sql.select_state import MAX_DEPTH
-from cfgguide.languages.sql.select_texts import SIDES, TEXTS, SelectTexts, has_all_columns
+from cfgguide.languages.sql.select_texts import SIDES, SelectTexts, has_all_columns
 from cfgguide.languages.sql.way_out import way_out
 
 _CLOSING = NestedScope(
@@ -49,27 +49,25 @@ class SelectMonitor(SelectTexts):
 
     __slots__ = ()
 
-    terminals: ClassVar[frozenset[str]] = frozenset()  # set below, with what is done at each
-    rules: ClassVar[frozenset[str]] = frozenset()
+    #: What is done at each lexeme and reduction.
+    shifts: ClassVar[Mapping[str, Callable[[Any, str, str], Any]]] = {}
+    reductions: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
 
     def shifted(self, terminal: str, text: str) -> Self:
         """Return the monitor after a lexeme that may stand here."""
-        shift = _SHIFTED.get(terminal)
+        shift = self.shifts.get(terminal)
         return self if shift is None else shift(self, terminal, text)
 
     def reduced(self, rule: str) -> Self | None:
         """Return the monitor after a reduction; None if it is refused."""
-        result: Self | None = _REDUCED[rule](self)
+        result: Self | None = self.reductions[rule](self)
         return result
 
     # -- lexemes ----------------------------------------------------------------------------
 
     def _shift_reference(self, _: str, text: str) -> Self:
         monitor = self._in_core(begins_term=0)
-        return monitor._with(*monitor.frames, reference=unquoted(text))
-
-    def _shift_dot(self, _: str, __: str) -> Self:
-        return self
+        return monitor._with(monitor.frames, reference=unquoted(text))
 
     def _shift_field(self, _: str, text: str) -> Self:
         name = unquoted(text)
@@ -179,7 +177,7 @@ class SelectMonitor(SelectTexts):
         return self._prefixed()._unnamed(begins_term=0)
 
     def _prefixed(self) -> Self:
-        return self._with(*self.frames, n_prefixes=self.n_prefixes + 1)
+        return self._with(self.frames, n_prefixes=self.n_prefixes + 1)
 
     # -- the name of a result column ----------------------------------------------------------
 
@@ -213,7 +211,7 @@ class SelectMonitor(SelectTexts):
         if name not in _TRUE_OR_FALSE:
             return None
         monitor = self._unnamed()
-        return monitor._with(*monitor.frames)
+        return monitor._with(monitor.frames)
 
     def _reduce_function(self) -> Self | None:
         name = self.reference or ""
@@ -260,10 +258,10 @@ class SelectMonitor(SelectTexts):
     def _reduce_row(self) -> Self:
         row = self._top
         popped = self._popped()
-        return popped._with(*popped.frames, row=row.n if row.wanted is None else None)
+        return popped._with(popped.frames, row=row.n if row.wanted is None else None)
 
     def _open_parenthesis(self) -> Self:
-        return self._with(*self.frames, RowScope(1, self.row), row=None)
+        return self._with((*self.frames, RowScope(1, self.row)), row=None)
 
     def _open_unnamed(self, frame: Frame) -> Self:
         return self._unnamed(begins_term=0)._pushed(frame)
@@ -272,7 +270,7 @@ class SelectMonitor(SelectTexts):
         if self._is_in_aggregate():
             return None
         monitor = self._unnamed(begins_term=0)
-        return monitor._with(*monitor.frames, Query(wanted, self._scope), row=None)
+        return monitor._with((*monitor.frames, Query(wanted, self._scope)), row=None)
 
     def _open_row_query(self) -> Self | None:
         return self._open_query(self.row)
@@ -417,11 +415,9 @@ def _width_of(query: Query) -> int | None:
     return query.wanted if query.names is None else len(query.names)
 
 
-_Shift = Callable[[SelectMonitor, str, str], Any]
-_Reduce = Callable[[SelectMonitor], Any]
 _M = SelectMonitor
 
-_SHIFTED: dict[str, _Shift] = {
+SelectMonitor.shifts = {
     "REF": _M._shift_reference,
     "FIELD": _M._shift_field,
     "EVERY_COLUMN": _M._shift_star,
@@ -448,7 +444,7 @@ _SHIFTED: dict[str, _Shift] = {
     ),
 }
 
-_REDUCED: dict[str, _Reduce] = {
+SelectMonitor.reductions = {
     "column": _M._reduce_column,
     "function": _M._reduce_function,
     "open_call": _M._open_call,
@@ -503,5 +499,5 @@ _REDUCED: dict[str, _Reduce] = {
     "literal": lambda monitor: monitor._unnamed(begins_term=0),
 }
 
-SelectMonitor.terminals = frozenset({*TEXTS, *_SHIFTED})
-SelectMonitor.rules = frozenset(_REDUCED)
+SelectMonitor.terminals = frozenset({*_M.asked, *_M.allowed, *_M.shifts})
+SelectMonitor.rules = frozenset(_M.reductions)

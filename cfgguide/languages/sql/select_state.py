@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from typing import Any, Self
 
-from cfgguide.engine.monitors.monitor import Monitor
 from cfgguide.languages.sql.database import AGGREGATE, EITHER, WINDOW
 from cfgguide.languages.sql.name_sets import NameSet
 from cfgguide.languages.sql.schema_names import SchemaNames, name_set
@@ -27,12 +26,13 @@ from cfgguide.languages.sql.scopes import (
     counts_of,
     unambiguous,
 )
+from cfgguide.languages.states import FramedMonitor
 
 MAX_DEPTH = 14  # frames; SQLite's parser has room for about three times as many
 MAX_PREFIXES = 30  # signs and NOT, which SQLite's parser keeps on its stack
 
 
-class SelectState(Monitor):
+class SelectState(FramedMonitor[Any]):
     """What a SELECT has so far, and what it owes.
 
     Parameters
@@ -49,7 +49,8 @@ class SelectState(Monitor):
         Signs and NOT so far.
     """
 
-    __slots__ = ("_hash", "frames", "n_prefixes", "names", "reference", "row")
+    __slots__ = ("n_prefixes", "names", "reference", "row")
+    frames: tuple[Frame, ...]
 
     def __init__(
         self,
@@ -59,33 +60,15 @@ class SelectState(Monitor):
         row: int | None = None,
         n_prefixes: int = 0,
     ) -> None:
+        super().__init__(names, frames, reference, row, n_prefixes)
         self.names = names
         self.frames = frames
         self.reference = reference
         self.row = row
         self.n_prefixes = n_prefixes
-        self._hash = hash((frames, reference, row, n_prefixes))
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, SelectState)
-            and self._hash == other._hash
-            and self.frames == other.frames
-            and (self.reference, self.row) == (other.reference, other.row)
-            and self.n_prefixes == other.n_prefixes
-            and self.names == other.names
-        )
-
-    def __hash__(self) -> int:
-        return self._hash
 
     def __repr__(self) -> str:
         return f"SelectMonitor({', '.join(map(repr, self.frames))})"
-
-    @property
-    def can_finish(self) -> bool:
-        """True: what would leave no way on is refused."""
-        return True
 
     @property
     def relevant(self) -> Hashable:
@@ -94,12 +77,8 @@ class SelectState(Monitor):
 
     # -- frames -----------------------------------------------------------------------------
 
-    @property
-    def _top(self) -> Any:
-        return self.frames[-1] if self.frames else None
-
-    def _with(self, *frames: Frame, **changes: Any) -> Self:
-        """Return a monitor with other frames."""
+    def _with(self, frames: tuple[Frame, ...], **changes: Any) -> Self:
+        # A name that has come is forgotten by whatever comes next.
         return type(self)(
             self.names,
             frames,
@@ -107,20 +86,6 @@ class SelectState(Monitor):
             changes.get("row", self.row),
             changes.get("n_prefixes", self.n_prefixes),
         )
-
-    def _pushed(self, frame: Frame) -> Self:
-        return self._with(*self.frames, frame)
-
-    def _popped(self, n: int = 1) -> Self:
-        return self._with(*self.frames[:-n])
-
-    def _changed(self, **changes: Any) -> Self:
-        """Return the monitor with a change to the frame on top."""
-        return self._with(*self.frames[:-1], self._top._replace(**changes))
-
-    def _replaced(self, place: int, frame: Frame) -> Self:
-        """Return the monitor with another frame at a place."""
-        return self._with(*self.frames[:place], frame, *self.frames[place + 1 :])
 
     @property
     def _scope(self) -> int:
@@ -144,7 +109,7 @@ class SelectState(Monitor):
         scope = self._scope
         core = self.frames[scope] if scope >= 0 else None
         if not isinstance(core, Core):
-            return self._with(*self.frames)
+            return self._with(self.frames)
         return self._replaced(scope, core._replace(**changes))
 
     def _takes(self) -> tuple[bool, bool]:
@@ -328,7 +293,7 @@ class SelectState(Monitor):
                         return self._replaced(scope, core._replace(has_short_term=True))
                     break
             scope = _around(core)
-        return self._with(*self.frames)
+        return self._with(self.frames)
 
     def _passed_on(self, place: int) -> Self | None:
         """Return the monitor when FROM ends: what it lacks is promised to the query around.

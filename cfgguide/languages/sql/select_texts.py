@@ -6,7 +6,8 @@ which says for each terminal that is followed which texts may stand at its place
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 from cfgguide.engine.monitors.text_sets import NOTHING, OneOf, Texts
 from cfgguide.languages.sql.database import AGGREGATE, EITHER, WINDOW
@@ -36,10 +37,15 @@ class SelectTexts(SelectState):
 
     __slots__ = ()
 
-    def texts(self, terminal: str) -> Texts | None:
-        """Return which texts of a terminal may stand here; None if all may."""
-        asked = TEXTS.get(terminal)
-        return None if asked is None else asked(self, terminal)
+    #: Which texts of names and numbers may stand here, and whether words and signs may.
+    asked: ClassVar[Mapping[str, Callable[[Any, str], Texts | None]]] = {}
+    allowed: ClassVar[Mapping[str, Callable[[Any, str], bool]]] = {}
+
+    def _texts(self, terminal: str) -> Texts | None:
+        if terminal in self.asked:
+            return self.asked[terminal](self, terminal)
+        allowed = self.allowed.get(terminal)
+        return None if allowed is None or allowed(self, terminal) else NOTHING
 
     def _reference_texts(self, _: str) -> Texts | None:
         if self._names_anything():
@@ -53,13 +59,10 @@ class SelectTexts(SelectState):
             missing -= {name for each in (*called, *self._qualifiers()) for name in each.names}
         return SqlIdentifiers((*sets, *self._qualifiers(), *called, TRUTH), missing)
 
-    def _is_qualifier(self) -> bool:
+    def _may_be_dot(self, _: str) -> bool:
         return self._names_anything() or any(
             self.reference in names.names for names in self._qualifiers()
         )
-
-    def _dot_texts(self, _: str) -> Texts | None:
-        return None if self._is_qualifier() else NOTHING
 
     def _field_texts(self, _: str) -> Texts | None:
         assert self.reference is not None, "a qualifier came before"
@@ -68,18 +71,18 @@ class SelectTexts(SelectState):
             return None
         return SqlIdentifiers(self._fields(self.reference))
 
-    def _star_texts(self, terminal: str) -> Texts | None:
+    def _may_be_star(self, terminal: str) -> bool:
         core = self._top
         if core.wanted is None:
             if terminal == "EVERY_COLUMN":
-                return None
-            return None if self._is_own_qualifier() else NOTHING
+                return True
+            return self._is_own_qualifier()
         if core.promises or core.has_star or len(core.results) >= core.wanted:
-            return NOTHING
+            return False
         if terminal == "EVERY_COLUMN":
-            return None if len(self.frames) <= MAX_DEPTH else NOTHING
+            return len(self.frames) <= MAX_DEPTH
         known = self.ctes().get(self.reference or "") or self._table_columns()
-        return None if len(known or ()) == core.wanted - len(core.results) else NOTHING
+        return bool(len(known or ()) == core.wanted - len(core.results))
 
     def _table_columns(self) -> tuple[str | None, ...] | None:
         table = self.names.database.tables.get(self.reference or "")
@@ -91,15 +94,10 @@ class SelectTexts(SelectState):
         sets = (self.names.tables, self._obtainable()[1], self.names.aliases)
         return any(self.reference in names.names for names in sets)
 
-    def _every_row_texts(self, _: str) -> Texts | None:
-        takes_star = self.names.database.functions[self._top.name].takes_star
-        return None if takes_star else NOTHING
+    def _may_be_every_row(self, _: str) -> bool:
+        return self.names.database.functions[self._top.name].takes_star
 
-    def _comma_texts(self, _: str) -> Texts | None:
-        return None if self._may_go_on() else NOTHING
-
-    def _may_go_on(self) -> bool:
-        """Return whether a comma may come."""
+    def _may_be_comma(self, _: str) -> bool:
         top = self._top
         if isinstance(top, CallScope):
             return not top.is_distinct and top.n < self.names.database.functions[top.name].most
@@ -116,11 +114,7 @@ class SelectTexts(SelectState):
                 return bool(top.sources.joinable())
         return True
 
-    def _closing_texts(self, _: str) -> Texts | None:
-        return None if self._may_close() else NOTHING
-
-    def _may_close(self) -> bool:
-        """Return whether a closing parenthesis may come."""
+    def _may_be_closing(self, _: str) -> bool:
         top = self._top
         if isinstance(top, CallScope):
             function = self.names.database.functions[top.name]
@@ -134,47 +128,45 @@ class SelectTexts(SelectState):
             return not top.owed
         return True
 
-    def _opening_texts(self, terminal: str) -> Texts | None:
-        """Return whether something may be opened: not too deep."""
+    def _may_be_opening(self, terminal: str) -> bool:
         depth = len(self.frames)
         is_query = terminal == "EXISTS" or (terminal == "IN" and self.row is not None)
         if is_query and self._is_in_aggregate():  # which its columns might give to another query
-            return NOTHING
+            return False
         if terminal != "LPAR":
-            return NOTHING if depth >= MAX_DEPTH else None
+            return depth < MAX_DEPTH
         top = self._top
         is_using = isinstance(top, Core) and top.clause == "using"
         if depth > MAX_DEPTH and not is_using:
-            return NOTHING
-        if isinstance(top, Core) and top.clause == "from" and (top.is_natural or top.is_sided):
-            return NOTHING  # its columns are not known yet
-        return None
+            return False
+        # Columns of a subquery are not known when its join is to be checked.
+        is_from = isinstance(top, Core) and top.clause == "from"
+        return not (is_from and (top.is_natural or top.is_sided))
 
-    def _from_texts(self, _: str) -> Texts | None:
-        return None if has_all_columns(self._top) else NOTHING
+    def _may_be_from(self, _: str) -> bool:
+        return has_all_columns(self._top)
 
-    def _join_texts(self, terminal: str) -> Texts | None:
+    def _may_be_join(self, terminal: str) -> bool:
         core = self._top
         if not isinstance(core, Core) or core.clause != "from":
-            return None
+            return True
         if not _takes_tables(core):
-            return NOTHING
+            return False
         if terminal == "NATURAL" and core.wanted is not None and core.has_star:
-            return NOTHING
+            return False
         if terminal in SIDES:
             sided = core._replace(is_sided=True)
             tables = self.names.database.tables.values()
             fits = any(_fits(sided, table.columns) for table in tables)
-            return None if fits and not core.is_natural else NOTHING
-        return None
+            return fits and not core.is_natural
+        return True
 
-    def _on_texts(self, _: str) -> Texts | None:
-        return NOTHING if self._top.owed or self._top.is_natural else None
+    def _may_be_on(self, _: str) -> bool:
+        return not (self._top.owed or self._top.is_natural)
 
-    def _using_texts(self, _: str) -> Texts | None:
+    def _may_be_using(self, _: str) -> bool:
         core = self._top
-        is_refused = core.is_natural or core.is_sided or not core.sources.joinable()
-        return NOTHING if is_refused else None
+        return not (core.is_natural or core.is_sided) and bool(core.sources.joinable())
 
     def _using_column_texts(self, _: str) -> Texts:
         return SqlIdentifiers((name_set(self._top.sources.joinable()),))
@@ -201,11 +193,11 @@ class SelectTexts(SelectState):
             return SqlIdentifiers((self.names.aliases,), refused & self.names.aliases.names)
         return OtherNames(refused) if refused else None
 
-    def _as_texts(self, _: str) -> Texts | None:
+    def _may_be_as(self, _: str) -> bool:
         top = self._top
         if self.names.takes_new_columns or not isinstance(top, Core) or top.pending is None:
-            return None
-        return NOTHING if self.names.aliases.names <= self._refused_aliases() else None
+            return True
+        return not self.names.aliases.names <= self._refused_aliases()
 
     def _refused_aliases(self) -> frozenset[str]:
         """Return the names that the table that has just come may not have."""
@@ -233,44 +225,43 @@ class SelectTexts(SelectState):
         taken = frozenset(self._top.pending[1])
         return OtherNames(taken) if taken else None
 
-    def _compound_texts(self, _: str) -> Texts | None:
+    def _may_be_compound(self, _: str) -> bool:
         query = self._top
-        return NOTHING if query.is_recursive or query.n_parts >= _MAX_PARTS else None
+        return not (query.is_recursive or query.n_parts >= _MAX_PARTS)
 
-    def _distinct_texts(self, _: str) -> Texts | None:
+    def _may_be_distinct(self, _: str) -> bool:
         top = self._top
         if not isinstance(top, CallScope):
-            return None
+            return True
         function = self.names.database.functions[top.name]
         if function.kind not in (AGGREGATE, EITHER) or 1 not in function.counts:
-            return NOTHING
-        return None if self._popped()._takes()[0] else NOTHING
+            return False
+        return self._popped()._takes()[0]
 
-    def _all_texts(self, _: str) -> Texts | None:
-        return NOTHING if isinstance(self._top, CallScope) else None
+    def _may_be_all(self, _: str) -> bool:
+        return not isinstance(self._top, CallScope)
 
-    def _filter_texts(self, _: str) -> Texts | None:
-        return None if self._is_aggregate(self._top) else NOTHING
+    def _may_be_filter(self, _: str) -> bool:
+        return self._is_aggregate(self._top)
 
     def _is_aggregate(self, call: CallScope) -> bool:
         kind = self.names.database.functions[call.name].kind
         return kind == AGGREGATE or (kind == EITHER and call.n == 1)
 
-    def _over_texts(self, _: str) -> Texts | None:
+    def _may_be_over(self, _: str) -> bool:
         call = self._top
         function = self.names.database.functions[call.name]
         is_window = function.kind == WINDOW or self._is_aggregate(call)
         takes_windows = self._popped()._takes()[1]
-        may = function.is_windowed and is_window and not call.is_distinct and takes_windows
-        return None if may else NOTHING
+        return function.is_windowed and is_window and not call.is_distinct and takes_windows
 
-    def _group_texts(self, _: str) -> Texts | None:
+    def _may_be_group(self, _: str) -> bool:
         top = self._top  # a window may exclude a GROUP
-        return NOTHING if isinstance(top, Core) and top.is_recursive else None
+        return not (isinstance(top, Core) and top.is_recursive)
 
-    def _having_texts(self, _: str) -> Texts | None:
+    def _may_be_having(self, _: str) -> bool:
         core = self._top
-        return None if core.is_grouped or core.has_aggregate else NOTHING
+        return bool(core.is_grouped or core.has_aggregate)
 
     def _integer_texts(self, _: str) -> Texts | None:
         core = self.core()
@@ -304,8 +295,8 @@ class SelectTexts(SelectState):
             return None
         return SqlIdentifiers((NameSet(core.defined, is_word_only=True),))
 
-    def _sign_texts(self, _: str) -> Texts | None:
-        return NOTHING if self.n_prefixes >= MAX_PREFIXES else None
+    def _may_be_sign(self, _: str) -> bool:
+        return self.n_prefixes < MAX_PREFIXES
 
 
 def has_all_columns(core: Core) -> bool:
@@ -334,41 +325,42 @@ def _fits(core: Core, columns: tuple[str | None, ...]) -> bool:
     return len(list(core.sources.visible())) + len(columns) <= core.n_missing
 
 
-_Ask = Callable[[SelectTexts, str], Texts | None]
 _T = SelectTexts
 
-TEXTS: dict[str, _Ask] = {
+SelectTexts.asked = {
     "REF": _T._reference_texts,
     "FIELD": _T._field_texts,
-    "DOT": _T._dot_texts,
-    "EVERY_COLUMN": _T._star_texts,
-    "TABLE_COLUMNS": _T._star_texts,
-    "EVERY_ROW": _T._every_row_texts,
-    "COMMA": _T._comma_texts,
-    "RPAR": _T._closing_texts,
-    "LPAR": _T._opening_texts,
-    "FROM": _T._from_texts,
-    "ON": _T._on_texts,
-    "USING": _T._using_texts,
     "USING_COLUMN": _T._using_column_texts,
     "TABLE_NAME": _T._table_texts,
     "TABLE_ALIAS": _T._table_alias_texts,
-    "AS": _T._as_texts,
     "CTE_NAME": _T._cte_name_texts,
     "NEW_COLUMN": _T._new_column_texts,
-    "DISTINCT": _T._distinct_texts,
-    "ALL": _T._all_texts,
-    "FILTER": _T._filter_texts,
-    "OVER": _T._over_texts,
-    "GROUP": _T._group_texts,
-    "HAVING": _T._having_texts,
     "INTEGER": _T._integer_texts,
     "POSITION": _T._position_texts,
     "SORT_NAME": _T._sort_name_texts,
     "WINDOW_NAME": _T._window_name_texts,
     "WINDOW_REFERENCE": _T._window_reference_texts,
-    **dict.fromkeys(("UNION", "EXCEPT", "INTERSECT"), _T._compound_texts),
-    **dict.fromkeys(_JOINS, _T._join_texts),
-    **dict.fromkeys(_OPENING, _T._opening_texts),
-    **dict.fromkeys(_SIGNS, _T._sign_texts),
+}
+SelectTexts.allowed = {
+    "DOT": _T._may_be_dot,
+    "EVERY_COLUMN": _T._may_be_star,
+    "TABLE_COLUMNS": _T._may_be_star,
+    "EVERY_ROW": _T._may_be_every_row,
+    "COMMA": _T._may_be_comma,
+    "RPAR": _T._may_be_closing,
+    "LPAR": _T._may_be_opening,
+    "FROM": _T._may_be_from,
+    "ON": _T._may_be_on,
+    "USING": _T._may_be_using,
+    "AS": _T._may_be_as,
+    "DISTINCT": _T._may_be_distinct,
+    "ALL": _T._may_be_all,
+    "FILTER": _T._may_be_filter,
+    "OVER": _T._may_be_over,
+    "GROUP": _T._may_be_group,
+    "HAVING": _T._may_be_having,
+    **dict.fromkeys(("UNION", "EXCEPT", "INTERSECT"), _T._may_be_compound),
+    **dict.fromkeys(_JOINS, _T._may_be_join),
+    **dict.fromkeys(_OPENING, _T._may_be_opening),
+    **dict.fromkeys(_SIGNS, _T._may_be_sign),
 }

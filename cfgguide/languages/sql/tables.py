@@ -104,6 +104,15 @@ def asked(database: sqlite3.Connection, query: str, *parameters: str) -> list[st
         ) from None
 
 
+def prepares(database: sqlite3.Connection, statement: str) -> bool:
+    """Return whether SQLite prepares a statement on a database; it is not run."""
+    try:
+        database.cursor().execute("EXPLAIN " + statement)
+    except sqlite3.Error:
+        return False
+    return True
+
+
 def _checked_tables(schema: object) -> dict[str, list[str]]:
     if not isinstance(schema, Mapping):
         raise GrammarError(

@@ -18,11 +18,11 @@ lang_delete.html, lang_returning.html; docs/design/0037, section 7.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
-from cfgguide.engine.monitors.text_sets import NOTHING, Texts
+from cfgguide.engine.monitors.text_sets import Texts
 from cfgguide.languages.sql.database import Database
 from cfgguide.languages.sql.name_sets import NameSet, OtherNames, SqlIdentifiers, quoted, unquoted
 from cfgguide.languages.sql.schema_names import name_set
@@ -48,32 +48,6 @@ class WriteMonitor(SelectMonitor):
 
     __slots__ = ()
 
-    terminals: ClassVar[frozenset[str]] = frozenset()  # set below, with what is done at each
-    rules: ClassVar[frozenset[str]] = frozenset()
-
-    # -- events -----------------------------------------------------------------------------
-
-    def texts(self, terminal: str) -> Texts | None:
-        """Return which texts of a terminal may stand here; None if all may."""
-        asked = _TEXTS.get(terminal)
-        return super().texts(terminal) if asked is None else asked(self, terminal)
-
-    def shifted(self, terminal: str, text: str) -> Self:
-        """Return the monitor after a lexeme that may stand here."""
-        shift = _SHIFTED.get(terminal)
-        if shift is None:
-            return super().shifted(terminal, text)
-        after: Self = shift(self, terminal, text)
-        return after
-
-    def reduced(self, rule: str) -> Self | None:
-        """Return the monitor after a reduction; None if it is refused."""
-        reduce = _REDUCED.get(rule)
-        if reduce is None:
-            return super().reduced(rule)
-        after: Self | None = reduce(self)
-        return after
-
     # -- frames -----------------------------------------------------------------------------
 
     @property
@@ -90,7 +64,7 @@ class WriteMonitor(SelectMonitor):
 
     def _at_statement(self, *frames: Any, **changes: Any) -> Self:
         """Return the monitor with a change to the statement, in which only some frames are open."""
-        return self._with(self.frames[0], self._writing._replace(**changes), *frames)
+        return self._with((self.frames[0], self._writing._replace(**changes), *frames))
 
     def _is_writing(self) -> bool:
         return len(self.frames) > 1 and isinstance(self.frames[1], Writing)
@@ -128,17 +102,15 @@ class WriteMonitor(SelectMonitor):
         keys = [key for key in writes.keys if top.names < key]
         return [name for name in sorted({n for key in keys for n in key}) if name not in top.names]
 
-    def _comma_texts(self, terminal: str) -> Texts | None:
+    def _may_be_comma(self, terminal: str) -> bool:
         top = self._top
-        if isinstance(top, Listed):
-            return None if self._columns_to_write() else NOTHING
-        if isinstance(top, Core) and top.clause == "set":
-            return None if self._columns_to_write() else NOTHING
+        if isinstance(top, Listed) or (isinstance(top, Core) and top.clause == "set"):
+            return bool(self._columns_to_write())
         if isinstance(top, Core) and top.clause == "returning":
-            return None if self._writing.n < _MAX_RETURNED else NOTHING
+            return self._writing.n < _MAX_RETURNED
         if isinstance(top, ValuesScope) and self._is_compared():
-            return NOTHING
-        return super().texts(terminal)
+            return False
+        return super()._may_be_comma(terminal)
 
     def _is_compared(self) -> bool:
         """Return whether VALUES ends a compound that may be compared with a row.
@@ -150,39 +122,36 @@ class WriteMonitor(SelectMonitor):
         is_source = isinstance(self.frames[-3] if len(self.frames) > 2 else None, Writing)
         return self._is_writing() and not is_source and query.n_parts > 0 and query.wanted != 1
 
-    def _closing_texts(self, terminal: str) -> Texts | None:
+    def _may_be_closing(self, terminal: str) -> bool:
         top = self._top
         if not isinstance(top, Listed):
-            return super().texts(terminal)
-        return None if top.kind != "key" or top.names in self._writes.keys else NOTHING
+            return super()._may_be_closing(terminal)
+        return top.kind != "key" or top.names in self._writes.keys
 
-    def _from_texts(self, terminal: str) -> Texts | None:
-        return super().texts(terminal) if isinstance(self._top, Core) else None
+    def _may_be_from(self, terminal: str) -> bool:
+        return not isinstance(self._top, Core) or super()._may_be_from(terminal)
 
-    def _on_texts(self, terminal: str) -> Texts | None:
+    def _may_be_on(self, terminal: str) -> bool:
         if not isinstance(self._top, Writing):
-            return super().texts(terminal)
-        may = self._top.takes_conflicts and self._top.n < _MAX_CONFLICTS
-        return None if may else NOTHING
+            return super()._may_be_on(terminal)
+        return self._top.takes_conflicts and self._top.n < _MAX_CONFLICTS
 
-    def _values_texts(self, terminal: str) -> Texts | None:
+    def _may_be_values(self, terminal: str) -> bool:
         # SQLite forgets WITH before VALUES of one row.
         if len(self.frames) == 4 and self._is_writing() and isinstance(self._top, ValuesScope):
             query = self.frames[2]
             if isinstance(query, Query) and query.ctes:
-                return NOTHING
-        return super().texts(terminal)
+                return False
+        return super()._may_be_opening(terminal)
 
-    def _update_texts(self, _: str) -> Texts | None:
-        if not self._is_writing():
-            return None if _tables_for(self.names.database, "update").names else NOTHING
-        return None if self._writes.updated else NOTHING
+    def _may_be_update(self, _: str) -> bool:
+        if self._is_writing():
+            return bool(self._writes.updated)
+        return bool(_tables_for(self.names.database, "update").names)
 
-    def _statement_texts(self, terminal: str) -> Texts | None:
+    def _may_be_statement(self, terminal: str) -> bool:
         kind = "delete" if terminal == "DELETE" else "insert"
-        is_first = not self._is_writing()
-        fits = _tables_for(self.names.database, kind).names
-        return None if fits or not is_first else NOTHING
+        return self._is_writing() or bool(_tables_for(self.names.database, kind).names)
 
     # -- lexemes ----------------------------------------------------------------------------
 
@@ -211,7 +180,7 @@ class WriteMonitor(SelectMonitor):
         top = self._top
         if isinstance(top, Core) and top.clause == "returning":
             return self._at_statement(top, n=self._writing.n + 1)
-        return super().shifted(terminal, text)
+        return super()._shift_comma(terminal, text)
 
     def _shift_returning(self, _: str, __: str) -> Self:
         writing = self._writing
@@ -220,19 +189,19 @@ class WriteMonitor(SelectMonitor):
 
     def _shift_result(self, terminal: str, text: str) -> Self:
         top = self._top
-        if isinstance(top, Core) and top.clause == "returning":
-            return self
-        return super().shifted(terminal, text)
+        is_returned = isinstance(top, Core) and top.clause == "returning"
+        after: Self = self if is_returned else SelectMonitor.shifts[terminal](self, terminal, text)
+        return after
 
     def _shift_where(self, terminal: str, text: str) -> Self:
         if len(self.frames) == 3 and self._is_writing():
             return self._at_statement(self._top._replace(clause="where"), columns=frozenset())
-        return super().shifted(terminal, text)
+        return super()._shift_clause(terminal, text)
 
     def _shift_on(self, terminal: str, text: str) -> Self:
         if isinstance(self._top, Writing):
             return self._at_statement(n=self._writing.n + 1)
-        return super().shifted(terminal, text)
+        return super()._shift_clause(terminal, text)
 
     # -- reductions -------------------------------------------------------------------------
 
@@ -276,10 +245,10 @@ class WriteMonitor(SelectMonitor):
         names = self._top.names
         core = self.frames[2]
         monitor = self._at_statement(core, columns=self._writing.columns | names)
-        return monitor._with(*monitor.frames, row=len(names))
+        return monitor._with(monitor.frames, row=len(names))
 
     def _reduce_statement(self) -> Self:
-        return self._with()
+        return self._with(())
 
     # -- ways out ---------------------------------------------------------------------------
 
@@ -325,22 +294,27 @@ def _tables_for(database: Database, kind: str) -> NameSet:
 
 _M = WriteMonitor
 
-_TEXTS: dict[str, Callable[[WriteMonitor, str], Texts | None]] = {
+WriteMonitor.asked = {
+    **SelectMonitor.asked,
     "TABLE_TO_WRITE": _M._table_to_write_texts,
     "TARGET_ALIAS": _M._target_alias_texts,
     "COLUMN_TO_WRITE": _M._column_to_write_texts,
-    "COMMA": _M._comma_texts,
-    "RPAR": _M._closing_texts,
-    "FROM": _M._from_texts,
-    "ON": _M._on_texts,
-    "VALUES": _M._values_texts,
-    "UPDATE": _M._update_texts,
-    "DELETE": _M._statement_texts,
-    "INSERT": _M._statement_texts,
-    "REPLACE": _M._statement_texts,
+}
+WriteMonitor.allowed = {
+    **SelectMonitor.allowed,
+    "COMMA": _M._may_be_comma,
+    "RPAR": _M._may_be_closing,
+    "FROM": _M._may_be_from,
+    "ON": _M._may_be_on,
+    "VALUES": _M._may_be_values,
+    "UPDATE": _M._may_be_update,
+    "DELETE": _M._may_be_statement,
+    "INSERT": _M._may_be_statement,
+    "REPLACE": _M._may_be_statement,
 }
 
-_SHIFTED: dict[str, Callable[[WriteMonitor, str, str], Any]] = {
+WriteMonitor.shifts = {
+    **SelectMonitor.shifts,
     "TABLE_TO_WRITE": _M._shift_table_to_write,
     "TARGET_ALIAS": _M._shift_target_alias,
     "COLUMN_TO_WRITE": _M._shift_column_to_write,
@@ -352,7 +326,8 @@ _SHIFTED: dict[str, Callable[[WriteMonitor, str, str], Any]] = {
     "ON": _M._shift_on,
 }
 
-_REDUCED: dict[str, Callable[[WriteMonitor], Any]] = {
+WriteMonitor.reductions = {
+    **SelectMonitor.reductions,
     "open_insert": lambda monitor: monitor._open_statement("insert"),
     "open_update": lambda monitor: monitor._open_statement("update"),
     "open_delete": lambda monitor: monitor._open_statement("delete"),
@@ -372,8 +347,8 @@ _REDUCED: dict[str, Callable[[WriteMonitor], Any]] = {
     **dict.fromkeys(("insert_stmt", "update_stmt", "delete_stmt"), _M._reduce_statement),
 }
 
-WriteMonitor.terminals = SelectMonitor.terminals | {*_TEXTS, *_SHIFTED}
-WriteMonitor.rules = (SelectMonitor.rules | _REDUCED.keys()) - {"query"}
+WriteMonitor.terminals = frozenset({*_M.asked, *_M.allowed, *_M.shifts})
+WriteMonitor.rules = frozenset(_M.reductions) - {"query"}
 
 
 class StatementMonitor(WriteMonitor):

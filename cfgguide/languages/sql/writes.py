@@ -11,8 +11,8 @@ import sqlite3
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cfgguide.errors import GrammarError
 from cfgguide.languages.sql.name_sets import folded
+from cfgguide.languages.sql.tables import asked, prepares
 
 
 class Writes(NamedTuple):
@@ -59,8 +59,7 @@ class _Asked:
     """The answers of a database about one of its tables."""
 
     def __init__(self, database: sqlite3.Connection, table: str) -> None:
-        self._cursor = database.cursor()
-        self._cursor.row_factory = None
+        self._database = database
         self._table = table
         self._into = f"INTO main.{_quoted(table)}"
 
@@ -109,21 +108,11 @@ class _Asked:
 
     def _names(self, query: str, name: str | None = None) -> list[str]:
         """Return the names that a query finds; expressions of an index have none."""
-        try:
-            found = self._cursor.execute(query, (self._table if name is None else name,))
-            return [name for (name,) in found if name is not None]
-        except sqlite3.Error as error:
-            raise GrammarError(
-                f"cannot read the schema of the database: {error}; "
-                "give a mapping of tables to columns, and the names of functions"
-            ) from None
+        found = asked(self._database, query, self._table if name is None else name)
+        return [name for name in found if name is not None]
 
     def _prepares(self, statement: str) -> bool:
-        try:
-            self._cursor.execute("EXPLAIN " + statement)
-        except sqlite3.Error:
-            return False
-        return True
+        return prepares(self._database, statement)
 
 
 def _quoted(name: str) -> str:

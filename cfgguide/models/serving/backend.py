@@ -299,18 +299,19 @@ class Backend:
         kind, text, cancelled
             As for :meth:`index`, and so are the errors of the future.
         """
-        index = self.ready(kind, text)
-        if index is not None:
-            future: Future[Index] = Future()
-            future.set_result(index)
-            return future
         try:
             key, _ = self._reading(kind, text)
         except CfgGuideError:  # which the future says, too
             key = kind, text
+        else:
+            index = self._ready(kind, text, key)
+            if index is not None:
+                future: Future[Index] = Future()
+                future.set_result(index)
+                return future
         request = Request(
             key,
-            partial(self._is_at_hand, kind, text),
+            partial(self._is_at_hand, kind, text, key),
             lambda stops: self.index(kind, text, cancelled=stops),
         )
         future, is_first = self._lanes.index(request, cancelled)
@@ -320,7 +321,14 @@ class Backend:
 
     def ready(self, kind: str, text: str) -> Index | None:
         """Return the index of what a request asks for if it is there, at once; else None."""
-        grammar = self._known_grammar(kind, text)
+        try:
+            key, _ = self._reading(kind, text)
+        except CfgGuideError:
+            return None
+        return self._ready(kind, text, key)
+
+    def _ready(self, kind: str, text: str, key: Hashable) -> Index | None:
+        grammar = self._known_grammar(key)
         pool = self._pools[_is_named(kind, text)]
         index = None if grammar is None else pool.ready(grammar)
         if grammar is None or index is None:
@@ -329,17 +337,17 @@ class Backend:
         self._lanes.later(partial(pool.hold_bounds, grammar))
         return index
 
-    def _is_at_hand(self, kind: str, text: str) -> bool:
+    def _is_at_hand(self, kind: str, text: str, key: Hashable) -> bool:
         """Return whether the grammar of a request was compiled before, or needs no compiling."""
-        is_known = self._known_grammar(kind, text) is not None
+        is_known = self._known_grammar(key) is not None
         if kind in _SCHEMAS:
             return is_known  # it is read, and that takes longest
         is_read = kind == "grammar" and not (DIALECT.match(text) or _EBNF.search(text))
         if not self._use_cache or not (is_known or is_read):
             return False
         limits = self._limits_of[_is_named(kind, text)]
-        key = CachedGrammar(self.grammar(kind, text), limits).key
-        return bool(key) and cache.is_at_hand(grammar_file.KIND, key)
+        compiled = CachedGrammar(self.grammar(kind, text), limits).key
+        return bool(compiled) and cache.is_at_hand(grammar_file.KIND, compiled)
 
     def _count(self, **more: float) -> None:
         with self._lock:
@@ -369,12 +377,8 @@ class Backend:
                 self._known.popitem(last=False)
         return grammar
 
-    def _known_grammar(self, kind: str, text: str) -> Grammar | None:
-        """Return the grammar of a request if it was read before."""
-        try:
-            key, _ = self._reading(kind, text)
-        except CfgGuideError:
-            return None
+    def _known_grammar(self, key: Hashable) -> Grammar | None:
+        """Return the grammar that is known by what :meth:`_reading` returns."""
         with self._lock:
             return self._known.get(key)
 

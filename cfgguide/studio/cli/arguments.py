@@ -17,7 +17,7 @@ from pathlib import Path
 
 from cfgguide.errors import CfgGuideError, GrammarError
 from cfgguide.grammar.grammar import AUTO, LEXERS, NOTATIONS, PARSERS, Grammar
-from cfgguide.models.presets import preset_of
+from cfgguide.languages.presets import preset_of
 from cfgguide.studio.cli.parsing import FILES, FOLDERS, GRAMMARS, completes, did_you_mean
 
 STANDARD_INPUT = "-"

@@ -9,7 +9,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from cfgguide.models.presets import Preset, preset_of
+from cfgguide.languages.presets import Preset, preset_of
 from cfgguide.studio.cli.arguments import (
     STANDARD_INPUT,
     add_grammar,
@@ -56,11 +56,13 @@ def add_generate(commands: Commands) -> None:
     command.add_argument(
         "--max-new-tokens",
         type=_positive,
-        default=256,
+        default=argparse.SUPPRESS,
         metavar="N",
         help="within these the sentence is finished",
     )
-    command.add_argument("--temperature", type=float, default=0.0, metavar="T", help="0 is greedy")
+    command.add_argument(
+        "--temperature", type=float, default=argparse.SUPPRESS, metavar="T", help="0 is greedy"
+    )
     command.add_argument("--seed", type=int, metavar="N", help="makes sampling reproducible")
     command.add_argument(
         "--raw", action="store_true", help="continue the prompt even if the model can chat"
@@ -95,17 +97,18 @@ def _generate(options: argparse.Namespace) -> int:
     is_chat = bool(getattr(tokenizer, "chat_template", None)) and not options.raw
     prompt: Any = preset.messages(given) if is_chat else given
     is_seen = is_terminal(sys.stdout) and not output.is_json  # as it is written
+    # What is not named is as `generate` has it.
+    chosen: Any = {n: v for n, v in vars(options).items() if n in ("max_new_tokens", "temperature")}
     result = generate(
         model,
         prompt,
         tokenizer=tokenizer,
         what=index,
-        max_new_tokens=options.max_new_tokens,
         until=preset.has_ended if grammar.start == preset.start else None,
-        temperature=options.temperature,
         seed=options.seed,
         on_text=screen.show,
         progress=output.has_progress and not is_seen,
+        **chosen,
     )
     screen.end(is_cut=not _ends_with_eos(result, index))
     output.document(

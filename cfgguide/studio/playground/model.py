@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from cfgguide.errors import GenerationError
 from cfgguide.models.decoding.model import log_probabilities
+from cfgguide.models.decoding.warpers import Warper
 
 MAX_PROMPT = 4_000  # characters
 _MAX_KEPT = 32  # logits
@@ -100,14 +101,13 @@ class Writer:
 
     def drawn(self, chances: Chances, temperature: float) -> int:
         """Return one allowed token: the likeliest, or drawn with a temperature."""
+        token_ids = np.flatnonzero(chances.is_allowed)
         with np.errstate(divide="ignore"):
-            scores = np.where(chances.is_allowed, np.log(chances.before), -np.inf)
-        if not np.isfinite(scores.max()):  # all that is allowed has no chance at all
-            return int(np.flatnonzero(chances.is_allowed)[0])
-        if temperature <= 0:
-            return int(scores.argmax())
-        weights = np.exp((scores - scores.max()) / temperature)
-        return int(self._random.choice(len(weights), p=weights / weights.sum()))
+            log_probs = np.log(chances.before[token_ids])
+        if log_probs.max() == -np.inf:  # all that is allowed has no chance at all
+            return int(token_ids[0])
+        warper = Warper(max(temperature, 0.0))
+        return int(token_ids[warper.draw(log_probs, self._random.random(1))[0]])
 
     def _prompt_ids(self, prompt: str) -> list[int]:
         if len(prompt) > MAX_PROMPT:
