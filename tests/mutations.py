@@ -75,8 +75,8 @@ MUTATIONS = [
     Mutation(
         "retyping of keywords",
         "grammar/lark_frontend",
-        "            if terminal.name in callbacks\n",
-        "            if False\n",
+        "            retyped[terminal.name] = tuple(string.name for string in matched)\n",
+        "",
     ),
     Mutation(
         "the first alternative that matches wins",
@@ -107,9 +107,9 @@ MUTATIONS = [
     Mutation(
         "running the reductions, instead of reading the row",
         "engine/liveness/stack_summaries",
-        "            if action > 0:\n                after = ",
-        "            if action < 0:\n                self._add(pair, ACCEPTED)\n"
-        "            elif action > 0:\n                after = ",
+        "                if action > 0:\n                    after = ",
+        "                if action < 0:\n                    self._add(pair, ACCEPTED)\n"
+        "                elif action > 0:\n                    after = ",
     ),
     Mutation(
         "liveness", "engine/index/index", "        return answer.is_live\n", "        return True\n"
@@ -129,8 +129,8 @@ MUTATIONS = [
     Mutation(
         "ignored lexemes",
         "engine/machine/recognizer",
-        "            return stack, indentation._replace(column=NO_COLUMN) if has_column",
-        "            return None, indentation._replace(column=NO_COLUMN) if has_column",
+        "            return ((stack, moved),)\n",
+        "            return ()\n",
     ),
     Mutation(
         "look-behind",
@@ -171,8 +171,8 @@ MUTATIONS = [
     Mutation(
         "obligations that turn out false, in the recogniser",
         "engine/lexer/lookahead",
-        "            return [NO_OBLIGATIONS] if is_match else []\n",
-        "            return [NO_OBLIGATIONS]\n",
+        "            return [NO_OBLIGATIONS] if is_match else []",
+        "            return [NO_OBLIGATIONS]",
     ),
     Mutation(
         "obligations that turn out false, in the walk",
@@ -189,8 +189,8 @@ MUTATIONS = [
     Mutation(
         "parse states that act alike",
         "engine/liveness/stack_summaries",
-        "    classes = np.unique(kinds, axis=0, return_inverse=True)[1]",
-        "    classes = np.unique(kinds[:, :1], axis=0, return_inverse=True)[1]",
+        "distinct_rows(kinds.astype(np.int32))",
+        "distinct_rows(kinds[:, :1].astype(np.int32))",
     ),
     Mutation(
         "lazy quantifiers",
@@ -304,9 +304,10 @@ MUTATIONS = [
     Mutation(
         "lexemes that may end or go on, read plainly",
         "engine/machine/reading",
-        "            elif self._is_assertion[target] or "
-        "(self._match[state] >= 0 > self._match[target]):\n",
-        "            elif self._is_assertion[target]:\n",
+        "            elif self._is_assertion[target] or (\n"
+        "                self._match[state] >= 0\n",
+        "            elif self._is_assertion[target] or (\n"
+        "                False\n",
     ),
     Mutation(
         "outcomes are numbered anew when the token classes are made",
@@ -335,8 +336,8 @@ MUTATIONS = [
     Mutation(
         "schemas: the least characters of a string",
         "engine/byte_machine/scalars",
-        "            return after if n >= self._least else None\n",
-        "            return after\n",
+        "            is_within = least <= n and (most is None or n <= most)\n",
+        "            is_within = most is None or n <= most\n",
     ),
     Mutation(
         "schemas: listed names are exceptions from shared masks",
@@ -423,9 +424,9 @@ def copy_to(folder: Path) -> None:
 
 def copy_compiled(folder: Path) -> None:
     """Copy the compiled kernels, and the digests of what they were compiled from."""
-    for path in [*ROOT.glob("cfgguide/*/*.so"), *ROOT.glob("build/kernels.json")]:
+    for path in [*ROOT.glob("cfgguide/**/*.so"), *ROOT.glob("build/kernels.json")]:
         copy = folder / path.relative_to(ROOT)
-        copy.parent.mkdir(exist_ok=True)
+        copy.parent.mkdir(parents=True, exist_ok=True)
         copy.unlink(missing_ok=True)  # one that runs must not change
         shutil.copy2(path, copy)
 
