@@ -306,8 +306,7 @@ MUTATIONS = [
         "engine/machine/reading",
         "            elif self._is_assertion[target] or (\n"
         "                self._match[state] >= 0\n",
-        "            elif self._is_assertion[target] or (\n"
-        "                False\n",
+        "            elif self._is_assertion[target] or (\n                False\n",
     ),
     Mutation(
         "outcomes are numbered anew when the token classes are made",
