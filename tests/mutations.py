@@ -44,6 +44,7 @@ SUITES = {
         "tests/mask/test_token_classes.py",
         "tests/recognizer/test_short_stacks.py",
         "tests/guide/test_budget.py",
+        "tests/schema/solver",
         "tests/schema/test_lexemes.py",
         "tests/schema/test_shared_masks.py",
         "tests/schema/test_pushdown.py",
@@ -355,6 +356,36 @@ MUTATIONS = [
         "schema/solver/values",
         "    if len(possible) > 1:\n",
         "    if False:\n",
+    ),
+    Mutation(
+        "schemas: exactly one branch holds",
+        "schema/solver/truth",
+        "sum(found[other] for other in node.one_of) != 1:\n",
+        "not any(found[other] for other in node.one_of):\n",
+    ),
+    Mutation(
+        "schemas: how many properties there may be, in plans",
+        "schema/solver/plans",
+        "            yield [(Counts(*node.n_properties),)]\n",
+        "            pass\n",
+    ),
+    Mutation(
+        "schemas: how many items meet what an array contains",
+        "schema/solver/arrays",
+        "            min(n + (node in matched), cap(node.n_contains))\n",
+        "            min(n + 1, cap(node.n_contains))\n",
+    ),
+    Mutation(
+        "schemas: arrays that are not counted",
+        "schema/solver/counts",
+        "            return Count(0, False)\n        bounds = ",
+        "            return Count(0, True)\n        bounds = ",
+    ),
+    Mutation(
+        "schemas: properties that have to come, counted",
+        "schema/solver/counts",
+        "prod(count.n + (name not in required) for",
+        "prod(count.n + 1 for",
     ),
 ]
 
