@@ -239,6 +239,18 @@ def test_values_are_counted(item, n_values):
     assert has_so_many(item, n_values + 1) is False
 
 
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "array", "contains": _TRUTH},
+        {"type": "array", "unevaluatedItems": _TRUTH},
+        {"type": "object", "minProperties": 1},
+    ],
+)
+def test_what_is_not_counted_is_not_denied(item):
+    assert has_so_many(item, 2) is None
+
+
 CHECKS = (check_classes, check_counts, check_texts)
 
 
