@@ -116,7 +116,7 @@ mutations: install
 
 threads: SECONDS = 60
 threads: install
-	CFGGUIDE_THREADS_SECONDS=$(SECONDS) $(BIN)/python -m pytest -s -k eight_threads tests/index/test_index.py
+	CFGGUIDE_THREADS_SECONDS=$(SECONDS) $(BIN)/python -m pytest -s -k eight_threads tests/engine/index/test_index.py
 
 torture: install
 	PYTHONPATH=.:tests $(BIN)/python -m torture --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) \

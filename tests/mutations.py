@@ -35,17 +35,18 @@ SUITES = {
     "tests": [
         "tests/start_here",
         "tests/exactness/test_probes.py",
-        "tests/lexer/test_scanner.py",
-        "tests/liveness/test_liveness.py",
+        "tests/engine/lexer/test_scanner.py",
+        "tests/engine/liveness/test_liveness.py",
         "tests/automata/test_dfa.py",
-        "tests/recognizer/test_indentation.py",
+        "tests/engine/machine/test_indentation.py",
         "tests/grammar/test_grammar.py",
-        "tests/mask/test_walk.py",
-        "tests/mask/test_token_classes.py",
-        "tests/recognizer/test_short_stacks.py",
+        "tests/engine/masks/test_walk.py",
+        "tests/engine/masks/test_token_classes.py",
+        "tests/engine/machine/test_short_stacks.py",
         "tests/guide/test_budget.py",
-        "tests/schema/test_lexemes.py",
-        "tests/schema/test_shared_masks.py",
+        "tests/schema/solver",
+        "tests/engine/byte_machine/test_scalars.py",
+        "tests/engine/byte_machine/test_shared_masks.py",
         "tests/schema/test_pushdown.py",
         "tests/schema/test_json_schema.py",
         "tests/exactness/test_oracle.py",
@@ -75,8 +76,8 @@ MUTATIONS = [
     Mutation(
         "retyping of keywords",
         "grammar/lark_frontend",
-        "            if terminal.name in callbacks\n",
-        "            if False\n",
+        "            retyped[terminal.name] = tuple(string.name for string in matched)\n",
+        "",
     ),
     Mutation(
         "the first alternative that matches wins",
@@ -107,9 +108,9 @@ MUTATIONS = [
     Mutation(
         "running the reductions, instead of reading the row",
         "engine/liveness/stack_summaries",
-        "            if action > 0:\n                after = ",
-        "            if action < 0:\n                self._add(pair, ACCEPTED)\n"
-        "            elif action > 0:\n                after = ",
+        "                if action > 0:\n                    after = ",
+        "                if action < 0:\n                    self._add(pair, ACCEPTED)\n"
+        "                elif action > 0:\n                    after = ",
     ),
     Mutation(
         "liveness", "engine/index/index", "        return answer.is_live\n", "        return True\n"
@@ -129,8 +130,8 @@ MUTATIONS = [
     Mutation(
         "ignored lexemes",
         "engine/machine/recognizer",
-        "            return stack, indentation._replace(column=NO_COLUMN) if has_column",
-        "            return None, indentation._replace(column=NO_COLUMN) if has_column",
+        "            return ((stack, moved),)\n",
+        "            return ()\n",
     ),
     Mutation(
         "look-behind",
@@ -171,8 +172,8 @@ MUTATIONS = [
     Mutation(
         "obligations that turn out false, in the recogniser",
         "engine/lexer/lookahead",
-        "            return [NO_OBLIGATIONS] if is_match else []\n",
-        "            return [NO_OBLIGATIONS]\n",
+        "            return [NO_OBLIGATIONS] if is_match else []",
+        "            return [NO_OBLIGATIONS]",
     ),
     Mutation(
         "obligations that turn out false, in the walk",
@@ -189,8 +190,8 @@ MUTATIONS = [
     Mutation(
         "parse states that act alike",
         "engine/liveness/stack_summaries",
-        "    classes = np.unique(kinds, axis=0, return_inverse=True)[1]",
-        "    classes = np.unique(kinds[:, :1], axis=0, return_inverse=True)[1]",
+        "distinct_rows(kinds.astype(np.int32))",
+        "distinct_rows(kinds[:, :1].astype(np.int32))",
     ),
     Mutation(
         "lazy quantifiers",
@@ -304,9 +305,9 @@ MUTATIONS = [
     Mutation(
         "lexemes that may end or go on, read plainly",
         "engine/machine/reading",
-        "            elif self._is_assertion[target] or "
-        "(self._match[state] >= 0 > self._match[target]):\n",
-        "            elif self._is_assertion[target]:\n",
+        "            elif self._is_assertion[target] or (\n"
+        "                self._match[state] >= 0\n",
+        "            elif self._is_assertion[target] or (\n                False\n",
     ),
     Mutation(
         "outcomes are numbered anew when the token classes are made",
@@ -335,8 +336,8 @@ MUTATIONS = [
     Mutation(
         "schemas: the least characters of a string",
         "engine/byte_machine/scalars",
-        "            return after if n >= self._least else None\n",
-        "            return after\n",
+        "            is_within = least <= n and (most is None or n <= most)\n",
+        "            is_within = most is None or n <= most\n",
     ),
     Mutation(
         "schemas: listed names are exceptions from shared masks",
@@ -355,6 +356,36 @@ MUTATIONS = [
         "schema/solver/values",
         "    if len(possible) > 1:\n",
         "    if False:\n",
+    ),
+    Mutation(
+        "schemas: exactly one branch holds",
+        "schema/solver/truth",
+        "sum(found[other] for other in node.one_of) != 1:\n",
+        "not any(found[other] for other in node.one_of):\n",
+    ),
+    Mutation(
+        "schemas: how many properties there may be, in plans",
+        "schema/solver/plans",
+        "            yield [(Counts(*node.n_properties),)]\n",
+        "            pass\n",
+    ),
+    Mutation(
+        "schemas: how many items meet what an array contains",
+        "schema/solver/arrays",
+        "            min(n + (node in matched), cap(node.n_contains))\n",
+        "            min(n + 1, cap(node.n_contains))\n",
+    ),
+    Mutation(
+        "schemas: arrays that are not counted",
+        "schema/solver/counts",
+        "            return Count(0, False)\n        bounds = ",
+        "            return Count(0, True)\n        bounds = ",
+    ),
+    Mutation(
+        "schemas: properties that have to come, counted",
+        "schema/solver/counts",
+        "prod(count.n + (name not in required) for",
+        "prod(count.n + 1 for",
     ),
 ]
 
@@ -423,9 +454,9 @@ def copy_to(folder: Path) -> None:
 
 def copy_compiled(folder: Path) -> None:
     """Copy the compiled kernels, and the digests of what they were compiled from."""
-    for path in [*ROOT.glob("cfgguide/*/*.so"), *ROOT.glob("build/kernels.json")]:
+    for path in [*ROOT.glob("cfgguide/**/*.so"), *ROOT.glob("build/kernels.json")]:
         copy = folder / path.relative_to(ROOT)
-        copy.parent.mkdir(exist_ok=True)
+        copy.parent.mkdir(parents=True, exist_ok=True)
         copy.unlink(missing_ok=True)  # one that runs must not change
         shutil.copy2(path, copy)
 

@@ -1,4 +1,4 @@
-"""Writes the messages of `tests/messages/conversations.json`, by the chat templates of the models.
+"""Writes `tests/schema/messages/conversations.json`, by the chat templates of the models.
 
 The templates come with the source distribution of llama-cpp-python (MIT; each template has its
 model's licence). This program keeps what a template makes of conversations that are our own::
@@ -17,7 +17,7 @@ from typing import Any
 
 from transformers.utils.chat_template_utils import _compile_jinja_template
 
-TARGET = Path(__file__).parent.parent / "tests" / "messages" / "conversations.json"
+TARGET = Path(__file__).parents[1] / "tests" / "schema" / "messages" / "conversations.json"
 
 #: Format, template, and what stands before an answer.
 TEMPLATES = [

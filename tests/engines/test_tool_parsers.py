@@ -2,7 +2,7 @@
 
 Runs in an environment that has vLLM: `make serve-test`. Harmony's parser needs OpenAI's vocabulary,
 which is on a server that tests don't ask; what gpt-oss's template renders is read in
-`tests/messages`.
+`tests/schema/messages`.
 """
 
 from __future__ import annotations

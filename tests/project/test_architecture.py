@@ -526,6 +526,15 @@ def test_no_error_is_swallowed_by_a_bare_except(module):
     assert all(handler.type is not None for handler in handlers)
 
 
+def test_tests_stand_in_the_rooms_of_what_they_test():
+    """What crosses rooms stands beside them, in folders that no room is called like."""
+    tests = ARCHITECTURE.parent / "tests"
+    folders = {path.parent.relative_to(tests) for path in tests.rglob("test_*.py")}
+    inside = {folder for folder in folders if folder.parts[0] in ROOMS}
+    assert {folder.parts[0] for folder in inside} == {*ROOMS}
+    assert {str(folder) for folder in inside if not (PACKAGE / folder).is_dir()} == set()
+
+
 def test_no_test_file_imports_another():
     """What two of them need stands in tests/support."""
     tests = ARCHITECTURE.parent / "tests"

@@ -54,6 +54,8 @@ ARRAYS: list[dict[str, Any]] = [
     {"oneOf": [{**UNIQUE, "items": {"type": ["boolean", "array"]}, "minItems": 2},
                {"oneOf": [{"const": 1}, {**UNIQUE, "items": {"type": ["array", "integer"]}}]}]},
     {"oneOf": [{**UNIQUE, "items": CLOSED, "minItems": 1}, {"type": "array", "items": TRUTH}]},
+    {**UNIQUE, "items": {"type": "array", "contains": TRUTH, "maxContains": 1}, "minItems": 2},
+    {**UNIQUE, "items": {"type": "array", "unevaluatedItems": TRUTH}, "minItems": 2},
 ]  # fmt: skip
 OBJECTS: list[dict[str, Any]] = [
     {**OBJECT, "minProperties": 2},

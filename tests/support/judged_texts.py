@@ -7,11 +7,12 @@ from pathlib import Path
 
 
 def texts_of(name: str, mark: str) -> list[str]:
-    """Return the texts of a file of `tests/bundled` that have a mark, such as `+`, `-` or `~`.
+    """Return the texts of a file of `tests/languages` that have a mark, such as `+`, `-` or `~`.
 
     ``@ 'x = {}'`` says what surrounds the texts below it, up to the next line of its kind or title.
     """
-    lines = (Path(__file__).parents[1] / "bundled" / name).read_text(encoding="utf-8").splitlines()
+    path = Path(__file__).parents[1] / "languages" / name
+    lines = path.read_text(encoding="utf-8").splitlines()
     around, texts = "{}", []
     for kind, _, written in (line.partition(" ") for line in lines):
         if kind in ("#", "@"):

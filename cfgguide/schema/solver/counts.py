@@ -146,9 +146,11 @@ class _Counter:
         return Count(n, True)
 
     def _arrays(self, values: Values) -> Count:
-        bounds = plain_array_bounds(values, self._search) if values.has_plain_arrays else None
+        if not values.has_plain_arrays:
+            return Count(0, False)
+        bounds = plain_array_bounds(values, self._search)
         if bounds is None:
-            return Count(0, not (values.has_plain_arrays or values.has_different_items))
+            return Count(0, True)
         least, most = bounds
         n, is_exact, product = 0, True, 1
         for length in range(self._most + values.n_prefix + least + 1):

@@ -252,7 +252,7 @@ def test_the_kernels_run_uncompiled_with_the_same_results(selected):
     options = ["-W", "error::RuntimeWarning", "-q", "-x", "-p", "no:cacheprovider"]
     options += ["-p", "support.uncompiled"]
     selected = f"not uncompiled and ({selected})"
-    tests = Path(__file__).parents[1]
+    tests = Path(__file__).parents[2]
     result = subprocess.run(
         [sys.executable, "-m", "pytest", *options, "-k", selected, Path(__file__).name],
         env={**os.environ, "PYTHONPATH": f"{tests}{os.pathsep}{tests.parent}"},

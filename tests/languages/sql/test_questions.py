@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.scripts import loaded
 
-FILES = loaded(Path(__file__).parents[2] / "benchmarks" / "question_files.py")
+FILES = loaded(Path(__file__).parents[3] / "benchmarks" / "question_files.py")
 SCHEMAS = FILES.load_schemas()
 QUESTIONS = FILES.load_questions()
 _STRING = re.compile(r"'(?:[^']|'')*'")

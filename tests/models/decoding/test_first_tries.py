@@ -1,8 +1,8 @@
 """What people try first is written whole, in every way of decoding, within every budget.
 
 The judge of a text is `re.fullmatch`, `json` or Pydantic. The fast tests have a model with random
-weights; the slow ones ask SmolLM2, as `python tests/decoding/test_first_tries.py` does to print
-what it writes.
+weights; the slow ones ask SmolLM2, as `python tests/models/decoding/test_first_tries.py` does to
+print what it writes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pydantic
 import pytest
 import torch
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # to be run as a script too
+sys.path.insert(0, str(Path(__file__).parents[2]))  # to be run as a script too
 
 from support.ci import IN_CI
 from support.tiny_models import random_model, small_tokenizer

@@ -20,7 +20,7 @@ from cfgguide.grammar import lark_parts
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.lr import lalr
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 LARK = Path(lark.__file__).parent / "grammars"
 LARGE = {
     "postgresql",

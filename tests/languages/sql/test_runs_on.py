@@ -149,7 +149,7 @@ def test_nothing_of_the_known_facts_is_allowed_that_sqlite_refuses():
 
 @pytest.mark.slow
 def test_real_questions_are_all_answered():
-    files = loaded(Path(__file__).parents[2] / "benchmarks" / "question_files.py")
+    files = loaded(Path(__file__).parents[3] / "benchmarks" / "question_files.py")
     schemas, refused = files.load_schemas(), []
     indexes = {}
     for question in files.load_questions():

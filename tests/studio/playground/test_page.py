@@ -378,6 +378,6 @@ def test_without_the_secret_the_page_says_what_to_do(driver, server):
 
 
 def test_screens_are_where_the_documents_show_them():
-    pictures = Path(__file__).parents[2] / "docs" / "pictures"
+    pictures = Path(__file__).parents[3] / "docs" / "pictures"
     for name in ("light", "dark", "narrow"):
         assert 10_000 < (pictures / f"playground-{name}.png").stat().st_size < 200_000

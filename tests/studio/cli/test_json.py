@@ -42,7 +42,7 @@ DOCUMENTS = {
 
 
 def test_the_table_has_all_commands():
-    served = {"playground"}  # ends with Ctrl-C: tests/playground
+    served = {"playground"}  # ends with Ctrl-C: tests/studio/playground
     assert {words[0] for words, _ in DOCUMENTS.values()} | served == set(_commands())
     assert len(_commands()) == len(COMMANDS)
 
@@ -64,7 +64,7 @@ def test_every_command_has_one_document(run, random_writer, tokenizer_folder, na
 
 
 def test_the_documents_are_documented():
-    page = Path(__file__).resolve().parents[2] / "docs" / "command-line.md"
+    page = Path(__file__).resolve().parents[3] / "docs" / "command-line.md"
     section = page.read_text(encoding="utf-8").split("\n## JSON\n")[1].split("\n## ")[0]
     for _, keys in DOCUMENTS.values():
         assert set(keys.split()) <= set(re.findall(r"`(\w+)`", section))

@@ -14,7 +14,7 @@ import pytest
 from cfgguide.engine.masks.uncompiled import warn_if_uncompiled
 from cfgguide.errors import UncompiledWarning
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 
 FIRST_MASK = """
 import support.uncompiled, sys

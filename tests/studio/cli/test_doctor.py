@@ -17,7 +17,7 @@ import cfgguide
 from cfgguide.studio.cli import doctor, health
 from cfgguide.studio.cli.health import Status
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from cfgguide.errors import LimitError
 from cfgguide.grammar import grammar as grammars
 from cfgguide.grammar.grammar import Grammar
 
-TOOL = Path(__file__).parents[2] / "tools" / "compile_grammars.py"
+TOOL = Path(__file__).parents[3] / "tools" / "compile_grammars.py"
 NAMES = ("json", "sql_select")  # the second imports another bundled grammar
 
 

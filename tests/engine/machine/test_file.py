@@ -28,7 +28,7 @@ from cfgguide.errors import GrammarError, IndexFormatError, LimitError
 from cfgguide.grammar import lark_frontend
 from cfgguide.index import compile_recognizer
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 GRAMMARS = {
     path.parent.name: path
     for path in sorted(GOLDEN.glob("*/grammar.lark"))
@@ -544,7 +544,7 @@ print(n_run, n_refused)
 @pytest.mark.slow
 def test_no_table_that_passes_makes_a_kernel_read_outside_its_arrays():
     """The kernels run in Python here, where every index is checked."""
-    tests = Path(__file__).parents[1]
+    tests = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": f"{tests}{os.pathsep}{tests.parent}"}
     command = [sys.executable, "-c", BOUNDED, LOOKING, "1500"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
