@@ -112,7 +112,9 @@ def test_a_gap_ends_what_it_is_no_part_of():
         for name, bit in wanted.items()
     }
     assert found == {"IF": True, "NAME": True, "NUMBER": False}
-    no_gap = cfgguide.compile(cfgguide.Grammar("start: NAME+\nNAME: /[a-z]/"), BYTES).machine.recognizer
+    no_gap = cfgguide.compile(
+        cfgguide.Grammar("start: NAME+\nNAME: /[a-z]/"), BYTES
+    ).machine.recognizer
     without = Gaps(no_gap.scanner, no_gap.lookahead, LexemeSets.of(no_gap), frozenset(range(256)))
     hypothesis = no_gap.advance(no_gap.initial, b"a").hypotheses[0]
     assert not without.can_end(*hypothesis[:2], -1)

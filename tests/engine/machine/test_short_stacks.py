@@ -69,7 +69,8 @@ def test_masks_on_shortened_stacks_are_those_on_whole_ones(grammar, tokens):
     index, plain = compiled(grammar, tokens)
     rng = random.Random(3)
     n_shorter = 0
-    is_large = index.machine.recognizer.parse_table.n_states > 500  # the plain one decides by search alone
+    # The plain one decides by search alone.
+    is_large = index.machine.recognizer.parse_table.n_states > 500
     for _ in range(8 if is_large else 30):
         here, there = index.machine.initial, plain.machine.initial
         for _ in range(40):

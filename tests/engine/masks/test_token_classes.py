@@ -121,7 +121,9 @@ def test_masks_do_not_depend_on_when_the_classes_are_made(name):
     made, unmade = (compile(Grammar.bundled(name), vocabulary) for _ in range(2))
     made.masks.token_classes.work()
     unmade.masks.token_classes.work = lambda seconds=0.0: None
-    for configuration in reached(made.machine.recognizer, [token.encode() for token in letters], 60):
+    for configuration in reached(
+        made.machine.recognizer, [token.encode() for token in letters], 60
+    ):
         masks = [index.subset(configuration).bitmask for index in (made, unmade)]
         assert (masks[0] == masks[1]).all()
     assert made.masks.token_classes.are_made
