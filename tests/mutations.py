@@ -36,6 +36,7 @@ SUITES = {
         "tests/start_here",
         "tests/exactness/test_probes.py",
         "tests/engine/lexer/test_scanner.py",
+        "tests/engine/index/test_machines.py",
         "tests/engine/liveness/test_liveness.py",
         "tests/automata/test_dfa.py",
         "tests/engine/machine/test_indentation.py",
@@ -113,7 +114,10 @@ MUTATIONS = [
         "                elif action > 0:\n                    after = ",
     ),
     Mutation(
-        "liveness", "engine/index/index", "        return answer.is_live\n", "        return True\n"
+        "liveness",
+        "engine/masks/lr_masks",
+        "        return answer.is_live\n",
+        "        return True\n",
     ),
     Mutation(
         "liveness by what the vocabulary can spell",
@@ -123,7 +127,7 @@ MUTATIONS = [
     ),
     Mutation(
         "masks kept under as much of the stack as was read",
-        "engine/index/index",
+        "engine/masks/lr_masks",
         "return Mask(max(inspected), bitmask, reads, walked)",
         "return Mask(1, bitmask, reads, walked)",
     ),
@@ -386,6 +390,48 @@ MUTATIONS = [
         "schema/solver/counts",
         "prod(count.n + (name not in required) for",
         "prod(count.n + 1 for",
+    ),
+    Mutation(
+        "protocol: what a text remembers is removed from the mask of its key",
+        "schema/schema_machine",
+        "        if not configuration.memory.opens:\n            return subset\n        bitmask",
+        "        if True:\n            return subset\n        bitmask",
+    ),
+    Mutation(
+        "protocol: a text that has had all its tokens is left",
+        "schema/messages/message_machine",
+        "return subset if leaving is None else Subset",
+        "return subset if True else Subset",
+    ),
+    Mutation(
+        "protocol: a schema's mask depends on the topmost frame where the text may end",
+        "schema/schema_machine",
+        "            depth = max(depth, 1)  # whether",
+        "            depth = max(depth, 0)  # whether",
+    ),
+    Mutation(
+        "protocol: what is relevant to a monitor is a part of the key",
+        "engine/monitors/watched_masks",
+        "            parts.append((state, obligations, indentation, text, place.relevant))\n",
+        "            parts.append((state, obligations, indentation, text, None))\n",
+    ),
+    Mutation(
+        "protocol: a mask depends on what deciding has read of the stack",
+        "engine/masks/lr_masks",
+        "            if height <= shared:\n",
+        "            if False:\n",
+    ),
+    Mutation(
+        "protocol: a monitor's machine is live where the monitor says so",
+        "engine/monitors/watched_machine",
+        "any(map(self.recognizer.is_possible, configuration.hypotheses)) and super()",
+        "super()",
+    ),
+    Mutation(
+        "protocol: whether a text may end is a part of the key with an indenter",
+        "engine/masks/lr_keys",
+        "    return (\n        int(indentation_key.is_sentence),\n        column,\n",
+        "    return (\n        0,\n        column,\n",
     ),
 ]
 

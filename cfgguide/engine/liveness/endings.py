@@ -106,8 +106,8 @@ class Endings:
     >>> import cfgguide
     >>> vocabulary = cfgguide.Vocabulary.of_bytes([])
     >>> index = cfgguide.compile(cfgguide.Grammar.bundled("json"), vocabulary)
-    >>> endings = Endings(index.recognizer, frozenset(range(256)))
-    >>> recognizer = index.recognizer
+    >>> endings = Endings(index.machine.recognizer, frozenset(range(256)))
+    >>> recognizer = index.machine.recognizer
     >>> endings.of(recognizer.advance(recognizer.initial, b'{"a": [1, {"b": "x'))
     b'"}]}'
     """

@@ -153,9 +153,11 @@ class Composed(Grammar):
         """Return the grammar; where schemas are parts, as a message around their own machines."""
         if all(each.has_tables for each in grammars_in(self.part)):
             return self
-        from cfgguide.schema.messages.message_grammar import message_of
+        if "_message" not in self.__dict__:  # to find out takes as long as to compile
+            from cfgguide.schema.messages.message_grammar import message_of
 
-        return message_of(self.part) or self
+            object.__setattr__(self, "_message", message_of(self.part))
+        return self.__dict__["_message"] or self
 
     def tidied(self) -> Grammar:
         r"""Return the grammar of what a model writes by default: ``\s`` is a common character."""
