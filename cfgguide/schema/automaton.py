@@ -9,10 +9,10 @@ reaches.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.numbers import NUMBER
@@ -273,7 +273,7 @@ class SchemaAutomaton(Pushdown):
         self.search.begin()
         try:
             with self._steps.begun():
-                getattr(self, f"_row_of_{key[0]}")(state, *key[1:])
+                self._rows[key[0]](self, state, *key[1:])
         except RecursionError:
             raise SchemaError(TOO_DEEP) from None
 
@@ -283,7 +283,7 @@ class SchemaAutomaton(Pushdown):
         self.search.begin()
         try:
             with self._steps.begun():
-                return int(getattr(self, f"_after_{kind}")(tag, *key))
+                return int(self._follows_of[kind](self, tag, *key))
         except RecursionError:
             raise SchemaError(TOO_DEEP) from None
 
@@ -731,6 +731,30 @@ class SchemaAutomaton(Pushdown):
     def text_of(self, frame: int) -> bytes:
         """Return the text that a frame has so far."""
         return self._texts[frame]
+
+    #: What makes the row of a state of each kind, and what follows each kind of frame.
+    _rows: ClassVar[dict[str, Callable[..., None]]] = {
+        "value": _row_of_value,
+        "end": _row_of_end,
+        "shut": _row_of_shut,
+        "text": _row_of_text,
+        "open": _row_of_open,
+        "name": _row_of_name,
+        "more": _row_of_more,
+        "colon": _row_of_colon,
+        "items": _row_of_items,
+        "next": _row_of_next,
+        "different": _row_of_different,
+        "unused": _row_of_unused,
+        "used": _row_of_used,
+    }
+    _follows_of: ClassVar[dict[str, Callable[..., int]]] = {
+        "root": _after_root,
+        "name": _after_name,
+        "member": _after_member,
+        "item": _after_item,
+        "unique": _after_unique,
+    }
 
     # -- memory -----------------------------------------------------------------------------
 

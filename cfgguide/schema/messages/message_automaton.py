@@ -7,7 +7,8 @@ In: a :class:`~cfgguide.schema.messages.structure.Structure`, and the schemas of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import ClassVar
 
 from cfgguide.base.limits import Steps
 from cfgguide.base.symbols import SYMBOLS
@@ -137,6 +138,11 @@ class MessageAutomaton(SchemaAutomaton):
 
     def _after_hole(self, _tag: int, target: int) -> int:
         return self.state_of(target)
+
+    _rows: ClassVar[dict[str, Callable[..., None]]] = SchemaAutomaton._rows | {_PART: _row_of_part}
+    _follows_of: ClassVar[dict[str, Callable[..., int]]] = SchemaAutomaton._follows_of | {
+        "hole": _after_hole
+    }
 
     def expected(self, state: int, frame: int) -> list[str]:
         """Return the names of what may begin, or go on, in a state."""
