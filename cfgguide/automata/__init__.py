@@ -1,4 +1,10 @@
 """Regular expressions as automata over bytes, exactly as Python's ``re`` matches.
 
-Knows nothing of grammars, vocabularies or Lark.
+Knows nothing of grammars, vocabularies or Lark. A pattern goes from a tree (``syntax``) to an NFA
+whose paths have an order of preference (``nfa``, ``preference``), and from there to a DFA that
+finds the same lexeme as ``re`` (``determinize``, ``dfa``, ``minimize``). Languages of whole texts,
+where preference does not matter, are a thing of their own (``language``), with which ECMA's and
+Rust's patterns, numbers and string formats are made.
+
+Read first: ``syntax``, ``nfa``, ``determinize``, ``dfa``; then ``language``, ``ecma_patterns``.
 """

@@ -1,4 +1,11 @@
-"""Why: reports about grammars and tokenizers, and explanations of single tokens."""
+"""Why: whether a text is a sentence, why a token is refused, reports on grammars and tokenizers.
+
+Asks the machine that makes the masks, so that what it says is true of them. Explaining reads a text
+again; nothing of it is needed to write one.
+
+Read first: ``diagnosis``, ``explanation``, ``explain``, ``trace``; ``inspection`` and
+``report`` for grammars, ``tokenizer`` for tokenizers.
+"""
 
 from __future__ import annotations
 

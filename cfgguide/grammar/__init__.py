@@ -1,6 +1,12 @@
-"""Grammars as users write them, and what Lark makes of them.
+"""Grammars as users write them, in any notation, and what Lark makes of them.
 
-The only folder that knows Lark.
+The only room with Lark; knows no vocabulary. Every notation ends as a ``Grammar`` in Lark's
+language, and what Lark itself builds of that is the truth: its parse tables, the order of its
+terminals, what it refuses.
+
+Read first: ``grammar`` (what a user holds), ``lark_frontend`` (what Lark is asked for),
+``rejections`` (what is refused, and why). ``lr`` has tables and stacks, ``combinators`` grammars of
+parts, ``notations`` GBNF and EBNF, ``llguidance`` another engine's dialect.
 """
 
 from __future__ import annotations

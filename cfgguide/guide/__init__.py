@@ -1,1 +1,7 @@
-"""The state of one sequence: masks, advancing, budgets, forced text."""
+"""The state of one sequence: masks, advancing, budgets, forced text, healing.
+
+Knows no machine but by its protocol, and no framework: masks go into arrays that a caller gives.
+A ``Guide`` is the only object of the pipeline that changes.
+
+Read first: ``guide``, ``buffers``, ``batch``; then ``budget``, ``forced``, ``healing``.
+"""

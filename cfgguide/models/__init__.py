@@ -1,4 +1,10 @@
-"""Loads a local model, or SmolLM2 from the package index."""
+"""Masks in a model's loop, whatever runs the model.
+
+Uses the public methods of guides; nothing below it knows torch. ``decoding`` needs no framework,
+``transformers`` plugs into Hugging Face's, ``serving`` into engines with many requests at once.
+
+Read first: ``decoding``, ``bitmask``, ``dense_mask``; ``load`` finds a local model.
+"""
 
 from __future__ import annotations
 

@@ -28,6 +28,7 @@ from cfgguide.diagnostics.diagnosis import Diagnosis, check, diagnose, lexemes
 from cfgguide.diagnostics.explanation import Lexeme
 from cfgguide.diagnostics.trace import IGNORED
 from cfgguide.engine.liveness.liveness import Liveness
+from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.vocabulary.spelling import Spelling
 from cfgguide.errors import GrammarError, LimitError, PatternError
 from cfgguide.grammar.grammar import Grammar
@@ -42,7 +43,7 @@ def liveness_of(grammar: Grammar) -> Liveness:
 
 def diagnosis_of(grammar: Grammar, text: str | bytes) -> Diagnosis:
     data = text.encode() if isinstance(text, str) else text
-    return diagnose(recognizer_of(grammar), liveness_of(grammar), data)
+    return diagnose(LrMachine.of(liveness_of(grammar)), data)
 
 
 # --- The first byte that cannot be ---------------------------------------------------------------

@@ -19,6 +19,7 @@ from support.small_tokenizers import standard_library_tokenizer, standard_librar
 import cfgguide
 from cfgguide.diagnostics.diagnosis import Diagnosis, diagnose
 from cfgguide.engine.liveness.liveness import Liveness
+from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.vocabulary.spelling import Spelling
 
 ROOT = Path(__file__).parents[1] / "golden"
@@ -192,7 +193,7 @@ def liveness_of(name: str) -> Liveness:
 
 
 def diagnosis_of(name: str, text: str) -> Diagnosis:
-    return diagnose(index_of(name).machine.recognizer, liveness_of(name), text.encode())
+    return diagnose(LrMachine.of(liveness_of(name)), text.encode())
 
 
 @every_compiled_folder

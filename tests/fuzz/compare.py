@@ -27,6 +27,7 @@ from support.oracle import spelled_texts
 import cfgguide
 from cfgguide.diagnostics.diagnosis import diagnose
 from cfgguide.engine.liveness.liveness import Liveness
+from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.vocabulary.spelling import Spelling
 from cfgguide.errors import (
     BudgetError,
@@ -380,8 +381,9 @@ class _Comparison:
             return
         index = self._compiled(_ALL_BYTES)
         liveness = Liveness(index.machine.recognizer, Spelling.of_all_bytes())
+        machine = LrMachine.of(liveness)
         for text in self.case.texts[:MAX_DIAGNOSED]:
-            diagnosis = diagnose(index.machine.recognizer, liveness, text)
+            diagnosis = diagnose(machine, text)
             self.counts["diagnoses"] += 1
             if diagnosis.is_sentence != self.judge.is_sentence(text):
                 raise Diagnosis(f"{text!r} is a sentence: {diagnosis.is_sentence}")

@@ -201,8 +201,8 @@ def test_a_wrong_place_is_found_out(monkeypatch):
     compare(case, Counter())
     honest = __import__("fuzz.compare", fromlist=["diagnose"]).diagnose
 
-    def one_too_far(recognizer, liveness, text):
-        found = honest(recognizer, liveness, text)
+    def one_too_far(machine, text):
+        found = honest(machine, text)
         return type(found)(found.is_sentence, found.offset + 1, 1, 1, (), "")
 
     monkeypatch.setattr("fuzz.compare.diagnose", one_too_far)

@@ -188,6 +188,24 @@ def test_imports_are_written_where_they_are_made(module):
     assert is_looking == (module in LOOKING)
 
 
+PAGES = [name for name in FOLDERS if "Read" in (ast.get_docstring(tree_of(name)) or "")]
+
+
+def test_every_room_has_a_page():
+    assert {*ROOMS} <= {*PAGES}
+
+
+@pytest.mark.parametrize("room", PAGES)
+def test_a_page_names_modules_that_exist(room):
+    """After `Read`, names in double quotes of code are modules, below the room or a part of it."""
+    page = ast.get_docstring(tree_of(room))
+    reading = page[page.index("Read ") :]
+    names = [name.replace("/", ".") for name in re.findall(r"``([a-z0-9_./]+)``", reading)]
+    assert len(names) > 1
+    missing = [each for each in names if f"{room}.{each}" not in FILES]
+    assert [each for each in missing if f"{room.split('.')[0]}.{each}" not in FILES] == []
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_no_two_modules_of_a_room_have_one_name(room):
     stems = [name.rpartition(".")[2] for name in MODULES if room_of(name) == room]

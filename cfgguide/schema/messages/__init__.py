@@ -1,1 +1,8 @@
-"""What a model writes around its values: thinking, text, and calls of tools."""
+"""What a model writes around its values: thinking, text, and calls of tools.
+
+A message is a schema's machine with a ``structure`` around it: fixed texts, free texts with ends,
+special tokens, choices. The next byte tells whether a value begins.
+
+Read first: ``structural_tag``, ``parts``, ``structure``, ``message_automaton``,
+``message_machine``; ``tools`` and ``formats`` for calls.
+"""
