@@ -217,11 +217,7 @@ def load_machine(
     if "schema" not in value:
         vocabulary = vocabulary.with_symbols(symbols)
         return LrMachine.unpacked(arrays, value, vocabulary.spelling), vocabulary
-    from cfgguide.schema import schema_machine
-    from cfgguide.schema.messages import message_machine
+    from cfgguide.schema.messages.message_machine import grammar_of
 
-    described = value["schema"]
-    is_message = isinstance(described, dict) and "tag" in described
-    grammar_of = message_machine.grammar_of if is_message else schema_machine.grammar_of
-    found = compile(grammar_of(described), vocabulary)
+    found = compile(grammar_of(value["schema"]), vocabulary)
     return found.machine, found.vocabulary

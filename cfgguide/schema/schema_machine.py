@@ -8,7 +8,7 @@ no masks.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,11 +29,9 @@ from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask, Pa
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-from cfgguide.errors import IndexFormatError, SchemaError
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.endings import SchemaEndings
-from cfgguide.schema.json_schema import read_again
 
 if TYPE_CHECKING:
     from cfgguide.schema.schema_grammar import SchemaGrammar
@@ -277,19 +275,3 @@ class SchemaMasks:
             if after is None or not self._automaton.has_ways(after, n + _N_ADDED):
                 return False
         return True
-
-
-def grammar_of(value: Mapping[str, Any]) -> SchemaGrammar:
-    """Return the grammar of an index that was read from a file.
-
-    Raises
-    ------
-    IndexFormatError
-        If the file is wrong.
-    """
-    try:
-        return read_again(value["schema"], value["options"])
-    except (KeyError, TypeError, ValueError, SchemaError) as error:
-        raise IndexFormatError(
-            f"the index cannot be used: its schema is wrong ({error}); make it again"
-        ) from None

@@ -53,7 +53,9 @@ def table() -> str:
         guide.advance(token_id)
         start, end = end, end + len(token)
         ended = [row.terminal for row in read if start < row.end <= end]
-        (cells,) = {_cells(index.machine.recognizer, reading) for reading in _readings(guide.configuration)}
+        (cells,) = {
+            _cells(index.machine.recognizer, reading) for reading in _readings(guide.configuration)
+        }
         allowed = [
             _word(vocabulary, allowed_id) for allowed_id in guide.allowed_token_ids().tolist()
         ]

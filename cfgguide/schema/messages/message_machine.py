@@ -19,11 +19,13 @@ from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import Subset, bitmask_of
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import IndexFormatError, SchemaError
+from cfgguide.schema.json_schema import read_again as schema_again
 from cfgguide.schema.messages.message_automaton import LEFT, MessageAutomaton, MessageEndings
 from cfgguide.schema.schema_machine import SchemaMachine, SchemaMasks
 
 if TYPE_CHECKING:
     from cfgguide.schema.messages.message_grammar import MessageGrammar
+    from cfgguide.schema.schema_grammar import SchemaGrammar
 
 
 class MessageMachine(SchemaMachine):
@@ -190,19 +192,21 @@ class MessageWalker(ByteWalker):
         return found
 
 
-def grammar_of(value: Mapping[str, Any]) -> MessageGrammar:
-    """Return the grammar of an index that was read from a file.
+def grammar_of(value: Mapping[str, Any]) -> SchemaGrammar:
+    """Return the grammar of messages, or of a schema, that a machine's `packed` has described.
 
     Raises
     ------
     IndexFormatError
-        If the file is wrong.
+        If that is wrong.
     """
     from cfgguide.schema.messages.message_grammar import read_again
 
     try:
-        return read_again(value["tag"], value["options"], value["reading"])
+        if "tag" in value:
+            return read_again(value["tag"], value["options"], value["reading"])
+        return schema_again(value["schema"], value["options"])
     except (KeyError, TypeError, ValueError, SchemaError) as error:
         raise IndexFormatError(
-            f"the index cannot be used: its structural tag is wrong ({error}); make it again"
+            f"the index cannot be used: its schema or tag is wrong ({error}); make it again"
         ) from None
