@@ -80,7 +80,7 @@ def test_cases_are_saved(name: str, tmp_path: Any) -> None:
 def test_files_of_no_schema_are_refused(value: object, tmp_path: Any) -> None:
     content = {"grammar": {}, "schema": value}
     archive.write(tmp_path / "index", {}, content, kind="index", digest="0")
-    with pytest.raises(IndexFormatError, match="its schema is wrong"):
+    with pytest.raises(IndexFormatError, match="its schema or tag is wrong"):
         cfgguide.Index.load(tmp_path / "index", small_vocabulary())
 
 

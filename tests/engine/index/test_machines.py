@@ -55,7 +55,7 @@ SCHEMA: Any = {
     "properties": {
         "ab": {"type": "array", "uniqueItems": True, "items": {"enum": [1, 12, "a", [1]]}},
         "ba": {"type": "string", "maxLength": 3},
-        "b": {"type": "array", "uniqueItems": True, "items": {"type": "string"}},
+        "b": {"type": "array", "uniqueItems": True, "items": {"type": ["array", "string"]}},
     },
     "patternProperties": {"^x": {"type": "null"}},
     "additionalProperties": False,
@@ -95,7 +95,7 @@ GRAMMARS: dict[str, Any] = {
 
 
 #: Where the second item may become the first again.
-BEGUN = {"schema": b'{"b":["ab","a', "message": b'a<ab>{"b":["ab","a'}
+BEGUN = {"schema": b'{"b":["ab",["ab"],["ab"', "message": b'a<ab>{"b":["ab",["ab"],["ab"'}
 
 
 @cache
