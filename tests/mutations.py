@@ -404,12 +404,6 @@ MUTATIONS = [
         "return subset if True else Subset",
     ),
     Mutation(
-        "protocol: a schema's mask depends on the topmost frame where the text may end",
-        "schema/schema_machine",
-        "            depth = max(depth, 1)  # whether",
-        "            depth = max(depth, 0)  # whether",
-    ),
-    Mutation(
         "protocol: what is relevant to a monitor is a part of the key",
         "engine/monitors/watched_masks",
         "            parts.append((state, obligations, indentation, text, place.relevant))\n",
