@@ -125,13 +125,13 @@ class ExplainsTokens(ABC):
         """Return what may follow the text so far."""
 
 
-class ByteExplainer(ExplainsTokens):
-    """Explains pieces of one text that a byte machine reads: what may follow has names only.
+class MachineExplainer(ExplainsTokens):
+    """Explains pieces of one text by the protocol alone: what may follow has names only.
 
     Parameters
     ----------
     index : Index
-        Of a schema or of messages.
+        Of any machine.
     configuration : Configuration
         What the text so far has come to.
     """
@@ -150,15 +150,9 @@ class ByteExplainer(ExplainsTokens):
         self, piece: bytes, *, is_allowed: bool | None = None, token_id: int | None = None
     ) -> Explanation:
         """Return why a piece may follow, or why not; as :meth:`Explainer.explain`."""
-        machine = self._index.machine
-        before, n_read = self._configuration, 0
         if is_allowed is None:
-            is_allowed = machine.advance(before, piece) is not None
-        for byte in piece:
-            after = machine.read(before, bytes([byte]))
-            if after is None:
-                break
-            before, n_read = after, n_read + 1
+            is_allowed = self._index.machine.advance(self._configuration, piece) is not None
+        before, n_read = self._read(piece)
         is_read = n_read == len(piece)
         reason = "the text has had all the tokens that it may have" if is_read else _NOT_THERE
         return Explanation(
@@ -171,6 +165,16 @@ class ByteExplainer(ExplainsTokens):
             "" if is_allowed else reason,
             self._named(before),
         )
+
+    def _read(self, piece: bytes) -> tuple[Any, int]:
+        """Return what a piece leads to, as far as a sentence can follow, and its length so far."""
+        machine, before = self._index.machine, self._configuration
+        for n_read, byte in enumerate(piece):
+            after = machine.read(before, bytes([byte]))
+            if after is None or not machine.is_live(after):
+                return before, n_read
+            before = after
+        return before, len(piece)
 
     def _is_sentence(self) -> bool:
         return self._index.machine.is_sentence(self._configuration)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cfgguide.diagnostics.explain import ByteExplainer, Explainer, ExplainsTokens
-from cfgguide.diagnostics.explanation import Expected, Explanation, shown
+from cfgguide.diagnostics.explain import Explainer, ExplainsTokens, MachineExplainer
+from cfgguide.diagnostics.explanation import Explanation, shown
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.machine.places import ParsePoint
@@ -20,7 +20,7 @@ from cfgguide.engine.machine.watching import watched
 from cfgguide.engine.monitors.watched_machine import WatchedMachine
 
 
-class MonitorExplainer(ExplainsTokens):
+class MonitorExplainer(MachineExplainer):
     """Explains pieces of one text that a monitor follows.
 
     Parameters
@@ -38,28 +38,20 @@ class MonitorExplainer(ExplainsTokens):
     def __init__(
         self, index: Index, machine: WatchedMachine, before: bytes, configuration: Configuration
     ) -> None:
-        super().__init__(index)
+        super().__init__(index, configuration)
         self._machine = machine
         self._grammatical = Explainer(machine.base, before)
-        self._configuration = configuration
 
     def advance(self, piece: bytes) -> None:
         """Go on after a token that may follow."""
-        after = self._machine.advance(self._configuration, piece)
-        assert after is not None, "a text can follow"
-        self._configuration = after
+        super().advance(piece)
         self._grammatical.advance(piece)
 
     def explain(
         self, piece: bytes, *, is_allowed: bool | None = None, token_id: int | None = None
     ) -> Explanation:
         """Return why a piece may follow, or why not; as :meth:`Explainer.explain`."""
-        before, n_read = self._configuration, 0
-        for byte in piece:
-            after = self._machine.advance(before, bytes([byte]))
-            if after is None or not self._machine.is_live(after):
-                break
-            before, n_read = after, n_read + 1
+        before, n_read = self._read(piece)
         plain = self._grammatical.explain(piece, token_id=token_id)
         expected = self._named(before)
         if n_read == len(piece):
@@ -101,15 +93,6 @@ class MonitorExplainer(ExplainsTokens):
         name = self._machine.recognizer.parse_table.terminals[terminal_id]
         return reason or f"the monitor allows no {name} {shown(text)} here"
 
-    def _is_sentence(self) -> bool:
-        return self._machine.is_sentence(self._configuration)
-
-    def _expected(self) -> tuple[Expected, ...]:
-        return self._named(self._configuration)
-
-    def _named(self, configuration: Configuration) -> tuple[Expected, ...]:
-        return tuple(Expected(name, None) for name in self._machine.expected(configuration))
-
 
 def explainer_of(
     index: Index, before: bytes = b"", configuration: Configuration | None = None
@@ -123,4 +106,4 @@ def explainer_of(
         assert configuration is not None, "a text can follow"
     if isinstance(machine, WatchedMachine):
         return MonitorExplainer(index, machine, before, configuration)
-    return ByteExplainer(index, configuration)
+    return MachineExplainer(index, configuration)

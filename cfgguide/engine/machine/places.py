@@ -350,7 +350,7 @@ class Places:
         """Yield what a monitor names as leading towards the end, of the grammar's terminals."""
         for name, text in asked(monitor, "way_out"):
             terminal_id = self._numbers.get(name)
-            if terminal_id is not None:
+            if terminal_id is not None and text:
                 yield terminal_id, text.encode("utf-8", "surrogateescape")
 
     def can_end(self, place: ParsePoint) -> bool:
