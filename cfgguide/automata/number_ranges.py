@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 
-from cfgguide.automata.name_patterns import n_shared_letters
 from cfgguide.automata.rewrite import not_empty
+from cfgguide.automata.shared_prefixes import n_shared_letters
 
 _NATURAL = "0|[1-9][0-9]*"
 _POSITIVE = "[1-9][0-9]*"

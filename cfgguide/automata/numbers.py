@@ -99,7 +99,6 @@ def _without_zeros(text: str) -> str:
 
 
 def _shortest(number: Decimal) -> str:
-    """Return the shortest text of a number."""
     whole, fraction = _digits_of(number)
     sign = "-" if number < 0 else ""
     return f"{sign}{whole}.{fraction}" if fraction else sign + whole
@@ -338,7 +337,6 @@ def tidy(language: Language | None, *, is_typed: bool = True) -> Tidy:
 
 
 def _matching(language: Language, pattern: str) -> Language:
-    """Return the texts of a language that match a pattern."""
     return intersection([language, pattern_language(f"^(?:{pattern})$")])
 
 

@@ -80,7 +80,7 @@ def rewritten(pattern: str, flags: int = 0) -> tuple[str, bool]:
         nodes = _without_ends(tree.nodes)
         _check_supported(nodes, pattern)
         looks = any(isinstance(node, Look | Anchor) for node in walk(nodes))
-        written = _sequence(nodes if looks else _greedy(nodes))
+        written = _sequence(nodes if looks else _preferring(nodes, is_greedy=True))
         if looks:
             syntax.names_of_groups(written, tree.flags)  # `re` looks at look-behinds last
     except (re.error, ValueError, OverflowError) as error:
@@ -160,7 +160,7 @@ def shortest_first(pattern: str) -> str:
     >>> shortest_first("(?:abc|a)+b*"), shortest_first("[a-z]{2,}!")
     ('(?:a(?:|bc))+?b*?', '[a-z]{2,}?!')
     """
-    return _sequence(_lazy(syntax.parse(pattern).nodes))
+    return _sequence(_preferring(syntax.parse(pattern).nodes, is_greedy=False))
 
 
 # --- What a pattern is changed to ----------------------------------------------------------------
@@ -215,38 +215,21 @@ def _node_holds_in_nothing(node: Node) -> bool:
             return any(map(_holds_in_nothing, branches_of(node)))
 
 
-def _greedy(nodes: Nodes) -> Nodes:
-    """Return nodes that prefer to take more."""
-    return tuple([_greedy_node(node) for node in nodes])
+def _preferring(nodes: Nodes, *, is_greedy: bool) -> Nodes:
+    """Return nodes that prefer to take more, or less."""
+    return tuple([_preferring_node(node, is_greedy=is_greedy) for node in nodes])
 
 
-def _greedy_node(node: Node) -> Node:
+def _preferring_node(node: Node, *, is_greedy: bool) -> Node:
     match node:
         case Alternation():
-            branches = map(_greedy, node.branches)
-            return Alternation(tuple(sorted(branches, key=_max_width, reverse=True)))
+            branches = [_preferring(branch, is_greedy=is_greedy) for branch in node.branches]
+            return Alternation(tuple(sorted(branches, key=_max_width, reverse=is_greedy)))
         case Group():
-            return replace(node, body=_greedy(node.body))
+            return replace(node, body=_preferring(node.body, is_greedy=is_greedy))
         case Repeat():
-            return replace(node, body=_greedy(node.body), is_greedy=True)
-        case _:
-            return node
-
-
-def _lazy(nodes: Nodes) -> Nodes:
-    """Return nodes that prefer to take less."""
-    return tuple([_lazy_node(node) for node in nodes])
-
-
-def _lazy_node(node: Node) -> Node:
-    match node:
-        case Alternation():
-            branches = map(_lazy, node.branches)
-            return Alternation(tuple(sorted(branches, key=_max_width)))
-        case Group():
-            return replace(node, body=_lazy(node.body))
-        case Repeat():
-            return replace(node, body=_lazy(node.body), is_greedy=False)
+            body = _preferring(node.body, is_greedy=is_greedy)
+            return replace(node, body=body, is_greedy=is_greedy)
         case _:
             return node
 

@@ -166,7 +166,6 @@ class _Translator:
         return flags.changed(found[1], True).changed(found[2] or "", False)
 
     def _repeated(self, atom: str, flags: _Flags) -> str:
-        """Return an atom with the repetitions that follow it."""
         while True:
             while flags.is_verbose and self._at < len(self._pattern) and self._skipped():
                 pass

@@ -578,7 +578,6 @@ def check_joined(grammar: CompiledGrammar) -> None:
 
 
 def _tried(grammar: CompiledGrammar) -> list[Terminal]:
-    """Return the terminals that some state tries."""
     names = {member.terminal for members in grammar.terminal_sets for member in members}
     return [
         terminal

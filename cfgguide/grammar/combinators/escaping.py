@@ -233,7 +233,6 @@ def _codes(points: list[int]) -> str:
 
 
 def _one_of(characters: str) -> str:
-    """Return the pattern of one of some characters."""
     return f"[{re.escape(characters)}]" if len(characters) > 1 else re.escape(characters)
 
 

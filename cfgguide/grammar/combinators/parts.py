@@ -9,7 +9,6 @@ grammars of parts.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from cfgguide.automata.ecma_notation import with_common_spaces
 from cfgguide.automata.preference import is_longest_first
 from cfgguide.grammar.grammar import LEXERS, Grammar
+from cfgguide.grammar.llguidance.special_tokens import told_apart, word_of
 
 
 @dataclass(frozen=True)
@@ -234,14 +234,9 @@ def special_terminals(
     >>> special_terminals([("<a>",), ("<a>", "<b>", 7)])
     {'SPECIAL0_A': ('<a>',), 'SPECIAL1_B': ('<b>', 7)}
     """
-    known = list(sets)
-    groups: dict[tuple[int, ...], list[str | int]] = {}
-    for token in sorted({token for each in known for token in each}, key=_order):
-        inside = tuple(number for number, each in enumerate(known) if token in each)
-        groups.setdefault(inside, []).append(token)
     return {
-        f"SPECIAL{number}{_words(tokens[0])}": tuple(tokens)
-        for number, tokens in enumerate(groups.values())
+        f"SPECIAL{number}_{word_of(tokens[0])}".rstrip("_"): tuple(tokens)
+        for number, tokens in enumerate(told_apart(list(sets)).values())
     }
 
 
@@ -250,14 +245,3 @@ def terminals_of(
 ) -> list[str]:
     """Return the names of the terminals that stand for some tokens together."""
     return [name for name, each in terminals if each[0] in tokens]
-
-
-def _order(token: str | int) -> tuple[bool, int, str]:
-    is_id = isinstance(token, int)
-    return (is_id, int(token) if is_id else 0, str(token))
-
-
-def _words(token: str | int) -> str:
-    """Return what a name of a terminal has of a token's name."""
-    words = re.sub("[^A-Z0-9]+", "_", str(token).upper()).strip("_")
-    return f"_{words}" if words else ""

@@ -21,7 +21,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from cfgguide.automata import syntax
-from cfgguide.automata.name_patterns import n_shared_letters, one_of
 from cfgguide.automata.preference import is_longest_first
 from cfgguide.automata.rewrite import (
     FLAGS,
@@ -31,6 +30,7 @@ from cfgguide.automata.rewrite import (
     not_empty,
     rewritten,
 )
+from cfgguide.automata.shared_prefixes import n_shared_letters, one_of
 from cfgguide.errors import GrammarError, LimitError, PatternError, shown
 from cfgguide.grammar.combinators.parts import Composed, Regular, tidied
 from cfgguide.grammar.literals import pattern_literal

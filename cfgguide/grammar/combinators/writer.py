@@ -226,7 +226,6 @@ class _Writer:
 
 
 def _names(position: Position) -> list[str]:
-    """Return the names of the terminals of a position."""
     return [f"PART{position.number}{f'_{n}' if n else ''}" for n in range(len(position.patterns))]
 
 

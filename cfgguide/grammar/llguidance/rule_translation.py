@@ -280,7 +280,6 @@ def merged(schemas: list[Schema]) -> Schema:
 
 
 def _names_in(rule: Rule) -> list[str]:
-    """Return the names that a rule's body has."""
     found: list[str] = []
     pending: list[Expression] = [rule.body]
     while pending:

@@ -10,7 +10,7 @@ sets that overlap are divided::
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from cfgguide.grammar.llguidance.names import NameAllocator
 
@@ -69,24 +69,35 @@ def terminals_of(
     {'TOKENS': (1, 2), 'TOKENS_2': (3,)}
     """
     every = list(dict.fromkeys(sets))
-    members: dict[str | int, list[int]] = {}
-    for number, tokens in enumerate(every):
-        for token in tokens:
-            members.setdefault(token, []).append(number)
-    groups: dict[tuple[int, ...], list[str | int]] = {}
-    for token in sorted(members, key=lambda token: (isinstance(token, str), token)):
-        groups.setdefault(tuple(members[token]), []).append(token)
     terminals: dict[str, tuple[str | int, ...]] = {}
     parts: dict[Tokens, tuple[str, ...]] = dict.fromkeys(every, ())
-    for numbers, tokens_in in groups.items():
-        name = names.new(_name_of(tokens_in))
+    for numbers, tokens_in in told_apart(every).items():
+        plain = word_of(tokens_in[0])
+        name = names.new(plain if plain[:1].isalpha() and plain.isascii() else "TOKENS")
         terminals[name] = tuple(tokens_in)
         for number in numbers:
             parts[every[number]] += (name,)
     return terminals, parts
 
 
-def _name_of(tokens: list[str | int]) -> str:
-    """Return a name for a special terminal, which messages show."""
-    plain = re.sub("[^A-Z0-9]+", "_", str(tokens[0]).upper()).strip("_")
-    return plain if plain[:1].isalpha() and plain.isascii() else "TOKENS"
+def told_apart(
+    sets: Sequence[Collection[str | int]],
+) -> dict[tuple[int, ...], list[str | int]]:
+    """Return tokens by the sets that they are in, names before ids."""
+    members: dict[str | int, list[int]] = {}
+    for number, tokens in enumerate(sets):
+        for token in dict.fromkeys(tokens):
+            members.setdefault(token, []).append(number)
+    groups: dict[tuple[int, ...], list[str | int]] = {}
+    for token in sorted(members, key=lambda token: (isinstance(token, int), token)):
+        groups.setdefault(tuple(members[token]), []).append(token)
+    return groups
+
+
+def word_of(token: str | int) -> str:
+    """Return what the name of a terminal has of a token's name.
+
+    >>> word_of("<|call|>"), word_of("<>")
+    ('CALL', '')
+    """
+    return re.sub("[^A-Z0-9]+", "_", str(token).upper()).strip("_")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cfgguide.automata.name_patterns import one_of
+from cfgguide.automata.shared_prefixes import one_of
 
 #: Characters of all texts that are allowed, together.
 MAX_CHARACTERS = 200_000

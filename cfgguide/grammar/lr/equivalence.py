@@ -323,7 +323,6 @@ class Equivalence:
         return self._actions[state]
 
     def _shifts_of(self, first: int, second: int, terminals: int) -> _Shifts:
-        """Return what two states shift."""
         question = first, second, terminals
         if question not in self._shifts:
             self._shifts[question] = self._joint_shifts(*question)

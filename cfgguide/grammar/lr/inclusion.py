@@ -122,7 +122,6 @@ class Inclusion:
         return self._offered[state]
 
     def _shifted_by(self, state: int) -> int:
-        """Return the terminals that a state shifts."""
         if state not in self._shifted:
             row = self._table.action[state].tolist()
             self._shifted[state] = sum(

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
-from cfgguide.automata.name_patterns import is_word
 from cfgguide.errors import GrammarError
+from cfgguide.languages.sql.name_patterns import is_word
 from cfgguide.languages.sql.name_sets import NameSet, folded
 from cfgguide.languages.sql.names import functions_of
 from cfgguide.languages.sql.tables import created, prepares, tables_of

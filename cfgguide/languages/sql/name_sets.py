@@ -13,9 +13,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 
-from cfgguide.automata.name_patterns import is_word
 from cfgguide.engine.monitors.text_sets import Texts
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.languages.sql.name_patterns import is_word
 from cfgguide.languages.states import KeyedValue
 
 _FEW = 100  # names whose tokens are looked up one by one

@@ -16,10 +16,10 @@ from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from cfgguide.automata.name_patterns import is_word, name_patterns
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.languages.sql import postgresql_names
+from cfgguide.languages.sql.name_patterns import is_word, name_patterns
 from cfgguide.languages.sql.name_roles import NO_ROLE, Dialect, Role, Roles
 from cfgguide.languages.sql.name_sets import folded, keywords, listed_words
 from cfgguide.languages.sql.tables import Schema, asked, checked_names, created, tables_of

@@ -19,8 +19,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from cfgguide.automata.name_patterns import folding_patterns, is_folded_word
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.languages.sql.name_patterns import folding_patterns, is_folded_word
 from cfgguide.languages.sql.name_roles import NO_ROLE, Dialect, Role, Roles
 from cfgguide.languages.sql.name_sets import listed_words
 

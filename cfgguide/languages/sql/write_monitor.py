@@ -59,7 +59,6 @@ class WriteMonitor(SelectMonitor):
 
     @property
     def _writes(self) -> Writes:
-        """What may be written of the table."""
         return self.names.database.tables[self._writing.table or ""].writes
 
     def _at_statement(self, *frames: Any, **changes: Any) -> Self:

@@ -37,7 +37,6 @@ def add_completion(commands: Commands) -> None:
 
 
 def _completion(options: argparse.Namespace) -> int:
-    """Print the script for a shell."""
     script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[options.shell](options.commands)
     options.output.data(script, end="")
     options.output.document({"shell": options.shell, "script": script})

@@ -36,7 +36,6 @@ def add_convert(commands: Commands) -> None:
 
 
 def _convert(options: argparse.Namespace) -> int:
-    """Print the grammar of a file in Lark's language."""
     from cfgguide.grammar.notations import converted as notations
 
     path = Path(options.file)

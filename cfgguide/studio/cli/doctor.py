@@ -36,7 +36,6 @@ def add_doctor(commands: Commands) -> None:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    """Look at all parts of the installation."""
     from cfgguide.studio.cli.health import Check, Status
 
     output = options.output

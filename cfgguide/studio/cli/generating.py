@@ -76,7 +76,6 @@ def _positive(text: str) -> int:
 
 
 def _generate(options: argparse.Namespace) -> int:
-    """Let a model write a sentence."""
     from cfgguide.compiler import compile, compile_recognizer
     from cfgguide.models.transformers.generation import generate
 

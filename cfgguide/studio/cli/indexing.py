@@ -61,7 +61,6 @@ def add_index(commands: Commands) -> None:
 
 
 def _index(options: argparse.Namespace) -> int:
-    """Make the masks of a grammar ahead, into a file."""
     from cfgguide.compiler import compile, compile_recognizer
     from cfgguide.engine.precompute.ahead import DEFAULT_MAX_BYTES, precompute_masks, shown
     from cfgguide.engine.vocabulary.vocabulary import Vocabulary
@@ -168,7 +167,6 @@ class _IndexFile:
 
 
 def _token_id(tokenizer: Any, name: str) -> int:
-    """Return the id of a token by its name."""
     token_id: int | None = tokenizer.get_vocab().get(name)
     if token_id is None:
         raise VocabularyError(f"the tokenizer has no token {name!r} for --eos")

@@ -49,7 +49,6 @@ def add_trace(commands: Commands) -> None:
 
 
 def _text_of(options: argparse.Namespace) -> str:
-    """Return the text that the user named."""
     if (options.text is None) == (not options.files) or len(options.files) > 1:
         options.commands.parsers["trace"].error("trace takes one text: --text TEXT, or one FILE")
     check_standard_input([options.grammar, *options.files])
@@ -58,7 +57,6 @@ def _text_of(options: argparse.Namespace) -> str:
 
 
 def _trace(options: argparse.Namespace) -> int:
-    """Show a text token by token, as a grammar reads it."""
     from cfgguide.compiler import compile, compile_recognizer
     from cfgguide.diagnostics.diagnosis import refused_at
     from cfgguide.models.load import load_tokenizer

@@ -19,8 +19,8 @@ from support.sql_judge import error
 
 import cfgguide
 from cfgguide.automata.determinize import fsm_of_pattern
-from cfgguide.automata.name_patterns import name_patterns
 from cfgguide.errors import GrammarError
+from cfgguide.languages.sql.name_patterns import name_patterns
 from cfgguide.sql import with_schema
 
 SCHEMA = {

@@ -20,8 +20,8 @@ from support.postgresql_judge import verdict
 from support.postgresql_server import MISSING, Server, running
 
 import cfgguide
-from cfgguide.automata.name_patterns import is_folded_word
 from cfgguide.errors import GrammarError
+from cfgguide.languages.sql.name_patterns import is_folded_word
 from cfgguide.languages.sql.postgresql_names import COLLATIONS, FUNCTIONS, TYPES
 from cfgguide.sql import with_schema
 

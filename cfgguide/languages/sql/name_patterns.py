@@ -3,11 +3,6 @@ r"""Patterns of terminals that match one of many names, plain or in SQL's quotes
 In: names. Out: regular expressions in Lark's notation, without slashes around them. Each matches
 some of the names, as a whole word or in one of three kinds of quotes. ASCII case is ignored.
 
-``re`` would try an alternation of all names one by one. So names are sorted and share their
-prefixes, as in a trie, and letters with the same continuations share a class::
-
-    ["id", "ids", "t1", "t2"]  ->  id(?:s)?|t[12]
-
 Whether a word is a keyword depends on its position, so that is not decided here.
 
 Many names make several patterns, so that none needs more states than one terminal may have.
@@ -18,6 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from cfgguide.automata.shared_prefixes import escaped_text, n_shared_letters, one_of
+
 # Characters that continue a name of SQLite, and the quote: x'00' is not a name x and a string.
 _NO_LETTER = r"(?!['$0-9A-Za-z_\x80-\U0010ffff])"
 # Those that continue a name of PostgreSQL, and what makes some letters the beginning of another
@@ -27,14 +24,11 @@ _PREFIXES = {
     **dict.fromkeys("benx", r"(?!['$0-9A-Za-z_\x80-\U0010ffff])"),
     "u": r"(?![$0-9A-Za-z_\x80-\U0010ffff]|&['\x22])",
 }
-# The deepest nesting of groups: less than limits.Limits.max_nesting.
-_MAX_NESTED = 40
 # The most bytes in the trie of one pattern's names. Each name may be written in four ways, and an
 # FSM has at most 20,000 states.
 _MAX_BYTES = 3000
 _WORD_OF_POSTGRESQL = re.compile(r"[_a-z\x80-\U0010ffff][$0-9_a-z\x80-\U0010ffff]*")
 _WORD = re.compile(r"[A-Z_a-z\x80-\ufefe\uff00-\U0010ffff][$\w\x80-\U0010ffff]*", re.ASCII)
-_ODD = re.compile(r"[^\w'`\x80-\U0010ffff]", re.ASCII)
 
 
 def name_patterns(plain: Iterable[str], quoted: Iterable[str]) -> list[str]:
@@ -96,7 +90,7 @@ def _forms(plain: Sequence[str], quoted: Iterable[str]) -> Iterator[str]:
         yield f"(?ai:{one_of(plain)}){_NO_LETTER}"
     for quote in '"`':
         written = sorted(name.replace(quote, 2 * quote) for name in quoted)
-        around = _escaped(quote)
+        around = escaped_text(quote)
         if written:
             yield f"(?ai:{around}{_group(written)}{around})(?!{around})"
     bracketed = sorted(name for name in quoted if "]" not in name)
@@ -117,7 +111,7 @@ def _folding_forms(plain: Sequence[str], quoted: Iterable[str]) -> Iterator[str]
 
 
 def _group(names: Sequence[str]) -> str:
-    return _escaped(names[0]) if len(names) == 1 else f"(?:{one_of(names)})"
+    return escaped_text(names[0]) if len(names) == 1 else f"(?:{one_of(names)})"
 
 
 def _parts(names: Sequence[str]) -> Iterator[list[str]]:
@@ -133,67 +127,3 @@ def _parts(names: Sequence[str]) -> Iterator[list[str]]:
         size, before = size + new, name
     if part:
         yield part
-
-
-def one_of(names: Sequence[str]) -> str:
-    r"""Return a pattern for sorted, distinct names, which share what they can.
-
-    >>> one_of(["id", "t1", "t2", "tag.a"])
-    'id|t(?:[12]|ag\\.a)'
-    """
-    return "|".join(_branches(names, 0))
-
-
-def _branches(names: Sequence[str], depth: int) -> list[str]:
-    if depth == _MAX_NESTED:
-        return [_escaped(name) for name in reversed(names)]  # longer ones first
-    rests: dict[str, list[str]] = {}  # what may follow: the letters that it may follow
-    start = 0
-    while start < len(names):
-        end = start + 1
-        while end < len(names) and names[end][0] == names[start][0]:
-            end += 1
-        rests.setdefault(_rest(names[start:end], depth), []).append(names[start][0])
-        start = end
-    return [_letters(letters) + rest for rest, letters in rests.items()]
-
-
-def _rest(names: Sequence[str], depth: int) -> str:
-    """Return a pattern for what follows the first letter, which is the same in all names."""
-    shared = n_shared_letters(names[0], names[-1])
-    rests = [name[shared:] for name in names]
-    is_optional = not rests[0]
-    branches = _branches(rests[is_optional:], depth + 1)
-    group = f"(?:{'|'.join(branches)})" + "?" * is_optional if branches else ""
-    return _escaped(names[0][1:shared]) + group
-
-
-def n_shared_letters(one: str, other: str) -> int:
-    """Return the length of the longest common prefix of two names."""
-    count = 0
-    for letter, beside in zip(one, other, strict=False):
-        if letter != beside:
-            break
-        count += 1
-    return count
-
-
-def _letters(letters: Sequence[str]) -> str:
-    return _escaped(letters[0]) if len(letters) == 1 else f"[{''.join(map(_escaped, letters))}]"
-
-
-def _escaped(text: str) -> str:
-    r"""Return a text as a pattern.
-
-    Lark allows no line break in a pattern, and drops a backslash before a double quote, even if the
-    backslash itself is escaped.
-
-    >>> print(_escaped("a-b\n/é"))
-    a\-b\x0a\/é
-    """
-    return _ODD.sub(lambda found: _odd(found[0]), text)
-
-
-def _odd(character: str) -> str:
-    is_shown = " " <= character <= "~" and character != '"'
-    return f"\\{character}" if is_shown else f"\\x{ord(character):02x}"
