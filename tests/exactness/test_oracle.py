@@ -290,10 +290,7 @@ CASES = {
         depth=4,
     ),
     "no token for n alone": Case(
-        'start: "null" | "nil" | "u"',
-        [b"null", b"nu", b"ll", b"l", b"u", b"il"],
-        within=2,
-        depth=3,
+        'start: "null" | "nil" | "u"', [b"null", b"nu", b"ll", b"l", b"u", b"il"], within=2, depth=3
     ),
     "sentences of whole tokens only": Case(
         'start: ("a" "b")+', [b"ab", b"aba", b"bab", b"abb"], within=1, depth=4

@@ -52,21 +52,14 @@ def compared(text):
 @pytest.mark.parametrize(
     "rule",
     [
-        '"a"? "a"?',
-        '("a" "b"?) ("b"? "c")',
-        '("a" | "b"?) "b"? "c"',
-        '"a"? "b"? "c"?',
-        '["a"] ["b" ["c"]] "a"',
-        '("a" | "b") ("b" | "c") -> named | "c"? "c" "a"',
-        '("a"? "b")~0..2 "c"',
-        '("a" | "b")~2 "c"? | ("c" "a"?)+',
-        '("a" "b"? | "c"? "b")* "a"',
-        '(("a" | "b"?) "c")~1..3',
+        '"a"? "a"?', '("a" "b"?) ("b"? "c")', '("a" | "b"?) "b"? "c"', '"a"? "b"? "c"?',
+        '["a"] ["b" ["c"]] "a"', '("a" | "b") ("b" | "c") -> named | "c"? "c" "a"',
+        '("a"? "b")~0..2 "c"', '("a" | "b")~2 "c"? | ("c" "a"?)+',
+        '("a" "b"? | "c"? "b")* "a"', '(("a" | "b"?) "c")~1..3',
         'x? x "c" | "c" x~0..1\nx: "a" | "b"?  "a"',
-        '"a"? | "b" x{"c"}? x{"a"}\nx{t}: t "b"?',
-        '("a" |) "b"',
+        '"a"? | "b" x{"c"}? x{"a"}\nx{t}: t "b"?', '("a" |) "b"',
     ],
-)
+)  # fmt: skip
 def test_choices_in_a_row_written_as_rests_are_the_same_language(monkeypatch, rule):
     monkeypatch.setattr(expansions, "MAX_PRODUCTIONS", 1)
     assert compared(f"start: {rule}")

@@ -49,10 +49,7 @@ LANGUAGE = {
     "overridden rule": ('start: x+\nx: "a"\n%override x: "b"', "ab"),
     "overridden terminal": ('start: X "c"\nX: /a+/\n%override X: /b/', "abc"),
     "template": ('start: list{A, ","} "!"\nlist{x, sep}: x (sep x)*\nA: "a"', "a,!"),
-    "template in a template": (
-        'start: pair{list{"a"}, "b"}\npair{x, y}: x y\nlist{x}: x+',
-        "ab",
-    ),
+    "template in a template": ('start: pair{list{"a"}, "b"}\npair{x, y}: x y\nlist{x}: x+', "ab"),
     "inlined template": ('start: _two{"a"} _two{"b"}\n_two{x}: x x?', "ab"),
     "alias": ('start: "a" -> one | "b" start -> many', "ab"),
     "inline rule": ('start: _x "c"\n_x: "a" | "b" _x', "abc"),

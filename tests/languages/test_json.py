@@ -83,25 +83,10 @@ TABLE: dict[str, dict[str, str | int]] = {
         "1//": 1,
     },
     "section 3: values": {
-        "true": COMPLETE,
-        "false": COMPLETE,
-        "null": COMPLETE,
-        '""': COMPLETE,
-        "0": COMPLETE,
-        "tru": INCOMPLETE,
-        "nul": INCOMPLETE,
-        "True": 0,
-        "nULL": 1,
-        "truee": 4,
-        "true false": 5,
-        "nullnull": 4,
-        "undefined": 0,
-        "NaN": 0,
-        "nan": 1,
-        "Infinity": 0,
-        "-Infinity": 1,
-        "'a'": 0,
-        "a": 0,
+        "true": COMPLETE, "false": COMPLETE, "null": COMPLETE, '""': COMPLETE,
+        "0": COMPLETE, "tru": INCOMPLETE, "nul": INCOMPLETE, "True": 0, "nULL": 1,
+        "truee": 4, "true false": 5, "nullnull": 4, "undefined": 0, "NaN": 0, "nan": 1,
+        "Infinity": 0, "-Infinity": 1, "'a'": 0, "a": 0,
     },
     "section 4: objects": {
         "{}": COMPLETE,
@@ -131,23 +116,10 @@ TABLE: dict[str, dict[str, str | int]] = {
         "{null:1}": 1,
     },
     "section 5: arrays": {
-        "[]": COMPLETE,
-        "[[],[[]],{}]": COMPLETE,
-        '[1,"a",null,true,false,{},[]]': COMPLETE,
-        "[": INCOMPLETE,
-        "[1": INCOMPLETE,
-        "[1,": INCOMPLETE,
-        "[[]": INCOMPLETE,
-        "[,]": 1,
-        "[1,]": 3,
-        "[1,,2]": 3,
-        "[1 2]": 3,
-        "[1;2]": 2,
-        "[1}": 2,
-        "[]]": 2,
-        "[],": 2,
-        "[](": 2,
-        "]": 0,
+        "[]": COMPLETE, "[[],[[]],{}]": COMPLETE,
+        '[1,"a",null,true,false,{},[]]': COMPLETE, "[": INCOMPLETE, "[1": INCOMPLETE,
+        "[1,": INCOMPLETE, "[[]": INCOMPLETE, "[,]": 1, "[1,]": 3, "[1,,2]": 3,
+        "[1 2]": 3, "[1;2]": 2, "[1}": 2, "[]]": 2, "[],": 2, "[](": 2, "]": 0,
         "[1:2]": 2,
     },
     "section 6: numbers": {
@@ -216,7 +188,7 @@ TABLE: dict[str, dict[str, str | int]] = {
         '"a""b"': 3,
         '"a"b': 3,
     },
-}
+}  # fmt: skip
 ROWS = [(text, expected) for rows in TABLE.values() for text, expected in rows.items()]
 
 
@@ -251,15 +223,10 @@ def test_json_is_well_formed_utf8(data, expected):
 
 ATOMS = st.sampled_from(
     [
-        *'[]{}:,"0123456789.eE+-tfnu\\/ \n\taé\x00\x7f',
-        '"a"',
-        "true",
-        "false",
-        "null",
-        "\\u00",
-        "1.5",
+        *'[]{}:,"0123456789.eE+-tfnu\\/ \n\taé\x00\x7f', '"a"', "true", "false", "null",
+        "\\u00", "1.5",
     ]
-)
+)  # fmt: skip
 
 
 @settings(max_examples=300, deadline=None)

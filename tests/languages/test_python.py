@@ -93,23 +93,12 @@ def test_what_is_documented_as_lost_is_python(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "is_accepted"),
     [
-        ("a", True),
-        ("a, b", True),
-        ("# c\na  # d\n\n", True),
-        ("(a := b)", True),
-        ("(yield)", True),
-        ("lambda: a if b else c", True),
-        ("f'{a!r:>{b}}'", True),
-        ("", False),
-        ("*a, b", False),
-        ("a;", False),
-        ("a = b", False),
-        ("a := b", False),
-        ("yield", False),
-        ("a\nb", False),
-        (" a", False),
+        ("a", True), ("a, b", True), ("# c\na  # d\n\n", True), ("(a := b)", True),
+        ("(yield)", True), ("lambda: a if b else c", True), ("f'{a!r:>{b}}'", True),
+        ("", False), ("*a, b", False), ("a;", False), ("a = b", False),
+        ("a := b", False), ("yield", False), ("a\nb", False), (" a", False),
     ],
-)
+)  # fmt: skip
 def test_an_expression_is_what_eval_parses(text: str, is_accepted: bool) -> None:
     assert cpython_accepts(text, "eval") == is_accepted
     assert grammar_accepts(text, "expression") == is_accepted
@@ -140,28 +129,17 @@ def test_a_statement_is_one_line_or_one_block(text: str, is_accepted: bool) -> N
 
 
 PLACES = [
-    "{}",
-    "class C:\n {}",
-    "def f():\n {}",
-    "async def f():\n {}",
-    "def f():\n class C:\n  {}",
-    "async def f():\n def g():\n  {}",
-    "def f():\n async def g():\n  {}",
-    "for a in b:\n {}",
-    "for a in b: pass\nelse:\n {}",
-    "while a:\n if b:\n  c\n elif b:\n  {}",
-    "while a: {}",
-    "def f():\n for a in b:\n  {}",
-    "for a in b:\n def f():\n  {}",
-    "for a in b:\n class C:\n  {}",
-    "for a in b:\n try:\n  {}\n finally: c",
-    "try: a\nexcept b:\n {}\nelse: c",
-    "with a:\n {}",
-    "def f():\n match a:\n  case b:\n   {}",
-    "async def f():\n async for a in b:\n  {}",
+    "{}", "class C:\n {}", "def f():\n {}", "async def f():\n {}",
+    "def f():\n class C:\n  {}", "async def f():\n def g():\n  {}",
+    "def f():\n async def g():\n  {}", "for a in b:\n {}",
+    "for a in b: pass\nelse:\n {}", "while a:\n if b:\n  c\n elif b:\n  {}",
+    "while a: {}", "def f():\n for a in b:\n  {}", "for a in b:\n def f():\n  {}",
+    "for a in b:\n class C:\n  {}", "for a in b:\n try:\n  {}\n finally: c",
+    "try: a\nexcept b:\n {}\nelse: c", "with a:\n {}",
+    "def f():\n match a:\n  case b:\n   {}", "async def f():\n async for a in b:\n  {}",
     "async def f():\n while a:\n  async with b:\n   {}",
     "async def f():\n try:\n  {}\n except* a: b",
-]
+]  # fmt: skip
 STATEMENTS = [
     *("pass", "x", "return", "return 1", "break", "a; continue", "yield", "yield 1", "x = yield"),
     *("x = y = yield 1", "x: int = yield", "x += yield", "case = yield", "import x; break"),

@@ -18,26 +18,14 @@ from support.sql_judge import is_syntax, verdict
 texts = partial(texts_of, "sql_texts.txt")
 # Where names may stand; each keyword is put there in turn.
 HOLES = (
-    "SELECT {0}",
-    "SELECT {0}(1)",
-    "SELECT a {0} FROM t",
-    "SELECT * FROM {0}",
-    "SELECT * FROM t {0}",
-    "SELECT * FROM t {0} JOIN u",
-    "SELECT 1 WHERE a = {0} AND b",
-    "SELECT f() OVER ({0} ROWS CURRENT ROW)",
-    "SELECT f() OVER (ROWS {0} PRECEDING)",
-    "WITH {0} AS (SELECT 1) SELECT 1",
-    "INSERT INTO {0} VALUES (1)",
-    "UPDATE t SET {0} = 1",
-    "CREATE TABLE {0} (a)",
-    "CREATE TABLE t (a {0} NOT NULL)",
-    "CREATE TABLE t (a int NOT NULL {0} AS (1))",
-    "DROP TABLE {0}",
-    "ALTER TABLE t ADD {0}",
-    "RELEASE {0}",
-    "{0} 1",
-)
+    "SELECT {0}", "SELECT {0}(1)", "SELECT a {0} FROM t", "SELECT * FROM {0}",
+    "SELECT * FROM t {0}", "SELECT * FROM t {0} JOIN u", "SELECT 1 WHERE a = {0} AND b",
+    "SELECT f() OVER ({0} ROWS CURRENT ROW)", "SELECT f() OVER (ROWS {0} PRECEDING)",
+    "WITH {0} AS (SELECT 1) SELECT 1", "INSERT INTO {0} VALUES (1)",
+    "UPDATE t SET {0} = 1", "CREATE TABLE {0} (a)", "CREATE TABLE t (a {0} NOT NULL)",
+    "CREATE TABLE t (a int NOT NULL {0} AS (1))", "DROP TABLE {0}",
+    "ALTER TABLE t ADD {0}", "RELEASE {0}", "{0} 1",
+)  # fmt: skip
 # An alias or a type called `window` without AS: SQLite looks further ahead than one word.
 LOST_HOLES = {
     "SELECT a {0} FROM t",

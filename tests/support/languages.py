@@ -21,16 +21,11 @@ import cfgguide
 
 #: The judge of each language, by the name of the bundled grammar.
 JUDGES = {
-    "c": "support.c_judge",
-    "go": "support.go_judge",
-    "java": "support.java_judge",
-    "javascript": "support.javascript_judge",
-    "lua": "support.lua_judge",
-    "pascal": "support.pascal_judge",
-    "rust": "support.rust_judge",
-    "rust2024": "support.rust2024_judge",
-    "verilog": "support.verilog_judge",
-}
+    "c": "support.c_judge", "go": "support.go_judge", "java": "support.java_judge",
+    "javascript": "support.javascript_judge", "lua": "support.lua_judge",
+    "pascal": "support.pascal_judge", "rust": "support.rust_judge",
+    "rust2024": "support.rust2024_judge", "verilog": "support.verilog_judge",
+}  # fmt: skip
 
 
 def judge_of(name: str) -> Any:

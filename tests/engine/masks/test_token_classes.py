@@ -89,10 +89,7 @@ def test_tokens_of_a_class_lead_to_the_same_from_everywhere(grammar, tokens):
 
 def indented() -> list[tuple[Grammar, str]]:
     """Return grammars with Lark's columns and with CPython's, and a line that opens a block."""
-    return [
-        (Grammar(TREE, postlex=TreeIndenter()), "x"),
-        (Grammar.bundled("python"), "if x:"),
-    ]
+    return [(Grammar(TREE, postlex=TreeIndenter()), "x"), (Grammar.bundled("python"), "if x:")]
 
 
 @pytest.mark.slow

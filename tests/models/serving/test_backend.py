@@ -91,11 +91,7 @@ def test_a_request_is_what_it_says(backend, kind, text, right, wrong):
         ("grammar", "cfgguide:../../etc/passwd", "name"),
         ("grammar", "cfgguide:sql [1]", "name"),
         ("grammar", "cfgguide:sql {1}", "JSON object"),
-        (
-            "grammar",
-            'cfgguide:sql {"path": "/etc"}',
-            "'path'; there is start, max_ig",
-        ),
+        ("grammar", 'cfgguide:sql {"path": "/etc"}', "'path'; there is start, max_ig"),
         ("grammar", 'cfgguide:sql {"tables": 1}', "schema"),
         ("grammar", 'cfgguide:json {"tables": {}}', "sql"),
         ("grammar", 'cfgguide:json {"start": 1}', "start"),

@@ -365,11 +365,7 @@ def generated(name: str, prompts: Sequence[Sequence[int]], *, seed: int = 0, **o
         attention_mask=(ids != EOS).long(),
         return_dict_in_generate=True,
         output_scores=True,
-        **{
-            "max_new_tokens": 40,
-            "logits_processor": [cfgguide.LogitsProcessor(index)],
-            **options,
-        },
+        **{"max_new_tokens": 40, "logits_processor": [cfgguide.LogitsProcessor(index)], **options},
     )
     return found.sequences[:, width:].tolist(), getattr(found, "sequences_scores", None)
 

@@ -27,14 +27,9 @@ SPACED = cfgguide.Grammar(  # whose %ignore stays, since Lark takes `SELECT` out
     'start: SELECT NAME\nSELECT: "SELECT"\nNAME: /[A-Za-z]+|"[^"]*"/\n%ignore " "'
 )
 QUERIES = [
-    "SELECT a",
-    'SELECT "b\\\n"',
-    ' SELECT  "é" ',
-    "SELECT",
-    "select a",
-    "SELECT *",
+    "SELECT a", 'SELECT "b\\\n"', ' SELECT  "é" ', "SELECT", "select a", "SELECT *",
     'SELECT a"',
-]
+]  # fmt: skip
 RUN = {"name": "run", "parameters": {"type": "object", "properties": {"query": SELECT}}}
 CITY = {"properties": {"city": {"enum": ["Rome", "Oslo"]}}, "required": ["city"], "type": "object"}
 CITY["additionalProperties"] = False

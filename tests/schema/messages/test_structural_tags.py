@@ -15,14 +15,8 @@ import cfgguide
 from cfgguide.errors import BudgetError, GrammarError, SchemaError, VocabularyError
 
 TEXTS = [bytes([byte]) for byte in range(256)] + [
-    b"<a>",
-    b"</a>",
-    b"ab",
-    b'"k"',
-    b"x</",
-    b"}x",
-    b"\xc3\xa9<",
-]
+    b"<a>", b"</a>", b"ab", b'"k"', b"x</", b"}x", b"\xc3\xa9<",
+]  # fmt: skip
 SPECIAL = ["<a>", "</a>", "<b>"]
 N = len(TEXTS)
 NAMES = {name: N + number for number, name in enumerate(SPECIAL)}

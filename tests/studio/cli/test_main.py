@@ -164,11 +164,7 @@ CHECKED_JSON = {
         1,
         'line 3, column 7: expected one of: COMMA, RSQB, WS\n  "é" 2\n      ^',
     ),
-    "incomplete": (
-        b'{"a":\n  [tru',
-        1,
-        "line 2, column 7: expected one of: TRUE\n  [tru\n      ^",
-    ),
+    "incomplete": (b'{"a":\n  [tru', 1, "line 2, column 7: expected one of: TRUE\n  [tru\n      ^"),
     "empty": (
         b"",
         1,
@@ -525,10 +521,7 @@ def test_a_bundled_name_is_that_grammar_whatever_files_there_are(run):
             ["check", "json", "none.json"],
             "cfgguide: [error] cannot read 'none.json': No such file or directory\n",
         ),
-        (
-            ["check", "json", "folder"],
-            "cfgguide: [error] cannot read 'folder': Is a directory\n",
-        ),
+        (["check", "json", "folder"], "cfgguide: [error] cannot read 'folder': Is a directory\n"),
         (
             ["trace", "json", "--text", "1", "--tokenizer", "folder"],
             "cfgguide: [model] there is no tokenizer.json at 'folder'",
@@ -551,22 +544,15 @@ def test_what_cannot_be_read_is_an_error(run, arguments, said):
 @pytest.mark.parametrize(
     "arguments",
     [
-        [],
-        ["chek"],
-        ["check"],
-        ["generate", "json"],
-        ["trace", "json"],
-        ["model"],
-        ["model", "gpt2"],
-        ["grammars", "json"],
-        ["check", "json", "--frobnicate"],
+        [], ["chek"], ["check"], ["generate", "json"], ["trace", "json"], ["model"],
+        ["model", "gpt2"], ["grammars", "json"], ["check", "json", "--frobnicate"],
         ["generate", "json", "more", "--prompt", "x"],
         ["generate", "json", "--prompt", "x", "--max-new-tokens", "many"],
         ["generate", "json", "--prompt", "x", "--temperature", "hot"],
         ["generate", "json", "--prompt", "x", "--seed", "1.5"],
     ],
     ids=" ".join,
-)
+)  # fmt: skip
 def test_wrong_usage_ends_with_2_and_shows_the_usage(run, arguments):
     found = run(*arguments)
     assert (found.status, found.out) == (2, "")

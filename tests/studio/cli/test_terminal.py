@@ -45,13 +45,7 @@ def on_terminal(words: Sequence[str], cwd: Path, **changes: str) -> tuple[int, s
 CHECK = ["check", "json", "--text", "1"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "is_coloured"),
-    [
-        ({}, True),
-        ({"NO_COLOR": "1"}, False),
-    ],
-)
+@pytest.mark.parametrize(("changes", "is_coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_a_terminal_gets_colours_unless_told_otherwise(tmp_path, changes, is_coloured):
     status, shown = on_terminal(CHECK, tmp_path, **changes)
     is_sentence = f"{GREEN}is a sentence\x1b[0m" if is_coloured else "is a sentence"

@@ -35,11 +35,7 @@ def arrows_of(dot: str | None) -> set[tuple[str, str, str]]:
 def test_the_fsm_of_a_float_has_the_arrows_of_one_made_by_hand():
     """Before the point and after it; the paper's figure 1 has each of the two twice."""
     picture = draw.fsm(r"([0-9]*)?\.?[0-9]*")
-    assert arrows_of(picture.dot) == {
-        ("0", "0", "[0-9]"),
-        ("0", "1", "."),
-        ("1", "1", "[0-9]"),
-    }
+    assert arrows_of(picture.dot) == {("0", "0", "[0-9]"), ("0", "1", "."), ("1", "1", "[0-9]")}
     assert picture.dot.count("peripheries=2") == 2
 
 
