@@ -10,6 +10,7 @@ from random import Random
 import lark
 import pytest
 from support.ci import or_in_ci
+from support.judges import is_parsed, is_sentence
 
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.compiler import compile_recognizer
@@ -22,19 +23,6 @@ LETTERS = "abc"
 TEXTS = ["".join(letters) for n in range(5) for letters in product(LETTERS, repeat=n)]
 
 
-def is_sentence(recognizer, text):
-    configuration = recognizer.advance(recognizer.initial, text.encode())
-    return configuration is not None and recognizer.is_sentence(configuration)
-
-
-def is_taken(parser, text):
-    try:
-        parser.parse(text)
-    except lark.exceptions.UnexpectedInput:
-        return False
-    return True
-
-
 def compared(text):
     """Compare a grammar with Lark's; return whether both take it."""
     try:
@@ -45,7 +33,7 @@ def compared(text):
         return False
     recognizer = compile_recognizer(Grammar(text), use_cache=False)
     for each in TEXTS:
-        assert is_sentence(recognizer, each) == is_taken(parser, each), each
+        assert is_sentence(recognizer, each) == is_parsed(parser, each), each
     return True
 
 

@@ -17,6 +17,7 @@ from lark.exceptions import LarkError
 from lark.indenter import PythonIndenter
 from lark.load_grammar import FromPackageLoader
 from support.every_text import n_sentences
+from support.judges import parses
 
 import cfgguide
 from cfgguide.compiler import compile_recognizer
@@ -27,16 +28,7 @@ Grammar = cfgguide.Grammar
 
 def assert_same_language(grammar: Grammar, alphabet: list[str], longest: int) -> int:
     """Compare with Lark on all texts; return how many of them are sentences."""
-    parser = lark.Lark(grammar.text, **grammar.lark_options)
-
-    def is_parsed(text: str) -> bool:
-        try:
-            parser.parse(text)
-        except LarkError:
-            return False
-        return True
-
-    return n_sentences(grammar, alphabet, longest, is_parsed)
+    return n_sentences(grammar, alphabet, longest, parses(grammar))
 
 
 # --- The grammar language -------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import lark
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.judges import is_parsed
 
 import cfgguide
 
@@ -52,14 +53,6 @@ def is_json(text: str) -> bool:
 
 def _refuse(constant: str) -> None:
     raise ValueError(constant)
-
-
-def lark_parses(text: str) -> bool:
-    try:
-        parser().parse(text)
-    except lark.exceptions.UnexpectedInput:
-        return False
-    return True
 
 
 TABLE: dict[str, dict[str, str | int]] = {
@@ -196,7 +189,7 @@ ROWS = [(text, expected) for rows in TABLE.values() for text, expected in rows.i
 def test_json_is_refused_at_the_first_wrong_byte(text, expected):
     assert verdict(text) == expected
     assert is_json(text) == (expected == COMPLETE)
-    assert lark_parses(text) == (expected == COMPLETE)
+    assert is_parsed(parser(), text) == (expected == COMPLETE)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +227,7 @@ ATOMS = st.sampled_from(
 def test_texts_made_of_json_s_pieces_are_judged_as_by_json_loads(text):
     complete = verdict(text) == COMPLETE
     assert complete == is_json(text)
-    assert complete == lark_parses(text)
+    assert complete == is_parsed(parser(), text)
 
 
 def test_the_mask_at_the_start_is_exact():

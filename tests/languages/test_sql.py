@@ -12,7 +12,8 @@ from functools import partial
 import pytest
 from support.derivations import Deriver, mutated
 from support.judged_texts import texts_of
-from support.sql_grammars import SAMPLES, SYMBOLS, WORDS, is_accepted, parser
+from support.languages import bundled_parser
+from support.sql_grammars import SAMPLES, SYMBOLS, WORDS, is_accepted
 from support.sql_judge import is_syntax, verdict
 
 texts = partial(texts_of, "sql_texts.txt")
@@ -71,7 +72,7 @@ def test_keywords_are_names_where_sqlite_has_them_so(hole: str) -> None:
 @pytest.mark.parametrize("start", ["statement", "select", "expression"])
 def test_sentences_made_at_random_are_parsed(start: str) -> None:
     rng = random.Random(7)
-    deriver = Deriver(parser("sql", start), SAMPLES)
+    deriver = Deriver(bundled_parser("sql", start), SAMPLES)
     n_judged = 0
     for _ in range(300):
         text = " ".join(deriver.sentence(rng, start, rng.choice((5, 10, 20, 40))))

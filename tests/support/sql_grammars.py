@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import random
-from functools import cache
 
-import lark
-
-import cfgguide
-from support.lark_search import no_search_for_overlaps
+from support.languages import lark_parses
 
 WORDS = [
     "abort", "action", "add", "after", "all", "alter", "always", "analyze", "and", "as",
@@ -39,22 +35,9 @@ SYMBOLS = [
 ]  # fmt: skip
 
 
-@cache
-def parser(name: str, start: str) -> lark.Lark:
-    """Return Lark's parser for a bundled grammar."""
-    grammar = cfgguide.Grammar.bundled(name, start=start)
-    with no_search_for_overlaps():
-        return lark.Lark(grammar.text, **grammar.lark_options)
-
-
 def is_accepted(text: str, name: str = "sql", start: str = "statement") -> bool:
     """Return whether Lark parses a text with a bundled grammar."""
-    read = parser(name, start)
-    try:
-        read.parse(text)
-    except lark.exceptions.LarkError:
-        return False
-    return True
+    return lark_parses(text, name, start)
 
 
 def _name(rng: random.Random) -> str:

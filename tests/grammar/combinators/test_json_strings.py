@@ -18,7 +18,8 @@ from support.ci import or_in_ci
 from support.derivations import Deriver
 from support.judged_texts import texts_of
 from support.judges import accepts, parses
-from support.sql_grammars import SAMPLES, parser
+from support.languages import bundled_parser
+from support.sql_grammars import SAMPLES
 
 import cfgguide
 from cfgguide import concat, free_text, regex, repeat
@@ -227,7 +228,7 @@ def is_written(index, text, rng):
 
 def sentences(name, rng):
     """Sentences, most of them SQL, with texts that few tokens of SQL have, and what is none."""
-    deriver = Deriver(parser("sql", "statement"), SAMPLES)
+    deriver = Deriver(bundled_parser("sql", "statement"), SAMPLES)
     for _ in range(100):
         words = deriver.sentence(rng, "statement", rng.choice((5, 20, 40)))
         yield "".join(word + rng.choice([" ", "\n", "\t ", "\f\r\n", ""]) for word in words)

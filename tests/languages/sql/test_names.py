@@ -13,7 +13,7 @@ from itertools import product
 import lark
 import pytest
 from support.derivations import Deriver
-from support.lark_search import no_search_for_overlaps
+from support.judges import is_parsed, lark_parser
 from support.sql_grammars import SAMPLES, WORDS, is_accepted
 from support.sql_judge import error
 
@@ -105,24 +105,13 @@ UNKNOWN = (
 @cache
 def narrowed(name: str = "sql", start: str = "statement") -> lark.Lark:
     """Lark's parser for the schema above."""
-    return parser_of(with_schema(cfgguide.Grammar.bundled(name, start=start), SCHEMA))
-
-
-def parser_of(grammar: cfgguide.Grammar) -> lark.Lark:
-    with no_search_for_overlaps():
-        return lark.Lark(grammar.text, **grammar.lark_options)
-
-
-def is_parsed(parser: lark.Lark, text: str) -> bool:
-    try:
-        parser.parse(text)
-    except lark.exceptions.LarkError:
-        return False
-    return True
+    return lark_parser(with_schema(cfgguide.Grammar.bundled(name, start=start), SCHEMA))
 
 
 def select_parser(schema: object, **names: Iterable[str]) -> lark.Lark:
-    return parser_of(with_schema(cfgguide.Grammar.bundled("sql", start="select"), schema, **names))
+    return lark_parser(
+        with_schema(cfgguide.Grammar.bundled("sql", start="select"), schema, **names)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -277,7 +266,7 @@ def parser_of_keywords() -> lark.Lark:
     """Lark's parser for a schema in which each keyword is a table, a column and an alias."""
     schema = {"t": ["a", *WORDS], **{word: ["x"] for word in WORDS}}
     grammar = cfgguide.Grammar.bundled("sql", start="statement")
-    return parser_of(with_schema(grammar, schema, aliases=["b", *WORDS]))
+    return lark_parser(with_schema(grammar, schema, aliases=["b", *WORDS]))
 
 
 @pytest.fixture(scope="module")
@@ -378,7 +367,7 @@ def test_with_no_aliases_and_no_functions_none_are_there():
 
 @pytest.mark.slow
 def test_a_table_may_have_the_name_of_everything_else():
-    parser = parser_of(
+    parser = lark_parser(
         with_schema(
             cfgguide.Grammar.bundled("sql", start="statement"),
             {"a": ["true", "count", "json_each"], "excluded": ["x"], "json_each": ["nocase"]},

@@ -15,7 +15,7 @@ import lark
 import pytest
 from pglast.parser import parse_sql_json
 from support.derivations import Deriver
-from support.lark_search import no_search_for_overlaps
+from support.judges import is_parsed, lark_parser
 from support.postgresql_judge import verdict
 from support.postgresql_server import MISSING, Server, running
 
@@ -155,23 +155,10 @@ def narrow(schema: Any, start: str = "statement", **names: Iterable[str]) -> cfg
     return with_schema(cfgguide.Grammar.bundled("postgresql", start=start), schema, **names)
 
 
-def parser_of(grammar: cfgguide.Grammar) -> lark.Lark:
-    with no_search_for_overlaps():
-        return lark.Lark(grammar.text, **grammar.lark_options)
-
-
 @cache
 def narrowed(start: str = "statement") -> lark.Lark:
     """Lark's parser for the schema above."""
-    return parser_of(narrow(SCHEMA, start))
-
-
-def is_parsed(parser: lark.Lark, text: str) -> bool:
-    try:
-        parser.parse(text)
-    except lark.exceptions.LarkError:
-        return False
-    return True
+    return lark_parser(narrow(SCHEMA, start))
 
 
 @pytest.fixture(scope="module")
@@ -445,7 +432,7 @@ def keywords() -> list[str]:
 def parser_of_keywords() -> lark.Lark:
     """Lark's parser for a schema in which each keyword is a table, a column and an alias."""
     schema = {"t": ["a", *keywords()], **{word: ["x"] for word in keywords()}}
-    return parser_of(narrow(schema, aliases=["b", *keywords()]))
+    return lark_parser(narrow(schema, aliases=["b", *keywords()]))
 
 
 @pytest.mark.slow
@@ -484,7 +471,7 @@ def test_in_quotes_any_keyword_is_a_name(hole: str) -> None:
 @pytest.mark.slow
 def test_quotes_keep_the_case_and_other_names_lose_it() -> None:
     schema = {"Users": ["ID", "id"], "users": ["Name"], "ÄB": ["ß"]}
-    parser = parser_of(narrow(schema, "select", aliases=["b", "X", "u", "n"]))
+    parser = lark_parser(narrow(schema, "select", aliases=["b", "X", "u", "n"]))
     for text in ('SELECT "ID", ID FROM "Users"', 'SELECT "Name" FROM USERS', 'SELECT ß FROM "ÄB"'):
         assert is_parsed(parser, text), text
     for text in ('SELECT "Id" FROM "Users"', 'SELECT id FROM "USERS"', "SELECT Name FROM users"):
@@ -496,7 +483,7 @@ def test_quotes_keep_the_case_and_other_names_lose_it() -> None:
 
 @pytest.mark.slow
 def test_some_letters_begin_other_lexemes() -> None:
-    parser = parser_of(narrow({"b": ["e", "u", "n", "x"]}, "select"))
+    parser = lark_parser(narrow({"b": ["e", "u", "n", "x"]}, "select"))
     for text in ("SELECT b'01', e'\\n', x'1f'", "SELECT b.e, u&1, n, x FROM b"):
         assert verdict(text) is True
         assert is_parsed(parser, text), text
@@ -506,14 +493,14 @@ def test_some_letters_begin_other_lexemes() -> None:
 
 @pytest.mark.slow
 def test_functions_and_aliases_may_be_given() -> None:
-    parser = parser_of(
+    parser = lark_parser(
         narrow({"a": ["id"]}, "select", aliases=["total", "year"], functions=["left", "My f"])
     )
     assert is_parsed(parser, 'SELECT left(id, 1) AS total, "My f"(id) AS year FROM a "year"')
     for text in ("lower(id)", "right(id, 1)", "id b", "id year", "make_interval(days => 1)"):
         assert not is_parsed(parser, f"SELECT {text} FROM a"), text
     assert is_parsed(parser, "SELECT coalesce(a.id, 1) FROM a")
-    bare = parser_of(narrow({"a": ["id"]}, "select", aliases=[], functions=[]))
+    bare = lark_parser(narrow({"a": ["id"]}, "select", aliases=[], functions=[]))
     assert is_parsed(bare, "SELECT a.id FROM a")
     assert not is_parsed(bare, "SELECT a.id AS a FROM a")
 
@@ -521,7 +508,7 @@ def test_functions_and_aliases_may_be_given() -> None:
 @pytest.mark.slow
 def test_a_name_may_be_everything_at_once() -> None:
     schema = {"excluded": ["a", "count", "text"], "count": ["week", "days", "date"], "text": ["a"]}
-    parser = parser_of(narrow(schema))
+    parser = lark_parser(narrow(schema))
     for text in (
         "SELECT count(count), text, text '1', date '2020-1-1', date, excluded.a FROM count, text",
         "SELECT extract(week FROM week), make_interval(days => days), a.* FROM excluded a",

@@ -13,7 +13,7 @@ import sqlite3
 
 import jsonschema
 import pytest
-from support.judges import parses
+from support.judges import is_written, parses
 
 import cfgguide
 from cfgguide.errors import CfgGuideError, GrammarError, SchemaError
@@ -101,15 +101,6 @@ def sampled(index, rng, n_tokens=400):
         token_ids.append(token_id)
     assert guide.is_finished
     return token_ids
-
-
-def is_written(index, token_ids):
-    guide = cfgguide.Guide(index)
-    for token_id in token_ids:
-        if not guide.accepts(token_id):
-            return False
-        guide.advance(token_id)
-    return guide.is_accepting
 
 
 def raw_arguments(form, text):
