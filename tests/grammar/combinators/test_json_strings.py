@@ -202,6 +202,9 @@ DATABASE = sqlite3.connect(":memory:")
 DATABASE.execute('CREATE TABLE users (id, name, "e-mail")')
 
 
+SLOW_NAMES = ("sql_select", "sql_select of users", "sql")
+
+
 @functools.cache
 def index_of(name):
     start = {"sql": "statement"}.get(name, "start")
@@ -241,15 +244,7 @@ def sentences(name, rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("sql_select", marks=pytest.mark.slow),
-        pytest.param("sql_select of users", marks=pytest.mark.slow),
-        "json",
-        pytest.param("sql", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("name", ["json", *SLOW_NAMES])
 def test_real_sentences_can_be_written_in_a_call(name):
     grammar, index = index_of(name)
     is_sentence, rng = parses(grammar), random.Random(name)
@@ -262,13 +257,7 @@ def test_real_sentences_can_be_written_in_a_call(name):
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("sql_select", marks=pytest.mark.slow),
-        pytest.param("sql_select of users", marks=pytest.mark.slow),
-        "json",
-        pytest.param("sql", marks=pytest.mark.slow),
-    ],
+    "name", ["json", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW_NAMES)]
 )
 def test_what_masks_allow_has_a_sentence_as_its_value(name):
     grammar, index = index_of(name)
