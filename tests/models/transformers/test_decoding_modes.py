@@ -1,9 +1,9 @@
 """A grammar for each prompt, and every way in which transformers' `generate` decodes.
 
 The models are real classes of transformers with random weights: one that goes on with its prompt,
-and two with an encoder. The judge of what they write is Lark.
-`integrations/test_transformers_processor` has beams, sampling and drafts with one grammar,
-`integrations/test_transformers_calls` one object in several calls."""
+and two with an encoder. The judge of what they write is Lark. `test_processor` has beams, sampling
+and drafts with one grammar, `test_calls` one object in several calls.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The logits processor: exact columns by hand, and every strategy of transformers' `generate`.
 
-The models are real ones with random weights (`models_for_tests`); the judge of what they write is
-Lark.
+The models are real ones with random weights (`support.tiny_models`); the judge of what they write
+is Lark.
 """
 
 from __future__ import annotations
