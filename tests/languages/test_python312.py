@@ -19,7 +19,6 @@ import libcst
 import pytest
 from support.judged_texts import texts_of
 from support.judges import is_parsed, lark_parser
-from support.judges import is_sentence as is_read
 from support.sampled_programs import Endings, text_of, walked
 from support.small_tokenizers import standard_library_vocabulary
 
@@ -87,7 +86,9 @@ def index() -> Index:
 
 
 def is_sentence(text: str) -> bool:
-    return is_read(index().recognizer, text)
+    recognizer = index().recognizer
+    after = recognizer.advance(recognizer.initial, text.encode())
+    return after is not None and recognizer.is_sentence(after)
 
 
 def test_configurations_say_the_same_as_lark() -> None:

@@ -108,7 +108,10 @@ def test_at_a_limit_masks_lead_nowhere_else() -> None:
     index = cfgguide.compile(cfgguide.Grammar.bundled("python"), vocabulary)
     tokens = [token or b"" for token in vocabulary.tokens]
     blocks = "".join(" " * level + "if x:\n" for level in range(99)) + " " * 99
-    for text, forbidden in (("(" * 200, b"("), (blocks + "def f():", b"\n")):
+    for text, forbidden in (
+        ("(" * 200, b"("),
+        (blocks + "def f():", b"\n"),
+    ):
         configuration = index.recognizer.advance(index.recognizer.initial, text.encode())
         assert configuration is not None
         allowed = index.subset(configuration)
