@@ -71,24 +71,9 @@ def test_random_ranges_of_integers():
 
 
 BOUNDS = [
-    None,
-    0,
-    1,
-    -1,
-    0.5,
-    -0.5,
-    0.05,
-    1.5,
-    -1.5,
-    9.9,
-    10,
-    0.15,
-    0.1,
-    10.01,
-    99,
-    -100,
+    None, 0, 1, -1, 0.5, -0.5, 0.05, 1.5, -1.5, 9.9, 10, 0.15, 0.1, 10.01, 99, -100,
     Decimal("0.50"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("minimum", BOUNDS)

@@ -8,6 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
+from support.threads import in_threads
 from support.whole_indexes import walked, whole_index
 
 import cfgguide
@@ -166,17 +167,13 @@ def test_limits_reach_the_compiler():
 
 def test_threads_that_ask_for_one_grammar_get_one_index():
     pool = IndexPool(VOCABULARY)
-    barrier, found = threading.Barrier(8), []
+    barrier = threading.Barrier(8)
 
-    def work() -> None:
+    def work(_: int) -> list[cfgguide.Index]:
         barrier.wait()
-        found.extend(pool.index(grammar(number % 3)) for number in range(9))
+        return [pool.index(grammar(number % 3)) for number in range(9)]
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    found = [index for each in in_threads(work, range(8)) for index in each]
     assert len(found) == 72
     assert len({id(index) for index in found}) == 3
 
@@ -242,24 +239,17 @@ def test_threads_share_a_pool_that_is_too_small():
     """Indexes come and go while others use them; their masks are those of one thread."""
     pool = IndexPool(VOCABULARY, max_bytes=1_500_000)
     alone = {n: walked(cfgguide.compile(grammar(n), VOCABULARY), n, 8) for n in range(12)}
-    barrier, wrong, errors = threading.Barrier(6), [], []
+    barrier, wrong = threading.Barrier(6), []
 
     def work(first: int) -> None:
         barrier.wait()
-        try:
-            for step in range(24):
-                number = (first * 5 + step) % 12
-                if walked(pool.index(grammar(number)), number, 8) != alone[number]:
-                    wrong.append(number)
-        except BaseException as error:  # a thread's errors are lost otherwise
-            errors.append(error)
+        for step in range(24):
+            number = (first * 5 + step) % 12
+            if walked(pool.index(grammar(number)), number, 8) != alone[number]:
+                wrong.append(number)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (wrong, errors) == ([], [])
+    in_threads(work, range(6))
+    assert wrong == []
     assert len(pool) < 12
 
 

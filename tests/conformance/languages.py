@@ -29,7 +29,7 @@ import cfgguide.monitors
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from support import languages
-from support.languages import lark_parser
+from support.judges import lark_parser
 
 Judge = Callable[[str], str | None]
 JUDGES = {**languages.JUDGES, "c_names": "support.c_names_judge"}

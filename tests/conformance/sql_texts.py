@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import lark
+from support.languages import bundled_parser
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support import postgresql_judge, sql_judge
 from support.derivations import Deriver, mutated
-from support.sql_grammars import SAMPLES, SYMBOLS, WORDS, parser
+from support.sql_grammars import SAMPLES, SYMBOLS, WORDS
 
 SHOWN = 40
 JUDGES: dict[str, Any] = {"sql": sql_judge, "postgresql": postgresql_judge}
@@ -67,7 +68,7 @@ def _mutated(texts: list[str], options: argparse.Namespace) -> Iterator[str]:
 
 def _derived(options: argparse.Namespace) -> Iterator[str]:
     rng = random.Random(options.seed)
-    deriver = Deriver(parser(options.grammar, "statement"), SAMPLES)
+    deriver = Deriver(bundled_parser(options.grammar, "statement"), SAMPLES)
     for _ in range(options.derived):
         words = deriver.sentence(rng, "statement", rng.choice((5, 10, 20, 40, 80)))
         yield " ".join(words) if rng.random() < 0.9 else "".join(words)
@@ -75,7 +76,7 @@ def _derived(options: argparse.Namespace) -> Iterator[str]:
 
 def _refusal(text: str, options: argparse.Namespace) -> str:
     try:
-        parser(options.grammar, "statement").parse(text)
+        bundled_parser(options.grammar, "statement").parse(text)
     except lark.exceptions.LarkError as error:
         return str(error).split("\n")[0] or "refused"
     return ""

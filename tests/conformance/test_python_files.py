@@ -6,20 +6,19 @@ The corpora are in the folder that the environment variable CFGGUIDE_CONFORMANCE
 
 from __future__ import annotations
 
-import ast
 import io
 import json
 import os
 import sys
 import sysconfig
 import tokenize
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import lark
 import pytest
 from support.ci import or_in_ci
+from support.judges import is_parsed, is_python
 from support.lark_search import no_search_for_overlaps
 
 from cfgguide.grammar.indenters import PythonIndenter
@@ -55,18 +54,7 @@ def parser() -> lark.Lark:
 
 def verdicts(parser: lark.Lark, text: str) -> tuple[bool, bool]:
     """Return whether CPython and whether the grammar accept a text."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            ast.parse(text)
-            is_python = True
-        except (SyntaxError, ValueError):
-            is_python = False
-    try:
-        parser.parse(text)
-    except lark.exceptions.LarkError:
-        return is_python, False
-    return is_python, True
+    return is_python(text), is_parsed(parser, text)
 
 
 def library() -> Iterator[tuple[str, str]]:

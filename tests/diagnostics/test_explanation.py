@@ -13,13 +13,7 @@ import weakref
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.refused_texts import (
-    CASES,
-    REFUSED_JSON,
-    recognizer_of,
-    sentences_of,
-    texts_of,
-)
+from support.refused_texts import CASES, REFUSED_JSON, recognizer_of, sentences_of, texts_of
 from support.tiny_models import vocabulary_of
 
 import cfgguide
@@ -300,25 +294,19 @@ def test_what_is_said(name):
     ("before", "piece", "offset", "reason"),
     [
         (
-            b"def f(x):\n    if x:\n        x",
-            b"\n      y",
-            7,
+            b"def f(x):\n    if x:\n        x", b"\n      y", 7,
             "no line may begin in that column there",
         ),
         (
-            b"def f(x):\n    ",
-            b"return = 1",
-            7,
+            b"def f(x):\n    ", b"return = 1", 7,
             "no terminal that may follow _BLANK ' ' begins with it",
         ),
         (
-            b'def f(x):\n    "abc',
-            b"\n",
-            0,
+            b'def f(x):\n    "abc', b"\n", 0,
             "'\\n' would be read as _NEWLINE, which may not stand there",
         ),
     ],
-)
+)  # fmt: skip
 def test_what_is_said_of_python(before, piece, offset, reason):
     found = explained(cfgguide.Grammar.bundled("python"), before, piece)
     assert (found.offset, found.reason) == (offset, reason)
@@ -382,10 +370,7 @@ def test_an_open_lexeme_tells_what_it_may_become():
     assert reading.open == OpenLexeme(b"i", None, ("IF",))
     (first, second) = explained(DOTS, b"", b"..").interpretations
     assert first.open == OpenLexeme(b"..", None, ("__ANON_0",))
-    assert [tuple(each) for each in second.lexemes] == [
-        ("DOT", 0, b"."),
-        ("DOT", 1, b"."),
-    ]
+    assert [tuple(each) for each in second.lexemes] == [("DOT", 0, b"."), ("DOT", 1, b".")]
 
 
 def test_long_lexemes_are_cut_where_they_are_shown():

@@ -31,17 +31,11 @@ def fsm(pattern: str) -> Fsm:
 @pytest.mark.parametrize(
     ("pattern", "text"),
     [
-        ("abc|de", "de"),
-        ("[0-9a-f]+", "a"),
-        ("[A-Z0-9]", "A"),
-        (r"[!-~]", "a"),
-        (r"[\x00- ]", " "),
-        ("é|日", "é"),
-        ("(a|b){3}", "aaa"),
-        (r'".*?"', '""'),
+        ("abc|de", "de"), ("[0-9a-f]+", "a"), ("[A-Z0-9]", "A"), (r"[!-~]", "a"),
+        (r"[\x00- ]", " "), ("é|日", "é"), ("(a|b){3}", "aaa"), (r'".*?"', '""'),
         (r"\s+", " "),
     ],
-)
+)  # fmt: skip
 def test_the_shortest_text_is_one_that_people_can_read(pattern, text):
     assert shortest_text(fsm(pattern)) == text
     assert re.fullmatch(pattern, text)
@@ -112,10 +106,7 @@ OVERLAPS = {
         "start: (A | B)+\nA.2: /[ab]/\nB: /a+/",
         [(("A", "B"), "a", "A", "a", 1)],
     ),
-    "only where both may stand": (
-        'start: A | "(" B\nA: /[ab]/\nB: /a+/',
-        [],
-    ),
+    "only where both may stand": ('start: A | "(" B\nA: /[ab]/\nB: /a+/', []),
     "a keyword that is no string never wins": (
         'start: (IF | NAME)+\nIF: /if/\nNAME: /[a-z]+/\nELSE: "else"',
         [(("NAME", "IF"), "if", "NAME", "if", 1)],
@@ -143,10 +134,7 @@ OVERLAPS = {
         'start: (A | B)+\nA: /"[^"]*(?<!x)"/\nB: /"a*"/',
         [(("A", "B"), '""', "A", '""', 1)],
     ),
-    "lazy": (
-        "start: (A | B)+\nA: /'.*?'/\nB: /'a'/",
-        [(("A", "B"), "'a'", "A", "'a'", 1)],
-    ),
+    "lazy": ("start: (A | B)+\nA: /'.*?'/\nB: /'a'/", [(("A", "B"), "'a'", "A", "'a'", 1)]),
     "flags of the grammar": (
         "start: (A | B)+\nA: /[a]/\nB: /A+/",
         [(("B", "A"), "a", "B", "a", 1)],

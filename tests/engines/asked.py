@@ -114,12 +114,7 @@ def is_one_of(texts: list[str]) -> Callable[[str], object]:
 MARKED = [
     Asked("json", "grammar", "cfgguide:json", json.loads),
     Asked("calculation", "grammar", f"cfgguide:\n{CALCULATION}", parses(CALCULATION)),
-    Asked(
-        "sql",
-        "grammar",
-        f"cfgguide:sql_select {json.dumps({'tables': TABLES})}",
-        _runs,
-    ),
+    Asked("sql", "grammar", f"cfgguide:sql_select {json.dumps({'tables': TABLES})}", _runs),
     Asked("python", "grammar", 'cfgguide:python {"start": "expression"}', ast.parse),
 ]
 OTHERS = [

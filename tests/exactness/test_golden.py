@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import lark
 import pytest
+from support.judges import is_parsed
 from support.small_tokenizers import standard_library_tokenizer, standard_library_vocabulary
 
 import cfgguide
@@ -107,11 +108,7 @@ def judge_of(name: str) -> lark.Lark:
 
 
 def lark_parses(name: str, text: str) -> bool:
-    try:
-        judge_of(name).parse(text)
-    except lark.exceptions.UnexpectedInput:
-        return False
-    return True
+    return is_parsed(judge_of(name), text)
 
 
 @every_folder

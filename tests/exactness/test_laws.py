@@ -62,8 +62,7 @@ GRAMMARS = {
     "tags": cfgguide.Grammar(TAGS),
 }
 names = pytest.mark.parametrize(
-    "name",
-    ["json", "statements", pytest.param("tags", marks=pytest.mark.slow)],
+    "name", ["json", "statements", pytest.param("tags", marks=pytest.mark.slow)]
 )
 
 
@@ -381,9 +380,7 @@ def test_the_walk_is_the_recognizer_token_by_token(name, seed):
     vocabulary = standard_library_vocabulary()
     always_live = AlwaysLive.of(recognizer, Spelling.of(vocabulary.tokens))
     walker = Walker(
-        recognizer,
-        TokenClasses(recognizer, VocabularyTrie.of(vocabulary.tokens)),
-        always_live,
+        recognizer, TokenClasses(recognizer, VocabularyTrie.of(vocabulary.tokens)), always_live
     )
     configuration = made.advance(made.initial, walked(name, seed).text)
     found = walker.walk(configuration)

@@ -59,32 +59,26 @@ def test_what_once_failed_agrees_with_jsonschema():
 
 
 @pytest.mark.slow
-def test_random_grammars_agree_with_larks_earley_parser():
+@pytest.mark.parametrize(
+    ("n", "options", "features"),
+    [
+        (N_GRAMMARS, {}, FEATURES),
+        (N_EARLEY, {"parser": "earley", "features": EARLEY_FEATURES}, OF_EARLEY),
+    ],
+    ids=["lalr", "earley"],
+)
+def test_random_grammars_agree_with_lark(n, options, features):
     report = Report()
-    explore(report, first_seed=1, examples=N_EARLEY, parser="earley", features=EARLEY_FEATURES)
+    explore(report, first_seed=1, examples=n, **options)
     assert_agrees(report)
-    assert report.counts["compiled"] > N_EARLEY / 4, report.lines()
-    assert report.counts["configurations"] > 5 * N_EARLEY, report.lines()
-    unused = [name for name in OF_EARLEY if not report.counts[f"feature: {name}"]]
+    assert report.counts["compiled"] > n / 4, report.lines()
+    assert report.counts["configurations"] > 5 * n, report.lines()
+    unused = [name for name in features if not report.counts[f"feature: {name}"]]
     assert not unused, "no grammar with these features compiled"
     assert report.counts["unresolved"] < report.counts["tokens"] / 200, report.lines()
-    assert report.counts["too many hypotheses"] < N_EARLEY / 5, report.lines()
-    assert report.counts["too slow"] < N_EARLEY / 100, report.lines()
-    assert report.counts["too slow for Lark"] < N_EARLEY / 20, report.lines()
-
-
-@pytest.mark.slow
-def test_random_grammars_agree_with_lark():
-    report = Report()
-    explore(report, first_seed=1, examples=N_GRAMMARS)
-    assert_agrees(report)
-    assert report.counts["compiled"] > N_GRAMMARS / 4, report.lines()
-    assert report.counts["configurations"] > 5 * N_GRAMMARS, report.lines()
-    unused = [name for name in FEATURES if not report.counts[f"feature: {name}"]]
-    assert not unused, "no grammar with these features compiled"
-    assert report.counts["unresolved"] < report.counts["tokens"] / 200, report.lines()
-    assert report.counts["too slow"] < N_GRAMMARS / 100, report.lines()
-    assert report.counts["too slow for Lark"] < N_GRAMMARS / 20, report.lines()
+    assert report.counts["too many hypotheses"] < n / 5, report.lines()
+    assert report.counts["too slow"] < n / 100, report.lines()
+    assert report.counts["too slow for Lark"] < n / 20, report.lines()
 
 
 @pytest.mark.slow

@@ -166,11 +166,7 @@ def _fits(kind: str, argument: Any, character: str) -> bool:
 
 
 def texts_near(
-    parser: lark.Lark,
-    letters: str,
-    rng: random.Random,
-    most: int,
-    longest: int = LONGEST["lalr"],
+    parser: lark.Lark, letters: str, rng: random.Random, most: int, longest: int = LONGEST["lalr"]
 ) -> list[str]:
     """Return texts of which many are sentences and many are nearly so, each once."""
     sampler = Sampler(parser, letters, rng, longest=longest)

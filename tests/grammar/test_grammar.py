@@ -8,7 +8,9 @@ import warnings
 
 import lark
 import pytest
-from lark.exceptions import LarkError, UnexpectedInput
+from lark.exceptions import LarkError
+from support import judges
+from support.judges import is_parsed
 from support.oracle import spelled_texts
 
 import cfgguide
@@ -20,17 +22,7 @@ VOCABULARY = cfgguide.Vocabulary.of_bytes()
 
 
 def is_sentence(grammar: cfgguide.Grammar, text: str) -> bool:
-    recognizer = compile_recognizer(grammar)
-    configuration = recognizer.advance(recognizer.initial, text.encode())
-    return configuration is not None and recognizer.is_sentence(configuration)
-
-
-def lark_parses(parser: lark.Lark, text: str) -> bool:
-    try:
-        parser.parse(text)
-    except UnexpectedInput:
-        return False
-    return True
+    return judges.is_sentence(compile_recognizer(grammar), text)
 
 
 # --- Where grammars come from ---------------------------------------------------------------------
@@ -89,7 +81,7 @@ def test_terminals_are_imported_from_larks_library(name):
     grammar = cfgguide.Grammar(f"%import {name} -> WORD\nstart: WORD")
     parser = lark.Lark(grammar.text, parser="lalr")
     for text in ("1", "a", "-1", "1.5e3", "a1", "_", "+", "1e", ""):
-        assert is_sentence(grammar, text) == lark_parses(parser, text)
+        assert is_sentence(grammar, text) == is_parsed(parser, text)
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
@@ -285,7 +277,7 @@ def test_the_language_is_that_of_lark(text, alphabet):
     for data in spelled_texts(letters, 5 if max(map(len, letters)) == 1 else 9):
         configuration = recognizer.advance(recognizer.initial, data)
         ours = configuration is not None and recognizer.is_sentence(configuration)
-        assert ours == lark_parses(parser, data.decode()), data
+        assert ours == is_parsed(parser, data.decode()), data
 
 
 # --- max_ignored -------------------------------------------------------------------------------
@@ -306,7 +298,7 @@ def test_whitespace_is_bounded_exactly(most):
                 text = "".join(parts[: place + 1]) + space + "".join(parts[place + 1 :])
                 configuration = recognizer.advance(recognizer.initial, text.encode())
                 ours = configuration is not None and recognizer.is_sentence(configuration)
-                assert lark_parses(parser, text) == is_json(text), text
+                assert is_parsed(parser, text) == is_json(text), text
                 assert ours == (is_json(text) and (most is None or n <= most)), text
 
 

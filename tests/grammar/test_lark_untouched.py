@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import threading
 from itertools import product
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from lark import load_grammar
 from lark.common import LexerConf
 from lark.lexer import BasicLexer, ContextualLexer
 from lark.parsers.lalr_parser import LALR_Parser
+from support.threads import in_threads
 
 import cfgguide
 from cfgguide.grammar import lark_frontend, lark_parts
@@ -78,11 +78,7 @@ def test_the_replaced_name_is_restored_whatever_happens_and_from_any_thread(
         except RuntimeError:
             assert is_failing
 
-    threads = [threading.Thread(target=build) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lambda _: build(), range(8))
     assert load_grammar.LexerConf is LexerConf
     assert len(configurations) == (8 if is_failing else 1)
     assert LexerConf not in configurations

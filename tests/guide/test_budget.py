@@ -208,11 +208,7 @@ def test_a_guide_gives_the_mask_within_a_budget():
 
 # --- Real grammars -------------------------------------------------------------------------------
 
-BUNDLED = {
-    "json": {"max_ignored": 16},
-    "sql": {},
-    "python": {"start": "function"},
-}
+BUNDLED = {"json": {"max_ignored": 16}, "sql": {}, "python": {"start": "function"}}
 
 
 @functools.cache

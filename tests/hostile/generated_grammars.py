@@ -24,10 +24,7 @@ def keywords_that_freeze_a_pattern() -> Named:
         yield name, lines("start: A | B", f"A: /{pattern}/", f'B: "{word}"')
     many = "|".join(f'"{"a" * (20 + number)}"' for number in range(40))
     yield "many keywords", lines(f"start: A | {many}", "A: /(a+)+b/")
-    yield (
-        "two patterns",
-        lines("start: A | B", "A: /(a+)+b/", f"B: /(a|a)+c/ | /{word}d/"),
-    )
+    yield ("two patterns", lines("start: A | B", "A: /(a+)+b/", f"B: /(a|a)+c/ | /{word}d/"))
 
 
 def optionals_in_a_row() -> Named:
@@ -329,16 +326,7 @@ def huge_unions() -> Named:
 
 
 FAMILIES = (
-    keywords_that_freeze_a_pattern,
-    optionals_in_a_row,
-    growing_templates,
-    giant_rules,
-    counted_repetitions,
-    terminals_that_double,
-    deep_nesting,
-    priorities,
-    cycles,
-    large_lexers,
-    large_tables,
-    huge_unions,
-)
+    keywords_that_freeze_a_pattern, optionals_in_a_row, growing_templates, giant_rules,
+    counted_repetitions, terminals_that_double, deep_nesting, priorities, cycles,
+    large_lexers, large_tables, huge_unions,
+)  # fmt: skip

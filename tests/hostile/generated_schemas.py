@@ -391,13 +391,7 @@ def texts_that_are_long() -> Named:
 
 
 FAMILIES = (
-    many_values,
-    many_properties,
-    overlapping_patterns_of_names,
-    deep_schemas,
-    shared_schemas,
-    exponential_choices,
-    unevaluated,
-    long_patterns,
+    many_values, many_properties, overlapping_patterns_of_names, deep_schemas,
+    shared_schemas, exponential_choices, unevaluated, long_patterns,
     texts_that_are_long,
-)
+)  # fmt: skip

@@ -1,7 +1,6 @@
 """Each hostile grammar, pattern and schema works, or is refused with an error of cfgguide's.
 
-A sample of the corpus here, and all of it among the slow tests. ``python -m hostile`` measures
-times, memory and standstills, on which no test depends.
+``python -m hostile`` measures times, memory and standstills, on which no test depends.
 """
 
 from __future__ import annotations
@@ -18,13 +17,10 @@ from cfgguide.errors import CfgGuideError
 from cfgguide.index import compile_recognizer
 from cfgguide.studio.playground.grammars import place_of
 from hostile.cases import KINDS, Case, all_cases
-from hostile.run import CRASHED, OUTCOMES, RAW, REFUSED, TOO_LARGE, TOO_SLOW, WORKS, Outcome, run
+from hostile.run import CRASHED, OUTCOMES, RAW, REFUSED, TOO_LARGE, TOO_SLOW, WORKS, run
 
 engine = pytest.importorskip("hostile.engine")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="measures with Linux's /proc")
-
-#: One in so many is in the fast tests.
-EVERY = 19
 
 
 def test_there_are_at_least_300_cases_of_different_names_and_texts():
@@ -39,27 +35,12 @@ def prepared():
     engine.prepare()
 
 
-def outcome_of(case: Case) -> Outcome:
-    return run(case, engine.engine, most_seconds=60)
-
-
-def check(outcome: Outcome) -> None:
-    """Pass what is only slow or large: a test does not depend on the machine that it runs on."""
-    assert outcome.outcome not in (CRASHED, RAW), str(outcome)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "case", all_cases()[7::EVERY], ids=lambda case: case.full_name.replace("\x00", "")
-)
-def test_a_hostile_case_works_or_is_refused(case):
-    check(outcome_of(case))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.full_name)
 def test_each_hostile_case_works_or_is_refused(case):
-    check(outcome_of(case))
+    """What is only slow or large passes: a test does not depend on the machine that it runs on."""
+    outcome = run(case, engine.engine, most_seconds=60)
+    assert outcome.outcome not in (CRASHED, RAW), str(outcome)
 
 
 # --- What would freeze a process: `re` holds the GIL, and no limit is noticed ---------------------

@@ -261,8 +261,7 @@ def only_errors_of_cfgguide(what: str):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in CALLS],
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in CALLS]
 )
 def test_no_value_raises_an_error_that_is_not_cfgguides(name):
     raw = []

@@ -31,24 +31,15 @@ ACCEPTED = [
     "_Atomic(int) x; typedef _Atomic(int) T; T y;",
 ]
 REFUSED = [
-    "T x;",
-    "typedef int T; int x = T;",
-    "void f(void) { typedef int T; T x; } T x;",
-    "typedef int T; int T;",
-    "int T; typedef int T;",
-    "typedef int T; void f(void) { int T; T x; }",
-    "void f(int T) { typedef int T; }",
-    "typedef int T; T T x;",
-    "typedef int T; void f(void) { goto T; }",
-    "typedef int T; void f(int T) { } int x = T;",
-    "int x[*p];",
+    "T x;", "typedef int T; int x = T;", "void f(void) { typedef int T; T x; } T x;",
+    "typedef int T; int T;", "int T; typedef int T;",
+    "typedef int T; void f(void) { int T; T x; }", "void f(int T) { typedef int T; }",
+    "typedef int T; T T x;", "typedef int T; void f(void) { goto T; }",
+    "typedef int T; void f(int T) { } int x = T;", "int x[*p];",
     "typedef int T; enum { T };",
-]
+]  # fmt: skip
 # Shadows in parentheses are left out, and pragmas.
-LEFT_OUT = [
-    "#pragma once\nint x;",
-    "typedef int T; void f(void) { int (T); }",
-]
+LEFT_OUT = ["#pragma once\nint x;", "typedef int T; void f(void) { int (T); }"]
 
 
 @functools.cache

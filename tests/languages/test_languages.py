@@ -37,13 +37,7 @@ class Sample:
     def nested(self, depth: int) -> str:
         """Return the program that nests so deep."""
         return "".join(
-            (
-                self.before,
-                self.opening * depth,
-                self.middle,
-                self.closing * depth,
-                self.after,
-            )
+            (self.before, self.opening * depth, self.middle, self.closing * depth, self.after)
         )
 
 

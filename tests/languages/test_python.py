@@ -12,7 +12,6 @@ import logging
 import random
 import sys
 import unicodedata
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 import lark
 import pytest
 from support.judged_texts import texts_of
+from support.judges import is_parsed, is_python
 from support.lark_search import no_search_for_overlaps
 
 from cfgguide.grammar.indenters import PythonIndenter
@@ -55,63 +55,38 @@ def parser() -> lark.Lark:
 
 
 def grammar_accepts(text: str, start: str = "start") -> bool:
-    try:
-        parser().parse(text, start=start)
-    except lark.exceptions.LarkError:
-        return False
-    return True
-
-
-def cpython_accepts(text: str, mode: str = "exec") -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            ast.parse(text, mode=mode)
-        except (SyntaxError, ValueError):
-            return False
-    return True
+    return is_parsed(parser(), text, start=start)
 
 
 @pytest.mark.parametrize("text", texts("+"))
 def test_what_cpython_parses_is_accepted(text: str) -> None:
-    assert cpython_accepts(text)
+    assert is_python(text)
     assert grammar_accepts(text)
 
 
 @pytest.mark.parametrize("text", texts("-"))
 def test_what_cpython_refuses_is_refused(text: str) -> None:
-    assert not cpython_accepts(text)
+    assert not is_python(text)
     assert not grammar_accepts(text)
 
 
 @pytest.mark.parametrize("text", texts("~"))
 def test_what_is_documented_as_lost_is_python(text: str) -> None:
-    assert cpython_accepts(text)
+    assert is_python(text)
     assert not grammar_accepts(text)
 
 
 @pytest.mark.parametrize(
     ("text", "is_accepted"),
     [
-        ("a", True),
-        ("a, b", True),
-        ("# c\na  # d\n\n", True),
-        ("(a := b)", True),
-        ("(yield)", True),
-        ("lambda: a if b else c", True),
-        ("f'{a!r:>{b}}'", True),
-        ("", False),
-        ("*a, b", False),
-        ("a;", False),
-        ("a = b", False),
-        ("a := b", False),
-        ("yield", False),
-        ("a\nb", False),
-        (" a", False),
+        ("a", True), ("a, b", True), ("# c\na  # d\n\n", True), ("(a := b)", True),
+        ("(yield)", True), ("lambda: a if b else c", True), ("f'{a!r:>{b}}'", True),
+        ("", False), ("*a, b", False), ("a;", False), ("a = b", False),
+        ("a := b", False), ("yield", False), ("a\nb", False), (" a", False),
     ],
-)
+)  # fmt: skip
 def test_an_expression_is_what_eval_parses(text: str, is_accepted: bool) -> None:
-    assert cpython_accepts(text, "eval") == is_accepted
+    assert is_python(text, "eval") == is_accepted
     assert grammar_accepts(text, "expression") == is_accepted
 
 
@@ -126,7 +101,7 @@ def test_an_expression_is_what_eval_parses(text: str, is_accepted: bool) -> None
     ],
 )
 def test_a_function_is_one_definition(text: str, is_accepted: bool) -> None:
-    assert cpython_accepts(text)
+    assert is_python(text)
     assert grammar_accepts(text, "function") == is_accepted
 
 
@@ -135,33 +110,22 @@ def test_a_function_is_one_definition(text: str, is_accepted: bool) -> None:
     [("a; b", True), ("if a:\n  b\nelse: c", True), ("a\nb", False), ("", False)],
 )
 def test_a_statement_is_one_line_or_one_block(text: str, is_accepted: bool) -> None:
-    assert cpython_accepts(text)
+    assert is_python(text)
     assert grammar_accepts(text, "statement") == is_accepted
 
 
 PLACES = [
-    "{}",
-    "class C:\n {}",
-    "def f():\n {}",
-    "async def f():\n {}",
-    "def f():\n class C:\n  {}",
-    "async def f():\n def g():\n  {}",
-    "def f():\n async def g():\n  {}",
-    "for a in b:\n {}",
-    "for a in b: pass\nelse:\n {}",
-    "while a:\n if b:\n  c\n elif b:\n  {}",
-    "while a: {}",
-    "def f():\n for a in b:\n  {}",
-    "for a in b:\n def f():\n  {}",
-    "for a in b:\n class C:\n  {}",
-    "for a in b:\n try:\n  {}\n finally: c",
-    "try: a\nexcept b:\n {}\nelse: c",
-    "with a:\n {}",
-    "def f():\n match a:\n  case b:\n   {}",
-    "async def f():\n async for a in b:\n  {}",
+    "{}", "class C:\n {}", "def f():\n {}", "async def f():\n {}",
+    "def f():\n class C:\n  {}", "async def f():\n def g():\n  {}",
+    "def f():\n async def g():\n  {}", "for a in b:\n {}",
+    "for a in b: pass\nelse:\n {}", "while a:\n if b:\n  c\n elif b:\n  {}",
+    "while a: {}", "def f():\n for a in b:\n  {}", "for a in b:\n def f():\n  {}",
+    "for a in b:\n class C:\n  {}", "for a in b:\n try:\n  {}\n finally: c",
+    "try: a\nexcept b:\n {}\nelse: c", "with a:\n {}",
+    "def f():\n match a:\n  case b:\n   {}", "async def f():\n async for a in b:\n  {}",
     "async def f():\n while a:\n  async with b:\n   {}",
     "async def f():\n try:\n  {}\n except* a: b",
-]
+]  # fmt: skip
 STATEMENTS = [
     *("pass", "x", "return", "return 1", "break", "a; continue", "yield", "yield 1", "x = yield"),
     *("x = y = yield 1", "x: int = yield", "x += yield", "case = yield", "import x; break"),
@@ -186,7 +150,7 @@ def test_statements_of_programs_stand_in_their_places(place: str) -> None:
         except SyntaxError:
             is_right = False
         assert grammar_accepts(text, "program") == is_right, text
-        assert grammar_accepts(text) == cpython_accepts(text)
+        assert grammar_accepts(text) == is_python(text)
         n_accepted += is_right
     assert 0 < n_accepted < len(STATEMENTS)
 
@@ -199,7 +163,7 @@ def test_statements_of_functions_stand_in_their_places() -> None:
         "def f():\n async for x in y: z",
         "def f():\n class C: return",
     ):
-        assert cpython_accepts(text)
+        assert is_python(text)
         assert not grammar_accepts(text, "function"), text
 
 
@@ -283,7 +247,7 @@ def test_printable_characters_of_latin_can_be_named(character: str) -> None:
     ],
 )
 def test_limits_are_cpythons(text: str, is_accepted: bool) -> None:
-    assert cpython_accepts(text) == is_accepted
+    assert is_python(text) == is_accepted
     assert grammar_accepts(text) == is_accepted
 
 
@@ -302,7 +266,7 @@ def mutants(*, seed: int, count: int) -> Iterator[str]:
 def test_mutants_that_cpython_refuses_are_refused() -> None:
     accepted = [text for text in mutants(seed=1, count=4000) if grammar_accepts(text)]
     assert len(accepted) > 400
-    assert [text for text in accepted if not cpython_accepts(text)] == []
+    assert [text for text in accepted if not is_python(text)] == []
 
 
 def test_lark_resolves_no_conflict(caplog: pytest.LogCaptureFixture) -> None:

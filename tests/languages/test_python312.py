@@ -18,7 +18,7 @@ import lark
 import libcst
 import pytest
 from support.judged_texts import texts_of
-from support.lark_search import no_search_for_overlaps
+from support.judges import is_parsed, lark_parser
 from support.sampled_programs import Endings, text_of, walked
 from support.small_tokenizers import standard_library_vocabulary
 
@@ -37,17 +37,11 @@ UNKNOWN_TO_LIBCST = ("\\N{", "except a,:")
 
 @functools.cache
 def parser() -> lark.Lark:
-    grammar = cfgguide.Grammar.bundled("python312")
-    with no_search_for_overlaps():
-        return lark.Lark(grammar.text, **grammar.lark_options)
+    return lark_parser(cfgguide.Grammar.bundled("python312"))
 
 
 def grammar_accepts(text: str) -> bool:
-    try:
-        parser().parse(text)
-    except lark.exceptions.LarkError:
-        return False
-    return True
+    return is_parsed(parser(), text)
 
 
 def libcst_accepts(text: str) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import random
 import sysconfig
-import warnings
 from functools import cache
 from pathlib import Path
 
 import pytest
+from support.judges import is_python
 from support.sampled_programs import Endings, text_of, walked
 from support.small_tokenizers import standard_library_tokenizer, standard_library_vocabulary
 
@@ -30,16 +30,6 @@ def files() -> list[Path]:
     root = Path(sysconfig.get_paths()["stdlib"])
     every = [path for path in sorted(root.glob("*.py")) if path.stat().st_size < 12_000]
     return every[:: len(every) // 8]
-
-
-def is_python(text: str) -> bool:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(text)
-    except (SyntaxError, ValueError):
-        return False
-    return True
 
 
 @pytest.mark.parametrize("path", files(), ids=lambda path: path.name)

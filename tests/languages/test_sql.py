@@ -12,32 +12,21 @@ from functools import partial
 import pytest
 from support.derivations import Deriver, mutated
 from support.judged_texts import texts_of
-from support.sql_grammars import SAMPLES, SYMBOLS, WORDS, is_accepted, parser
+from support.languages import bundled_parser
+from support.sql_grammars import SAMPLES, SYMBOLS, WORDS, is_accepted
 from support.sql_judge import is_syntax, verdict
 
 texts = partial(texts_of, "sql_texts.txt")
 # Where names may stand; each keyword is put there in turn.
 HOLES = (
-    "SELECT {0}",
-    "SELECT {0}(1)",
-    "SELECT a {0} FROM t",
-    "SELECT * FROM {0}",
-    "SELECT * FROM t {0}",
-    "SELECT * FROM t {0} JOIN u",
-    "SELECT 1 WHERE a = {0} AND b",
-    "SELECT f() OVER ({0} ROWS CURRENT ROW)",
-    "SELECT f() OVER (ROWS {0} PRECEDING)",
-    "WITH {0} AS (SELECT 1) SELECT 1",
-    "INSERT INTO {0} VALUES (1)",
-    "UPDATE t SET {0} = 1",
-    "CREATE TABLE {0} (a)",
-    "CREATE TABLE t (a {0} NOT NULL)",
-    "CREATE TABLE t (a int NOT NULL {0} AS (1))",
-    "DROP TABLE {0}",
-    "ALTER TABLE t ADD {0}",
-    "RELEASE {0}",
-    "{0} 1",
-)
+    "SELECT {0}", "SELECT {0}(1)", "SELECT a {0} FROM t", "SELECT * FROM {0}",
+    "SELECT * FROM t {0}", "SELECT * FROM t {0} JOIN u", "SELECT 1 WHERE a = {0} AND b",
+    "SELECT f() OVER ({0} ROWS CURRENT ROW)", "SELECT f() OVER (ROWS {0} PRECEDING)",
+    "WITH {0} AS (SELECT 1) SELECT 1", "INSERT INTO {0} VALUES (1)",
+    "UPDATE t SET {0} = 1", "CREATE TABLE {0} (a)", "CREATE TABLE t (a {0} NOT NULL)",
+    "CREATE TABLE t (a int NOT NULL {0} AS (1))", "DROP TABLE {0}",
+    "ALTER TABLE t ADD {0}", "RELEASE {0}", "{0} 1",
+)  # fmt: skip
 # An alias or a type called `window` without AS: SQLite looks further ahead than one word.
 LOST_HOLES = {
     "SELECT a {0} FROM t",
@@ -83,7 +72,7 @@ def test_keywords_are_names_where_sqlite_has_them_so(hole: str) -> None:
 @pytest.mark.parametrize("start", ["statement", "select", "expression"])
 def test_sentences_made_at_random_are_parsed(start: str) -> None:
     rng = random.Random(7)
-    deriver = Deriver(parser("sql", start), SAMPLES)
+    deriver = Deriver(bundled_parser("sql", start), SAMPLES)
     n_judged = 0
     for _ in range(300):
         text = " ".join(deriver.sentence(rng, start, rng.choice((5, 10, 20, 40))))

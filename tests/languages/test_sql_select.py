@@ -9,57 +9,30 @@ from support.sql_grammars import is_accepted
 from support.sql_judge import verdict
 
 WRITES = (
-    "INSERT INTO t VALUES (1)",
-    "REPLACE INTO t VALUES (1)",
-    "UPDATE t SET a = 1",
-    "DELETE FROM t",
-    "DELETE FROM t RETURNING a",
-    "DROP TABLE t",
-    "CREATE TABLE u (a)",
-    "CREATE TABLE u AS SELECT 1",
-    "ALTER TABLE t RENAME TO u",
-    "ATTACH 'x' AS y",
-    "PRAGMA writable_schema = 1",
-    "VACUUM INTO 'x'",
-    "ROLLBACK TO x",
-    "ANALYZE t.u",
+    "INSERT INTO t VALUES (1)", "REPLACE INTO t VALUES (1)", "UPDATE t SET a = 1",
+    "DELETE FROM t", "DELETE FROM t RETURNING a", "DROP TABLE t", "CREATE TABLE u (a)",
+    "CREATE TABLE u AS SELECT 1", "ALTER TABLE t RENAME TO u", "ATTACH 'x' AS y",
+    "PRAGMA writable_schema = 1", "VACUUM INTO 'x'", "ROLLBACK TO x", "ANALYZE t.u",
     "SELECT 2",
-)
+)  # fmt: skip
 # Ways to hide a statement beside, before or inside a query.
 WRAPPERS = (
-    "SELECT 1; {0}",
-    "{0}; SELECT 1",
-    "{0}",
-    "; {0}",
-    "SELECT 1 {0}",
-    "SELECT 1 /* a */; /* b */ {0}",
-    "SELECT 1 -- a\n; {0}",
-    "SELECT 1 WHERE 'a' = ''; {0} --'",
-    "WITH a AS ({0}; SELECT 1) SELECT * FROM a",
-    "EXPLAIN {0}",
-    "SELECT 1;;{0}",
-)
+    "SELECT 1; {0}", "{0}; SELECT 1", "{0}", "; {0}", "SELECT 1 {0}",
+    "SELECT 1 /* a */; /* b */ {0}", "SELECT 1 -- a\n; {0}",
+    "SELECT 1 WHERE 'a' = ''; {0} --'", "WITH a AS ({0}; SELECT 1) SELECT * FROM a",
+    "EXPLAIN {0}", "SELECT 1;;{0}",
+)  # fmt: skip
 # A statement that writes, where a query might stand.
 NESTED = (
-    "SELECT ({0})",
-    "SELECT * FROM ({0})",
-    "SELECT 1 WHERE a IN ({0})",
-    "SELECT EXISTS ({0})",
-    "WITH a AS ({0}) SELECT * FROM a",
-    "WITH a AS (SELECT 1) {0}",
-    "SELECT 1 UNION {0}",
-    "VALUES (1), {0}",
+    "SELECT ({0})", "SELECT * FROM ({0})", "SELECT 1 WHERE a IN ({0})",
+    "SELECT EXISTS ({0})", "WITH a AS ({0}) SELECT * FROM a",
+    "WITH a AS (SELECT 1) {0}", "SELECT 1 UNION {0}", "VALUES (1), {0}",
     "SELECT * FROM t, {0}",
-)
+)  # fmt: skip
 NAMES = (
-    "load_extension",
-    "LOAD_EXTENSION",
-    "writefile",
-    "ReadFile",
-    "edit",
-    "eval",
+    "load_extension", "LOAD_EXTENSION", "writefile", "ReadFile", "edit", "eval",
     "fts3_tokenizer",
-)
+)  # fmt: skip
 CALLS = (
     "SELECT {0}('x', 'y')",
     "SELECT \"{0}\"('x', 1)",

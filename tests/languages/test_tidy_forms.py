@@ -87,8 +87,7 @@ def test_what_breaks_a_promise_is_found(name, start, text, why):
 
 
 @pytest.mark.parametrize(
-    "what",
-    ["json", {"type": "array", "items": {"properties": {"a": {}, "b": {"type": "array"}}}}],
+    "what", ["json", {"type": "array", "items": {"properties": {"a": {}, "b": {"type": "array"}}}}]
 )
 def test_json_has_the_white_space_of_dumps(what):
     with warnings.catch_warnings(action="ignore"):

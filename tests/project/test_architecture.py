@@ -233,20 +233,14 @@ KNOWN_BY = {
     "pygtrie": {"engine.index.configuration_trie"},
     "torch": {
         *(
-            "models.bitmask",
-            "models.dense_mask",
-            "studio.evaluation.mass",
+            "models.bitmask", "models.dense_mask", "studio.evaluation.mass",
             "models.transformers.logits_processor",
         ),
         *(
-            "models.transformers.generation",
-            "studio.evaluation.evaluation",
+            "models.transformers.generation", "studio.evaluation.evaluation",
             "models.transformers.causal_model",
-            "models.transformers.continuous_batching",
-            "models.load",
-            "models.smollm2",
-            "models.serving.vllm_parts",
-            "models.serving.sglang_parts",
+            "models.transformers.continuous_batching", "models.load", "models.smollm2",
+            "models.serving.vllm_parts", "models.serving.sglang_parts",
         ),
     },
     "llama_cpp": {"models.llama_cpp"},
@@ -259,10 +253,8 @@ KNOWN_BY = {
     "sglang": {"models.serving.sglang", "models.serving.sglang_parts"},
     "transformers": {
         *(
-            "models.transformers.logits_processor",
-            "models.transformers.generation",
-            "models.transformers.causal_model",
-            "models.load",
+            "models.transformers.logits_processor", "models.transformers.generation",
+            "models.transformers.causal_model", "models.load",
         ),
         "models.transformers.continuous_batching",
         "models.smollm2",
@@ -271,18 +263,12 @@ KNOWN_BY = {
     "gguf": {"models.smollm2"},
     "argparse": {
         *(
-            "studio.cli.main",
-            "studio.cli.arguments",
-            "studio.cli.parsing",
-            "studio.cli.checking",
-            "studio.cli.converting",
+            "studio.cli.main", "studio.cli.arguments", "studio.cli.parsing",
+            "studio.cli.checking", "studio.cli.converting",
         ),
         *(
-            "studio.cli.generating",
-            "studio.cli.indexing",
-            "studio.cli.tracing",
-            "studio.cli.listing",
-            "studio.cli.completing",
+            "studio.cli.generating", "studio.cli.indexing", "studio.cli.tracing",
+            "studio.cli.listing", "studio.cli.completing",
         ),
         *("studio.cli.doctor", "studio.cli.playing"),
     },
@@ -292,7 +278,7 @@ KNOWN_BY = {
     "re._compiler": set(),
     "_sre": {"automata.charset"},
     "re._casefix": {"automata.charset"},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("library", KNOWN_BY)

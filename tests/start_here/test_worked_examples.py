@@ -96,12 +96,8 @@ TRACES = {
         STATEMENTS,
         "if i f _ x= = 1; 1 : _f: ;",
         [
-            "→ if i f _ x=",
-            "i → if i f _ x= =",
-            "i‧f → if i f _ x= _f:",
-            "i‧f‧x= → _ 1; 1",
-            "i‧f‧x=‧1 → _ 1; 1 ;",
-            "i‧f‧x=‧1‧1; → _ $",
+            "→ if i f _ x=", "i → if i f _ x= =", "i‧f → if i f _ x= _f:",
+            "i‧f‧x= → _ 1; 1", "i‧f‧x=‧1 → _ 1; 1 ;", "i‧f‧x=‧1‧1; → _ $",
         ],
     ),
     "two dots may still become three": (
@@ -154,15 +150,9 @@ TRACES = {
         JSON,
         "null tru e [ ] , nu l",
         [
-            "→ null tru [ nu",
-            "[ → null tru [ ] nu",
-            "[‧nu → l",
-            "[‧nu‧l → l",
-            "[‧nu‧l‧l → ] ,",
-            "[‧nu‧l‧l‧, → null tru [ nu",
-            "[‧nu‧l‧l‧,‧tru → e",
-            "[‧nu‧l‧l‧,‧tru‧e → ] ,",
-            "[‧nu‧l‧l‧,‧tru‧e‧] → $",
+            "→ null tru [ nu", "[ → null tru [ ] nu", "[‧nu → l", "[‧nu‧l → l",
+            "[‧nu‧l‧l → ] ,", "[‧nu‧l‧l‧, → null tru [ nu", "[‧nu‧l‧l‧,‧tru → e",
+            "[‧nu‧l‧l‧,‧tru‧e → ] ,", "[‧nu‧l‧l‧,‧tru‧e‧] → $",
         ],
     ),
     "the nearest if takes the else": (
@@ -181,11 +171,8 @@ TRACES = {
         'start: ("é" | "€" | "è" "€")+',
         r"\xc3 \xa9 \xa8 \xe2 \x82\xac è \xac",
         [
-            r"→ \xc3 \xe2 è",
-            r"è → \xe2",
-            r"è‧\xe2 → \x82\xac",
-            r"è‧\xe2‧\x82\xac → \xc3 \xe2 è $",
-            r"è‧\xe2‧\x82\xac‧\xc3 → \xa9 \xa8",
+            r"→ \xc3 \xe2 è", r"è → \xe2", r"è‧\xe2 → \x82\xac",
+            r"è‧\xe2‧\x82\xac → \xc3 \xe2 è $", r"è‧\xe2‧\x82\xac‧\xc3 → \xa9 \xa8",
             r"è‧\xe2‧\x82\xac‧\xc3‧\xa9 → \xc3 \xe2 è $",
         ],
     ),
@@ -199,13 +186,10 @@ TRACES = {
         """,
         "# ( [ x ) ] )] ))",
         [
-            "#‧(‧(‧x → ) ))",
-            "#‧[‧(‧x → ) )]",
-            "#‧(‧[‧x → ]",
-            "#‧[‧[‧x → ]",
+            "#‧(‧(‧x → ) ))", "#‧[‧(‧x → ) )]", "#‧(‧[‧x → ]", "#‧[‧[‧x → ]",
         ],
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("grammar", "tokens", "rows"), TRACES.values(), ids=TRACES.keys())

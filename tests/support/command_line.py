@@ -37,3 +37,17 @@ def process(arguments: Sequence[str], **options) -> subprocess.Popen:
         env=environment(**options.pop("env", {})),
         **options,
     )
+
+
+def refused(run: Run, *arguments: str) -> str:
+    """Return what is said of a call that ends with 2 and prints nothing else."""
+    found = run(*arguments)
+    assert (found.status, found.out) == (2, "")
+    return str(found.err)
+
+
+def printed(run: Run, *arguments: str) -> str:
+    """Return what a call prints that ends with 0 and has nothing to complain of."""
+    found = run(*arguments)
+    assert (found.status, found.err) == (0, "")
+    return str(found.out)

@@ -6,15 +6,9 @@ import itertools
 from collections.abc import Callable, Iterable
 
 from cfgguide.compiler import compile_recognizer
-from cfgguide.engine.machine.recognizer import Recognizer
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.grammar import Grammar
-
-
-def is_sentence(recognizer: Recognizer, text: str) -> bool:
-    """Return whether a recogniser takes a whole text."""
-    configuration = recognizer.advance(recognizer.initial, text.encode())
-    return configuration is not None and recognizer.is_sentence(configuration)
+from support.judges import is_sentence
 
 
 def n_sentences(

@@ -12,25 +12,20 @@ import random
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
-from unittest import mock
 
 import lark
 import pytest
 
 import cfgguide
+from support.judges import is_parsed, is_written, lark_parser
 
 #: The judge of each language, by the name of the bundled grammar.
 JUDGES = {
-    "c": "support.c_judge",
-    "go": "support.go_judge",
-    "java": "support.java_judge",
-    "javascript": "support.javascript_judge",
-    "lua": "support.lua_judge",
-    "pascal": "support.pascal_judge",
-    "rust": "support.rust_judge",
-    "rust2024": "support.rust2024_judge",
-    "verilog": "support.verilog_judge",
-}
+    "c": "support.c_judge", "go": "support.go_judge", "java": "support.java_judge",
+    "javascript": "support.javascript_judge", "lua": "support.lua_judge",
+    "pascal": "support.pascal_judge", "rust": "support.rust_judge",
+    "rust2024": "support.rust2024_judge", "verilog": "support.verilog_judge",
+}  # fmt: skip
 
 
 def judge_of(name: str) -> Any:
@@ -61,32 +56,18 @@ def index_of(
 
 def can_be_written(text: str, index: cfgguide.Index) -> bool:
     """Return whether masks let a text be written byte by byte, and end there."""
-    guide = cfgguide.Guide(index)
-    for byte in text.encode():
-        if not guide.accepts(byte):
-            return False
-        guide.advance(byte)
-    return guide.is_accepting
+    return is_written(index, text.encode())
 
 
 @functools.cache
-def _parser(name: str, start: str) -> lark.Lark:
+def bundled_parser(name: str, start: str = "start") -> lark.Lark:
+    """Return Lark's parser of a bundled grammar."""
     return lark_parser(cfgguide.Grammar.bundled(name, start=start))
-
-
-def lark_parser(grammar: cfgguide.Grammar, **options: Any) -> lark.Lark:
-    """Return Lark's parser; that it compares all terminals first would take minutes."""
-    with mock.patch("lark.lexer.has_interegular", new=False):
-        return lark.Lark(grammar.text, **grammar.lark_options, **options)
 
 
 def lark_parses(text: str, name: str, start: str = "start") -> bool:
     """Return whether Lark parses a text by a bundled grammar."""
-    try:
-        _parser(name, start).parse(text)
-    except lark.exceptions.LarkError:
-        return False
-    return True
+    return is_parsed(bundled_parser(name, start), text)
 
 
 def random_texts(index: cfgguide.Index, n: int, most: int = 60) -> Iterator[str]:

@@ -5,7 +5,7 @@ same chance. That is a harder test of the masks than a trained model, which seld
 beaten track. Every document that reaches EOS is parsed by Lark, and by ``json.loads`` where the
 grammar is JSON; at no step may the mask be empty. ::
 
-    python tests/random_walks.py --documents 1000 --max-tokens 400 --seed 0 --standard-library
+    python tests/support/random_walks.py --documents 1000 --max-tokens 400 --standard-library
 
 The exit status is 1 if anything was violated.
 """

@@ -42,47 +42,30 @@ _PHRASES = {
         *(b" as(select 1)", b" values(1)", b" select 1", b"(select 1)", b" by 1", b" set x=1"),
         *(b" on x(x)", b" begin select 1;end", b" delete on x begin select 1;end", b" from x"),
         *(
-            b" into x values(1)",
-            b" table x(x)",
-            b" to x",
-            b" as x",
-            b" table x add x",
-            b" table x rename to x",
-            b" using x",
-            b" in(1)",
+            b" into x values(1)", b" table x(x)", b" to x", b" as x", b" table x add x",
+            b" table x rename to x", b" using x", b" in(1)",
         ),
         *(b" 1 and 1", b" and 1", b" then 1 end", b" 1 then 1 end", b" join x", b" is null"),
         *(
-            b" do nothing",
-            b" x set x=1",
-            b"(x)references x",
-            b" between 1 and 1",
-            b" like 1",
-            b" x values(1)",
+            b" do nothing", b" x set x=1", b"(x)references x", b" between 1 and 1",
+            b" like 1", b" x values(1)",
         ),
     ),
-}
+}  # fmt: skip
 _SIGNS = (b"=", b",", b"(", b".")
 _KEYWORDS = {
     "python": kwlist,
     "sql": (
         *("and", "between", "case", "cast", "current", "distinct", "else", "end", "escape"),
         *(
-            "except",
-            "exists",
-            "following",
-            "from",
-            "glob",
-            "group",
-            "having",
-            "intersect",
-            "isnull",
+            "except", "exists", "following", "from", "glob", "group", "having",
+            "intersect", "isnull",
         ),
         *("join", "like", "limit", "match", "notnull", "null", "offset", "order", "over"),
         *("partition", "preceding", "regexp", "select", "similar", "then", "unbounded", "union"),
         *("update", "insert", "delete", "using", "values", "when", "where", "window"),
     ),
-}
+}  # fmt: skip
 _LETTERS = tuple(bytes([byte]) for byte in b"abcdefghijklmnopqrstuvwxyz")  # of keywords
 _BYTES = cfgguide.Vocabulary.of_bytes().tokens[:256]
 

@@ -24,15 +24,9 @@ from support.sql_queries import Queries
 from support.sql_scopes import Catalogue, Scope, Source, Table
 
 __all__ = [
-    "DATABASES",
-    "KINDS",
-    "MISTAKES",
-    "Mistake",
-    "attempts",
-    "made",
-    "mutated",
+    "DATABASES", "KINDS", "MISTAKES", "Mistake", "attempts", "made", "mutated",
     "random_statement",
-]
+]  # fmt: skip
 
 KINDS = ("select", "insert", "update", "delete")
 # Schemas that show what makes names hard: shared names, odd names, views, keys of all kinds.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import cfgguide
-from support.table_models import (
-    spellings,
-)
+from support.table_models import spellings
 from support.yes_no import INDEX, SPELLINGS
 
 # Brackets: sentences of any length, so that many particles are still open when the tokens run out.
@@ -42,7 +40,4 @@ def bracket_spellings(most):
     return spellings(BRACKETS, 3, texts, most)
 
 
-CASES = {
-    "letters": (INDEX, SPELLINGS, 5),
-    "brackets": (OPEN_INDEX, bracket_spellings(MOST), MOST),
-}
+CASES = {"letters": (INDEX, SPELLINGS, 5), "brackets": (OPEN_INDEX, bracket_spellings(MOST), MOST)}

@@ -29,7 +29,7 @@ import cfgguide
 from cfgguide.errors import BudgetError
 from cfgguide.languages.presets import preset_of
 from cfgguide.output_types import STARTS
-from support.languages import lark_parser
+from support.judges import lark_parser
 
 _LITERALS = re.compile("STRING|QUOTED|CHAR|TEXT|TEMPLATE|REGEX|RUNE|BLOB")  # in names of terminals
 

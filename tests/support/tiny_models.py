@@ -9,10 +9,11 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from tokenizers import Tokenizer
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from support.small_tokenizers import END_OF_TEXT, standard_library_tokenizer
@@ -34,23 +35,20 @@ def fresh_random_model(
     n_columns: int, *, seed: int = 0, dtype: torch.dtype = torch.float32, n_layers: int = 1
 ) -> LlamaForCausalLM:
     """A model of its own, for a test that changes it or wants more layers."""
-    config = LlamaConfig(
-        vocab_size=n_columns,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=n_layers,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        max_position_embeddings=1024,
-        initializer_range=0.4,
-        bos_token_id=None,
-        eos_token_id=EOS,
-        pad_token_id=EOS,
-    )
+    model = untrained(
+        LlamaForCausalLM, seed, vocab_size=n_columns, hidden_size=32, intermediate_size=64,
+        num_hidden_layers=n_layers, num_attention_heads=2, num_key_value_heads=2,
+        max_position_embeddings=1024, initializer_range=0.4, bos_token_id=None, pad_token_id=EOS,
+    )  # fmt: skip
+    return model.to(dtype)
+
+
+def untrained(model_class: Any, seed: int, **configuration: Any) -> Any:
+    """A model of a class of transformers with random weights."""
+    config = model_class.config_class(eos_token_id=EOS, **configuration)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = LlamaForCausalLM(config)
-    return model.to(dtype).eval()
+        return model_class(config).eval()
 
 
 def vocabulary_of(pieces: Sequence[str | bytes]) -> Vocabulary:

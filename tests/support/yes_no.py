@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import cfgguide
-from support.table_models import (
-    spellings,
-    table_model,
-)
+from support.table_models import spellings, table_model
 
 # Texts of two or three letters, most of which can be spelled in several ways.
 TOKENS = [b"a", b"b", b"c", b"ab", b"bc", None]

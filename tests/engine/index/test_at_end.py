@@ -16,10 +16,7 @@ ENDING = 'start: A (";" NEVER?)?\nA: /a+/\n%declare NEVER\n%ignore " "\n%ignore 
 CASES = {
     **{name: (Grammar(text), tokens) for name, (text, tokens) in GRAMMARS.items()},
     "what can never follow": (Grammar(ENDING), [b"a", b";", b" ", b"#", b"a;", b"aa", b"a "]),
-    "one statement": (
-        Grammar.bundled("sql", start="statement"),
-        [text.encode() for text in SQL],
-    ),
+    "one statement": (Grammar.bundled("sql", start="statement"), [text.encode() for text in SQL]),
 }
 
 

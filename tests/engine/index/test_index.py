@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.small_tokenizers import standard_library_vocabulary
+from support.threads import in_threads
 from support.walked_grammars import GRAMMARS
 from support.whole_indexes import walked, whole_index
 
@@ -227,7 +228,7 @@ def test_eight_threads_fill_one_index_as_one_thread_does(grammar, max_bytes):
         while not n_rounds or time.monotonic() < end:
             index = cfgguide.compile(Grammar(grammar), vocabulary, max_bytes=max_bytes)
             index._unpacked._max_masks = 3  # unpacked again and again
-            found = in_threads(index, list(expected), n_rounds)
+            found = walked_in_threads(index, list(expected), n_rounds)
             assert all(masks == expected[seed] for seed, masks in found)
             assert len(found) == 8 * len(expected)
             n_masks += sum(len(masks) for _, masks in found)
@@ -237,26 +238,13 @@ def test_eight_threads_fill_one_index_as_one_thread_does(grammar, max_bytes):
     print(f"{n_rounds} rounds, {n_masks:,} masks")  # noqa: T201 -- shown by `make threads`
 
 
-def in_threads(index: Index, seeds: list[int], first: int):
-    found: list[tuple[int, list[tuple[tuple[int, ...], bytes]]]] = []
-    errors: list[BaseException] = []
+def walked_in_threads(index: Index, seeds: list[int], first: int):
     barrier = threading.Barrier(8)
 
-    def work(number: int) -> None:
+    def work(number: int):
         order = seeds.copy()
         random.Random(8 * first + number).shuffle(order)
         barrier.wait()
-        try:
-            for seed in order:
-                found.append((seed, walked(index, seed)))
-        except BaseException as error:  # a thread's errors are lost otherwise
-            errors.append(error)
+        return [(seed, walked(index, seed)) for seed in order]
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-    return found
+    return [each for found in in_threads(work, range(8)) for each in found]

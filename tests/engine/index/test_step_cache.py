@@ -7,13 +7,13 @@ Nodes are counted by the configurations that they hold, with the garbage collect
 from __future__ import annotations
 
 import gc
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 from typing import ClassVar
 
 import pytest
+from support.threads import in_threads
 
 from cfgguide.engine.index.step_cache import StepCache, StepNode
 
@@ -208,20 +208,7 @@ def test_what_is_dropped_is_freed_little_by_little(cache):
 
 @pytest.mark.slow
 def test_threads_step_at_once(cache):
-    failures: list[BaseException] = []
-
-    def run(seed: int) -> None:
-        try:
-            walk(Walker(cache), Random(seed), 3_000)
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=run, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    in_threads(lambda seed: walk(Walker(cache), Random(seed), 3_000), range(4))
     assert len(cache) <= MAX_NODES
     reached: list[StepNode] = list(cache._known.values())
     for node in reached:

@@ -149,27 +149,21 @@ def test_random_texts_before_and_after_a_lexeme(lexer, name, text, place):
     [
         ("dynamic", "keyword and name", "aab", {("T1", 3), ("T2", 1)}),
         (
-            "dynamic_complete",
-            "keyword and name",
-            "aab",
+            "dynamic_complete", "keyword and name", "aab",
             {("T1", 1), ("T1", 2), ("T1", 3), ("T2", 1)},
         ),
         (
-            "dynamic",
-            "shared beginnings",
-            "abc",
+            "dynamic", "shared beginnings", "abc",
             {("T0", 1), ("T1", 2), ("T2", 3), ("T3", 2), ("T4", 2)},
         ),
         ("dynamic_complete", "lazy", "aab", {("T0", 1), ("T1", 3)}),
         (
-            "dynamic_complete",
-            "ordered choice",
-            "abcb",
+            "dynamic_complete", "ordered choice", "abcb",
             {("T0", 1), ("T1", 4), ("T1", 1), ("T2", 3), ("T2", 2), ("T2", 1)},
         ),
         ("dynamic_complete", "ignored", "aba", {("T0", 1), ("ignored", 3)}),
     ],
-)
+)  # fmt: skip
 def test_ends_by_hand(lexer, name, text, expected):
     assert ends_by_scanner(lexer, name, text, 0) == expected
     assert ends_by_re(lexer, name, text, 0) == expected

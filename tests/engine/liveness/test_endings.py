@@ -22,19 +22,12 @@ from cfgguide.guide.fewest_tokens import FewestTokens
 
 JSON_TEXTS = [b'{"a": [1, {"b": "x\\', b"[[[[tr", b"[1.5e", b'{"k', b"-", b"[[], [{}", b'"\\u00']
 PYTHON_TEXTS = [
-    "def f(",
-    "def f(a, b=",
-    "def f():\n    x = [1, (2",
-    "def f():\n    def g():\n       ",
-    "def f():\n    try:\n        x",
-    "def f():\n    try:\n        x\n    ",
-    "def f():\n    x = f'{y",
-    "def f():\n    '''text",
-    "def f():\n    x = y if z",
-    "def f():\n    return lambda",
-    "@a\ndef f():\n    @b",
-    "def f():\n  for x in y:\n\tz\n  \\\n",
-]
+    "def f(", "def f(a, b=", "def f():\n    x = [1, (2",
+    "def f():\n    def g():\n       ", "def f():\n    try:\n        x",
+    "def f():\n    try:\n        x\n    ", "def f():\n    x = f'{y",
+    "def f():\n    '''text", "def f():\n    x = y if z", "def f():\n    return lambda",
+    "@a\ndef f():\n    @b", "def f():\n  for x in y:\n\tz\n  \\\n",
+]  # fmt: skip
 
 
 @functools.cache

@@ -110,19 +110,8 @@ CASES = {
         BracketIndenter,
         "a(:)\n #",
         [
-            "a",
-            "(",
-            ")",
-            ":",
-            "\n",
-            " ",
-            "#",
-            ":\n  ",
-            "\n  a",
-            "\n a",
-            ")\n",
-            ":\n(\n\n)\n",
-            "a)\na",
+            "a", "(", ")", ":", "\n", " ", "#", ":\n  ", "\n  a", "\n a", ")\n",
+            ":\n(\n\n)\n", "a)\na",
         ],
         0,
     ),
@@ -158,7 +147,7 @@ CASES = {
         ],
         0,
     ),
-}
+}  # fmt: skip
 
 
 class Engine:
@@ -357,11 +346,7 @@ class ZeroTab(TreeIndenter):
             BracketIndenter,
             "does not close the brackets that it opens",
         ),
-        (
-            _TREE.replace(r"(\r?\n[\t ]*)+", r"\n"),
-            TreeIndenter,
-            "must take any number of spaces",
-        ),
+        (_TREE.replace(r"(\r?\n[\t ]*)+", r"\n"), TreeIndenter, "must take any number of spaces"),
         (
             CASES["CPython's rules"].grammar.replace("LPAR quoted RPAR", "LPAR expr RPAR"),
             SmallIndenter,

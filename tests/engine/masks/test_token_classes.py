@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import random
-import threading
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from support.indenters import TreeIndenter
+from support.threads import in_threads
 from support.walked_grammars import GRAMMARS
 
 import cfgguide
@@ -89,10 +89,7 @@ def test_tokens_of_a_class_lead_to_the_same_from_everywhere(grammar, tokens):
 
 def indented() -> list[tuple[Grammar, str]]:
     """Return grammars with Lark's columns and with CPython's, and a line that opens a block."""
-    return [
-        (Grammar(TREE, postlex=TreeIndenter()), "x"),
-        (Grammar.bundled("python"), "if x:"),
-    ]
+    return [(Grammar(TREE, postlex=TreeIndenter()), "x"), (Grammar.bundled("python"), "if x:")]
 
 
 @pytest.mark.slow
@@ -161,11 +158,7 @@ def test_an_interrupted_search_begins_anew(monkeypatch):
 def test_threads_share_the_work():
     recognizer = recognizer_of(Grammar.bundled("json").text)
     token_classes = TokenClasses(recognizer, VocabularyTrie.of(GRAMMARS["json"][1]))
-    threads = [threading.Thread(target=token_classes.work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lambda _: token_classes.work(), range(4))
     assert token_classes.are_made
 
 

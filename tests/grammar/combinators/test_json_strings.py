@@ -18,7 +18,8 @@ from support.ci import or_in_ci
 from support.derivations import Deriver
 from support.judged_texts import texts_of
 from support.judges import accepts, parses
-from support.sql_grammars import SAMPLES, parser
+from support.languages import bundled_parser
+from support.sql_grammars import SAMPLES
 
 import cfgguide
 from cfgguide import concat, free_text, regex, repeat
@@ -201,6 +202,9 @@ DATABASE = sqlite3.connect(":memory:")
 DATABASE.execute('CREATE TABLE users (id, name, "e-mail")')
 
 
+SLOW_NAMES = ("sql_select", "sql_select of users", "sql")
+
+
 @functools.cache
 def index_of(name):
     start = {"sql": "statement"}.get(name, "start")
@@ -227,7 +231,7 @@ def is_written(index, text, rng):
 
 def sentences(name, rng):
     """Sentences, most of them SQL, with texts that few tokens of SQL have, and what is none."""
-    deriver = Deriver(parser("sql", "statement"), SAMPLES)
+    deriver = Deriver(bundled_parser("sql", "statement"), SAMPLES)
     for _ in range(100):
         words = deriver.sentence(rng, "statement", rng.choice((5, 20, 40)))
         yield "".join(word + rng.choice([" ", "\n", "\t ", "\f\r\n", ""]) for word in words)
@@ -240,15 +244,7 @@ def sentences(name, rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("sql_select", marks=pytest.mark.slow),
-        pytest.param("sql_select of users", marks=pytest.mark.slow),
-        "json",
-        pytest.param("sql", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("name", ["json", *SLOW_NAMES])
 def test_real_sentences_can_be_written_in_a_call(name):
     grammar, index = index_of(name)
     is_sentence, rng = parses(grammar), random.Random(name)
@@ -261,13 +257,7 @@ def test_real_sentences_can_be_written_in_a_call(name):
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("sql_select", marks=pytest.mark.slow),
-        pytest.param("sql_select of users", marks=pytest.mark.slow),
-        "json",
-        pytest.param("sql", marks=pytest.mark.slow),
-    ],
+    "name", ["json", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW_NAMES)]
 )
 def test_what_masks_allow_has_a_sentence_as_its_value(name):
     grammar, index = index_of(name)

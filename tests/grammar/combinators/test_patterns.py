@@ -24,24 +24,9 @@ from cfgguide.grammar.literals import pattern_literal, text_literal
 
 TEXTS = ["".join(letters) for n in range(6) for letters in itertools.product("abc", repeat=n)]
 ODD_TEXTS = [
-    "é",
-    "aé",
-    "A",
-    "aB",
-    "ab\n",
-    "\n",
-    "a\n",
-    "a b",
-    " ",
-    "ſ",
-    "K",
-    "-",
-    "\\",
-    '"',
-    "/",
-    "*",
-    "日",
-]
+    "é", "aé", "A", "aB", "ab\n", "\n", "a\n", "a b", " ", "ſ", "K", "-", "\\", '"',
+    "/", "*", "日",
+]  # fmt: skip
 
 
 def matched(pattern: str, flags: int = 0) -> set[str]:
@@ -88,17 +73,12 @@ def test_sentences_are_the_texts_that_match_as_a_whole(pattern):
 @pytest.mark.parametrize(
     ("pattern", "flags"),
     [
-        ("a.b", re.DOTALL),
-        ("a\nb", re.DOTALL),
-        ("AB|c", re.IGNORECASE),
-        (r"\w", re.ASCII),
-        ("k|s", re.IGNORECASE | re.ASCII),
-        (" a  # one \n b ", re.VERBOSE),
-        ("^a$\n?", re.MULTILINE),
-        ("(?-i:a)b", re.IGNORECASE),
-        ("[^K]", re.IGNORECASE),
+        ("a.b", re.DOTALL), ("a\nb", re.DOTALL), ("AB|c", re.IGNORECASE),
+        (r"\w", re.ASCII), ("k|s", re.IGNORECASE | re.ASCII),
+        (" a  # one \n b ", re.VERBOSE), ("^a$\n?", re.MULTILINE),
+        ("(?-i:a)b", re.IGNORECASE), ("[^K]", re.IGNORECASE),
     ],
-)
+)  # fmt: skip
 def test_flags_count_as_in_re(pattern, flags):
     check(pattern, flags)
     assert cfgguide.regex(re.compile(pattern, flags)) == cfgguide.regex(pattern, flags)

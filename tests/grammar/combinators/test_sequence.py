@@ -364,16 +364,11 @@ def test_a_value_is_tried_on_until_what_follows_fits():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("[1], and so on.", True),
-        ("[[1], 2]] [.", True),
-        ('{"a": [1]}}.', True),
-        ("1.5.", True),
-        ("1.5, 2.", True),
-        ("[1 and so on.", False),
-        ("[1", False),
+        ("[1], and so on.", True), ("[[1], 2]] [.", True), ('{"a": [1]}}.', True),
+        ("1.5.", True), ("1.5, 2.", True), ("[1 and so on.", False), ("[1", False),
         ('"a"b.', True),
     ],
-)
+)  # fmt: skip
 def test_free_text_begins_behind_a_whole_sentence_only(text, expected):
     """Lark's lexer takes the state behind `[1` and behind `1` alike; the rules must not."""
     assert both_accept(concat(JSON, free_text(until=".")), text) == expected

@@ -162,9 +162,7 @@ def sampled(index, rng, count):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::cfgguide.errors.VocabularyWarning")
-@pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 30))]
-)
+@pytest.mark.parametrize("seed", range(30))
 def test_masks_allow_what_can_be_divided_into_the_parts(seed):
     rng = random.Random(seed)
     n_judged = n_sentences = 0
@@ -272,9 +270,7 @@ def either_of(*judges):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::cfgguide.errors.VocabularyWarning")
-@pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 20))]
-)
+@pytest.mark.parametrize("seed", range(20))
 def test_of_several_parts_that_tokens_tell_apart_each_can_be_written(seed):
     """What is not refused is exact, if tokens or texts end all parts of each alternative."""
     rng = random.Random(seed)

@@ -79,7 +79,7 @@ NAMED: dict[str, list[Production]] = {
     "a cycle": [("s", ("p",)), ("p", ("s",)), ("p", ("X",)), ("s", ("s", "Y"))],
     "empty": [("s", ())],
     "more productions than states": [
-        *(("s", ()), ("s", ("p",)), ("s", ("Z",)), ("p", ("q",)), ("q", ("Z",))),
+        *(("s", ()), ("s", ("p",)), ("s", ("Z",)), ("p", ("q",)), ("q", ("Z",)))
     ],
     "an empty start inside": [("s", ()), ("s", ("X", "s", "Y", "s"))],
 }

@@ -5,12 +5,11 @@ The language is that of `support.production_languages`: strings found from the d
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 
 import pytest
 from support.production_languages import Languages, languages, random_productions
+from support.scripts import printed
 
 from cfgguide.grammar.lr.proper import proper
 from cfgguide.grammar.lr.table import Production
@@ -135,14 +134,4 @@ def test_the_result_is_the_same_under_any_hash_seed():
         "split += [('s', (left,) * n + ('X',)) for left in 'pq' for n in (4, 5, 6)]\n"
         "print(proper(split, 's'))\n"
     )
-    printed = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env={"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": hash_seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for hash_seed in ("0", "1", "2", "3")
-    }
-    assert len(printed) == 1
+    assert printed(program)

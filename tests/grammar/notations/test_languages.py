@@ -12,6 +12,7 @@ from random import Random
 
 import lark
 import pytest
+from support.judges import is_parsed
 from support.spans import FIRST_TOKEN, Recogniser, lark_parser
 
 from cfgguide import notations
@@ -38,13 +39,9 @@ def judges(notation: str, grammar: str) -> tuple[Callable[[str], bool], lark.Lar
 
 def verdict(notation: str, grammar: str, text: str) -> bool:
     recognises, parser = judges(notation, grammar)
-    try:
-        parser.parse(text)
-        is_parsed = True
-    except lark.exceptions.UnexpectedInput:
-        is_parsed = False
-    assert recognises(text) == is_parsed
-    return is_parsed
+    is_right = is_parsed(parser, text)
+    assert recognises(text) == is_right
+    return is_right
 
 
 # --- The parts of each notation ------------------------------------------------------------------

@@ -10,6 +10,7 @@ from random import Random
 
 import lark
 import pytest
+from support.judges import is_parsed
 from support.spans import Recogniser, lark_parser
 
 from cfgguide import notations
@@ -58,16 +59,7 @@ def texts_of(random: Random, recogniser: Recogniser, n: int) -> list[str]:
 
 def differences(parser: lark.Lark, recogniser: Recogniser, texts: list[str]) -> list[str]:
     """Return the texts that the two judge differently."""
-    found = []
-    for text in texts:
-        try:
-            parser.parse(text)
-            is_parsed = True
-        except lark.exceptions.UnexpectedInput:
-            is_parsed = False
-        if is_parsed != recogniser.accepts(text):
-            found.append(text)
-    return found
+    return [text for text in texts if is_parsed(parser, text) != recogniser.accepts(text)]
 
 
 @pytest.mark.slow

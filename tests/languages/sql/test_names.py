@@ -13,7 +13,7 @@ from itertools import product
 import lark
 import pytest
 from support.derivations import Deriver
-from support.lark_search import no_search_for_overlaps
+from support.judges import is_parsed, lark_parser
 from support.sql_grammars import SAMPLES, WORDS, is_accepted
 from support.sql_judge import error
 
@@ -73,89 +73,45 @@ KNOWN = (
 )
 # Each names something that there is not, or writes a name as it can't be written.
 UNKNOWN = (
-    "SELECT * FROM user",
-    "SELECT * FROM userss",
-    'SELECT * FROM "users "',
-    "SELECT * FROM sqlite_master",
-    "SELECT * FROM main.users",
-    "SELECT * FROM order",
-    "SELECT * FROM größe x",
-    "SELECT * FROM 'users'",
-    "SELECT * FROM json_each",
-    "SELECT * FROM id",
-    "SELECT 1 FROM users WHERE 1 IN customers",
-    "SELECT nam FROM users",
-    "SELECT name_ FROM users",
-    "SELECT namé FROM users",
-    "SELECT GRÖSSE FROM users",
-    "SELECT users.surname FROM users",
-    "SELECT user.name FROM users",
-    "SELECT excluded.* FROM users",
-    "SELECT excluded.b FROM users",
-    'SELECT "surname" FROM users',
-    'SELECT "name""b" FROM users',
-    "SELECT `name``b` FROM users",
-    "SELECT group FROM users",
-    "SELECT rowid FROM users",
-    "SELECT atom FROM users",
-    "SELECT users FROM users",
-    "SELECT nonsense(id) FROM users",
-    "SELECT name(id) FROM users",
-    "SELECT load_extension('x')",
-    "SELECT \"load_extension\"('x')",
-    "SELECT * FROM pragma_table_info('users')",
-    "SELECT * FROM generate_series(1)",
-    "SELECT name AS surname FROM users",
-    "SELECT name surname FROM users",
-    "SELECT name 'n' FROM users",
-    "SELECT users.name AS id FROM users",
-    "SELECT * FROM users AS people",
-    "WITH people AS (SELECT 1) SELECT 1",
-    "WITH p(id) AS (SELECT 1) SELECT 1",
-    "SELECT sum(id) OVER rows FROM users",
-    "SELECT name COLLATE german FROM users",
-    "SELECT CAST(name AS date) FROM users",
-    "SELECT CAST(name AS users) FROM users",
+    "SELECT * FROM user", "SELECT * FROM userss", 'SELECT * FROM "users "',
+    "SELECT * FROM sqlite_master", "SELECT * FROM main.users", "SELECT * FROM order",
+    "SELECT * FROM größe x", "SELECT * FROM 'users'", "SELECT * FROM json_each",
+    "SELECT * FROM id", "SELECT 1 FROM users WHERE 1 IN customers",
+    "SELECT nam FROM users", "SELECT name_ FROM users", "SELECT namé FROM users",
+    "SELECT GRÖSSE FROM users", "SELECT users.surname FROM users",
+    "SELECT user.name FROM users", "SELECT excluded.* FROM users",
+    "SELECT excluded.b FROM users", 'SELECT "surname" FROM users',
+    'SELECT "name""b" FROM users', "SELECT `name``b` FROM users",
+    "SELECT group FROM users", "SELECT rowid FROM users", "SELECT atom FROM users",
+    "SELECT users FROM users", "SELECT nonsense(id) FROM users",
+    "SELECT name(id) FROM users", "SELECT load_extension('x')",
+    "SELECT \"load_extension\"('x')", "SELECT * FROM pragma_table_info('users')",
+    "SELECT * FROM generate_series(1)", "SELECT name AS surname FROM users",
+    "SELECT name surname FROM users", "SELECT name 'n' FROM users",
+    "SELECT users.name AS id FROM users", "SELECT * FROM users AS people",
+    "WITH people AS (SELECT 1) SELECT 1", "WITH p(id) AS (SELECT 1) SELECT 1",
+    "SELECT sum(id) OVER rows FROM users", "SELECT name COLLATE german FROM users",
+    "SELECT CAST(name AS date) FROM users", "SELECT CAST(name AS users) FROM users",
     "SELECT * FROM users u JOIN orders USING (surname)",
-    "SELECT * FROM users INDEXED BY a",
-    "SELECT RAISE(IGNORE)",
-    "INSERT INTO a VALUES (1)",
-    "INSERT INTO users (surname) VALUES (1)",
-    "INSERT INTO users (b) VALUES (1)",
-    "UPDATE users SET b = 1",
-    "UPDATE customers SET id = 1",
-    "DELETE FROM t1",
-    "CREATE TABLE users (id)",
-    "DROP TABLE users",
-    "ALTER TABLE users DROP name",
-    "PRAGMA users",
-    "ATTACH 'x' AS a",
-    "BEGIN",
-    "VACUUM",
-)
+    "SELECT * FROM users INDEXED BY a", "SELECT RAISE(IGNORE)",
+    "INSERT INTO a VALUES (1)", "INSERT INTO users (surname) VALUES (1)",
+    "INSERT INTO users (b) VALUES (1)", "UPDATE users SET b = 1",
+    "UPDATE customers SET id = 1", "DELETE FROM t1", "CREATE TABLE users (id)",
+    "DROP TABLE users", "ALTER TABLE users DROP name", "PRAGMA users",
+    "ATTACH 'x' AS a", "BEGIN", "VACUUM",
+)  # fmt: skip
 
 
 @cache
 def narrowed(name: str = "sql", start: str = "statement") -> lark.Lark:
     """Lark's parser for the schema above."""
-    return parser_of(with_schema(cfgguide.Grammar.bundled(name, start=start), SCHEMA))
-
-
-def parser_of(grammar: cfgguide.Grammar) -> lark.Lark:
-    with no_search_for_overlaps():
-        return lark.Lark(grammar.text, **grammar.lark_options)
-
-
-def is_parsed(parser: lark.Lark, text: str) -> bool:
-    try:
-        parser.parse(text)
-    except lark.exceptions.LarkError:
-        return False
-    return True
+    return lark_parser(with_schema(cfgguide.Grammar.bundled(name, start=start), SCHEMA))
 
 
 def select_parser(schema: object, **names: Iterable[str]) -> lark.Lark:
-    return parser_of(with_schema(cfgguide.Grammar.bundled("sql", start="select"), schema, **names))
+    return lark_parser(
+        with_schema(cfgguide.Grammar.bundled("sql", start="select"), schema, **names)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -310,7 +266,7 @@ def parser_of_keywords() -> lark.Lark:
     """Lark's parser for a schema in which each keyword is a table, a column and an alias."""
     schema = {"t": ["a", *WORDS], **{word: ["x"] for word in WORDS}}
     grammar = cfgguide.Grammar.bundled("sql", start="statement")
-    return parser_of(with_schema(grammar, schema, aliases=["b", *WORDS]))
+    return lark_parser(with_schema(grammar, schema, aliases=["b", *WORDS]))
 
 
 @pytest.fixture(scope="module")
@@ -411,7 +367,7 @@ def test_with_no_aliases_and_no_functions_none_are_there():
 
 @pytest.mark.slow
 def test_a_table_may_have_the_name_of_everything_else():
-    parser = parser_of(
+    parser = lark_parser(
         with_schema(
             cfgguide.Grammar.bundled("sql", start="statement"),
             {"a": ["true", "count", "json_each"], "excluded": ["x"], "json_each": ["nocase"]},

@@ -15,7 +15,7 @@ import lark
 import pytest
 from pglast.parser import parse_sql_json
 from support.derivations import Deriver
-from support.lark_search import no_search_for_overlaps
+from support.judges import is_parsed, lark_parser
 from support.postgresql_judge import verdict
 from support.postgresql_server import MISSING, Server, running
 
@@ -115,100 +115,50 @@ KNOWN = (
 )
 # Each names something that there is not, or writes a name as it can't be written.
 UNKNOWN = (
-    "SELECT * FROM user_",
-    "SELECT * FROM userss",
-    'SELECT * FROM "Users"',
-    'SELECT * FROM "users "',
-    "SELECT * FROM `users`",
-    "SELECT * FROM [users]",
-    "SELECT * FROM 'users'",
-    "SELECT * FROM public.users",
-    "SELECT * FROM pg_class",
-    "SELECT * FROM information_schema.tables",
-    "SELECT * FROM order",
-    "SELECT * FROM id",
-    "SELECT * FROM Line",
-    "SELECT nam FROM users",
-    "SELECT name_ FROM users",
-    "SELECT namé FROM users",
-    "SELECT GRÖSSE FROM users",
-    "SELECT GRÖßÉ FROM users",
-    'SELECT "GRÖßE" FROM "order"',
-    'SELECT "Name" FROM users',
-    "SELECT key FROM users",
-    "SELECT users.surname FROM users",
-    "SELECT users.id.name FROM users",
-    "SELECT users.users.* FROM users",
-    "SELECT customers.name FROM users",
-    "SELECT excluded.* FROM users",
-    "SELECT excluded.b FROM users",
-    "SELECT (u).surname FROM users u",
-    'SELECT "name""b" FROM users',
-    "SELECT group FROM users",
-    "SELECT desc FROM users",
-    "SELECT ctid FROM users",
+    "SELECT * FROM user_", "SELECT * FROM userss", 'SELECT * FROM "Users"',
+    'SELECT * FROM "users "', "SELECT * FROM `users`", "SELECT * FROM [users]",
+    "SELECT * FROM 'users'", "SELECT * FROM public.users", "SELECT * FROM pg_class",
+    "SELECT * FROM information_schema.tables", "SELECT * FROM order",
+    "SELECT * FROM id", "SELECT * FROM Line", "SELECT nam FROM users",
+    "SELECT name_ FROM users", "SELECT namé FROM users", "SELECT GRÖSSE FROM users",
+    "SELECT GRÖßÉ FROM users", 'SELECT "GRÖßE" FROM "order"',
+    'SELECT "Name" FROM users', "SELECT key FROM users",
+    "SELECT users.surname FROM users", "SELECT users.id.name FROM users",
+    "SELECT users.users.* FROM users", "SELECT customers.name FROM users",
+    "SELECT excluded.* FROM users", "SELECT excluded.b FROM users",
+    "SELECT (u).surname FROM users u", 'SELECT "name""b" FROM users',
+    "SELECT group FROM users", "SELECT desc FROM users", "SELECT ctid FROM users",
     "SELECT ordinality FROM users, unnest(tags) WITH ORDINALITY",
-    "SELECT nonsense(id) FROM users",
-    "SELECT name(id) FROM users",
-    "SELECT pg_read_file('x')",
-    'SELECT "pg_sleep"(1)',
-    "SELECT pg_catalog.lower('x')",
-    "SELECT * FROM pg_ls_dir('x')",
-    "SELECT nextval('s')",
-    "SELECT lower(a => 'x')",
-    "SELECT name AS surname FROM users",
-    "SELECT name surname FROM users",
-    "SELECT users.name AS id FROM users",
-    "SELECT * FROM users AS people",
-    "SELECT * FROM users u (people)",
-    "WITH people AS (SELECT 1) SELECT 1",
-    "WITH p(id) AS (SELECT 1) SELECT 1",
-    "SELECT sum(id) OVER people FROM users",
-    'SELECT name COLLATE "de_DE" FROM users',
-    "SELECT name COLLATE c FROM users",
-    "SELECT CAST(name AS colour) FROM users",
-    "SELECT name::users FROM users",
-    "SELECT colour 'x'",
-    "SELECT extract(fortnight FROM placed) FROM orders",
-    "SELECT * FROM users u JOIN orders USING (surname)",
-    "SELECT id INTO b FROM users",
-    "SELECT 1 OPERATOR(pg_catalog.+) 2",
-    "SELECT id FROM users FOR UPDATE OF people",
-    "INSERT INTO a VALUES (1)",
-    "INSERT INTO users (surname) VALUES (1)",
+    "SELECT nonsense(id) FROM users", "SELECT name(id) FROM users",
+    "SELECT pg_read_file('x')", 'SELECT "pg_sleep"(1)', "SELECT pg_catalog.lower('x')",
+    "SELECT * FROM pg_ls_dir('x')", "SELECT nextval('s')", "SELECT lower(a => 'x')",
+    "SELECT name AS surname FROM users", "SELECT name surname FROM users",
+    "SELECT users.name AS id FROM users", "SELECT * FROM users AS people",
+    "SELECT * FROM users u (people)", "WITH people AS (SELECT 1) SELECT 1",
+    "WITH p(id) AS (SELECT 1) SELECT 1", "SELECT sum(id) OVER people FROM users",
+    'SELECT name COLLATE "de_DE" FROM users', "SELECT name COLLATE c FROM users",
+    "SELECT CAST(name AS colour) FROM users", "SELECT name::users FROM users",
+    "SELECT colour 'x'", "SELECT extract(fortnight FROM placed) FROM orders",
+    "SELECT * FROM users u JOIN orders USING (surname)", "SELECT id INTO b FROM users",
+    "SELECT 1 OPERATOR(pg_catalog.+) 2", "SELECT id FROM users FOR UPDATE OF people",
+    "INSERT INTO a VALUES (1)", "INSERT INTO users (surname) VALUES (1)",
     "INSERT INTO users (b) VALUES (1)",
     "INSERT INTO users (id) VALUES (1) ON CONFLICT (surname) DO NOTHING",
     "INSERT INTO users (id) VALUES (1) ON CONFLICT ON CONSTRAINT users_pkey DO NOTHING",
-    "UPDATE users SET b = 1",
-    "UPDATE customers SET id = 1",
-    "DELETE FROM t1",
-    "DELETE FROM users WHERE CURRENT OF c",
-    "DROP TABLE users",
+    "UPDATE users SET b = 1", "UPDATE customers SET id = 1", "DELETE FROM t1",
+    "DELETE FROM users WHERE CURRENT OF c", "DROP TABLE users",
     "CREATE TABLE a (b int)",
-)
+)  # fmt: skip
 
 
 def narrow(schema: Any, start: str = "statement", **names: Iterable[str]) -> cfgguide.Grammar:
     return with_schema(cfgguide.Grammar.bundled("postgresql", start=start), schema, **names)
 
 
-def parser_of(grammar: cfgguide.Grammar) -> lark.Lark:
-    with no_search_for_overlaps():
-        return lark.Lark(grammar.text, **grammar.lark_options)
-
-
 @cache
 def narrowed(start: str = "statement") -> lark.Lark:
     """Lark's parser for the schema above."""
-    return parser_of(narrow(SCHEMA, start))
-
-
-def is_parsed(parser: lark.Lark, text: str) -> bool:
-    try:
-        parser.parse(text)
-    except lark.exceptions.LarkError:
-        return False
-    return True
+    return lark_parser(narrow(SCHEMA, start))
 
 
 @pytest.fixture(scope="module")
@@ -284,38 +234,24 @@ KNOWN_TYPES = {
 # What the keywords with a syntax of their own call.
 SPECIAL = {
     *(
-        "btrim",
-        "extract",
-        "is_normalized",
-        "like_escape",
-        "ltrim",
-        "normalize",
-        "overlaps",
-        "overlay",
+        "btrim", "extract", "is_normalized", "like_escape", "ltrim", "normalize",
+        "overlaps", "overlay",
     ),
     *("pg_collation_for", "position", "rtrim", "similar_to_escape", "substring", "timezone"),
     *("bernoulli", "system", "system_user"),
-}
+}  # fmt: skip
 ARGUMENTS = {"years", "months", "weeks", "days", "hours", "mins", "secs"}
 KNOWN_NAMES = {
-    "relname": {*SCHEMA, *ALIASES},
-    "collname": {"C", "POSIX", "default", "ucs_basic"},
-    "colnames": {*ALIASES},
-    "usingClause": {*COLUMNS, *ALIASES},
+    "relname": {*SCHEMA, *ALIASES}, "collname": {"C", "POSIX", "default", "ucs_basic"},
+    "colnames": {*ALIASES}, "usingClause": {*COLUMNS, *ALIASES},
     "indirection": {*COLUMNS, *ALIASES, *ELEMENTS},
-    "search_col_list": {*COLUMNS, *ALIASES},
-    "cycle_col_list": {*COLUMNS, *ALIASES},
-    "name": {*COLUMNS, *ALIASES, *ARGUMENTS},
-    "names": KNOWN_TYPES,
-    "funcname": {*FUNCTIONS, *SPECIAL},
-    "aliasname": {*ALIASES},
-    "ctename": {*ALIASES},
-    "refname": {*ALIASES},
-    "search_seq_column": {*ALIASES},
-    "cycle_mark_column": {*ALIASES},
-    "cycle_path_column": {*ALIASES},
+    "search_col_list": {*COLUMNS, *ALIASES}, "cycle_col_list": {*COLUMNS, *ALIASES},
+    "name": {*COLUMNS, *ALIASES, *ARGUMENTS}, "names": KNOWN_TYPES,
+    "funcname": {*FUNCTIONS, *SPECIAL}, "aliasname": {*ALIASES}, "ctename": {*ALIASES},
+    "refname": {*ALIASES}, "search_seq_column": {*ALIASES},
+    "cycle_mark_column": {*ALIASES}, "cycle_path_column": {*ALIASES},
     "colname": {*ALIASES},
-}
+}  # fmt: skip
 
 
 def unknown_names(text: str) -> list[str]:
@@ -496,7 +432,7 @@ def keywords() -> list[str]:
 def parser_of_keywords() -> lark.Lark:
     """Lark's parser for a schema in which each keyword is a table, a column and an alias."""
     schema = {"t": ["a", *keywords()], **{word: ["x"] for word in keywords()}}
-    return parser_of(narrow(schema, aliases=["b", *keywords()]))
+    return lark_parser(narrow(schema, aliases=["b", *keywords()]))
 
 
 @pytest.mark.slow
@@ -535,7 +471,7 @@ def test_in_quotes_any_keyword_is_a_name(hole: str) -> None:
 @pytest.mark.slow
 def test_quotes_keep_the_case_and_other_names_lose_it() -> None:
     schema = {"Users": ["ID", "id"], "users": ["Name"], "ÄB": ["ß"]}
-    parser = parser_of(narrow(schema, "select", aliases=["b", "X", "u", "n"]))
+    parser = lark_parser(narrow(schema, "select", aliases=["b", "X", "u", "n"]))
     for text in ('SELECT "ID", ID FROM "Users"', 'SELECT "Name" FROM USERS', 'SELECT ß FROM "ÄB"'):
         assert is_parsed(parser, text), text
     for text in ('SELECT "Id" FROM "Users"', 'SELECT id FROM "USERS"', "SELECT Name FROM users"):
@@ -547,7 +483,7 @@ def test_quotes_keep_the_case_and_other_names_lose_it() -> None:
 
 @pytest.mark.slow
 def test_some_letters_begin_other_lexemes() -> None:
-    parser = parser_of(narrow({"b": ["e", "u", "n", "x"]}, "select"))
+    parser = lark_parser(narrow({"b": ["e", "u", "n", "x"]}, "select"))
     for text in ("SELECT b'01', e'\\n', x'1f'", "SELECT b.e, u&1, n, x FROM b"):
         assert verdict(text) is True
         assert is_parsed(parser, text), text
@@ -557,14 +493,14 @@ def test_some_letters_begin_other_lexemes() -> None:
 
 @pytest.mark.slow
 def test_functions_and_aliases_may_be_given() -> None:
-    parser = parser_of(
+    parser = lark_parser(
         narrow({"a": ["id"]}, "select", aliases=["total", "year"], functions=["left", "My f"])
     )
     assert is_parsed(parser, 'SELECT left(id, 1) AS total, "My f"(id) AS year FROM a "year"')
     for text in ("lower(id)", "right(id, 1)", "id b", "id year", "make_interval(days => 1)"):
         assert not is_parsed(parser, f"SELECT {text} FROM a"), text
     assert is_parsed(parser, "SELECT coalesce(a.id, 1) FROM a")
-    bare = parser_of(narrow({"a": ["id"]}, "select", aliases=[], functions=[]))
+    bare = lark_parser(narrow({"a": ["id"]}, "select", aliases=[], functions=[]))
     assert is_parsed(bare, "SELECT a.id FROM a")
     assert not is_parsed(bare, "SELECT a.id AS a FROM a")
 
@@ -572,7 +508,7 @@ def test_functions_and_aliases_may_be_given() -> None:
 @pytest.mark.slow
 def test_a_name_may_be_everything_at_once() -> None:
     schema = {"excluded": ["a", "count", "text"], "count": ["week", "days", "date"], "text": ["a"]}
-    parser = parser_of(narrow(schema))
+    parser = lark_parser(narrow(schema))
     for text in (
         "SELECT count(count), text, text '1', date '2020-1-1', date, excluded.a FROM count, text",
         "SELECT extract(week FROM week), make_interval(days => days), a.* FROM excluded a",

@@ -287,17 +287,12 @@ def test_metadata_of_sqlalchemy_is_a_schema():
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        ({}, "no tables"),
-        ({"users": []}, "no columns"),
-        ({"users": [""]}, "no name"),
-        ({"": ["id"]}, "no name"),
-        ({"users": ["id"], "USERS": ["id"]}, "same name"),
-        ({"users": ["id", "ID"]}, "twice"),
-        ("CREATE TABLE users (", "fail in SQLite"),
-        ("nonsense", "fail in SQLite"),
-        (7, "a schema is"),
+        ({}, "no tables"), ({"users": []}, "no columns"), ({"users": [""]}, "no name"),
+        ({"": ["id"]}, "no name"), ({"users": ["id"], "USERS": ["id"]}, "same name"),
+        ({"users": ["id", "ID"]}, "twice"), ("CREATE TABLE users (", "fail in SQLite"),
+        ("nonsense", "fail in SQLite"), (7, "a schema is"),
     ],
-)
+)  # fmt: skip
 def test_bad_schemas_are_refused(schema, message):
     with pytest.raises(GrammarError, match=message):
         runs_on(schema)

@@ -23,14 +23,8 @@ FEATURES = {
         *("INTERSECT", "EXCEPT", "VALUES", "DISTINCT", "GROUP BY", "HAVING", "ORDER BY", "LIMIT"),
         *("OFFSET", "LEFT JOIN", "RIGHT JOIN", "FULL (OUTER )?JOIN", "NATURAL", "CROSS JOIN"),
         *(
-            r"USING \(",
-            r"\bON\b",
-            r"OVER \(",
-            r"OVER \w",
-            "WINDOW",
-            "PARTITION BY",
-            "ROWS",
-            "RANGE",
+            r"USING \(", r"\bON\b", r"OVER \(", r"OVER \w", "WINDOW", "PARTITION BY",
+            "ROWS", "RANGE",
         ),
         *("GROUPS", "EXCLUDE", "FILTER", r"count\(\*\)", r"\(DISTINCT ", "CASE", "CAST", "LIKE"),
         *("GLOB", "ESCAPE", "BETWEEN", "ISNULL", "IS NOT NULL", "COLLATE", "->", "->>", "EXISTS"),
@@ -44,7 +38,7 @@ FEATURES = {
     ),
     "update": ("UPDATE OR", " FROM ", r"SET \(.*\) = \(", "RETURNING", "WITH", " AS ", "WHERE"),
     "delete": ("WHERE", "RETURNING", "WITH", "EXISTS", r"IN \(SELECT"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.slow

@@ -10,13 +10,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from support.table_models import (
-    chi_squared,
-    masked_law,
-    model_law,
-    next_law,
-    table_model,
-)
+from support.table_models import chi_squared, masked_law, model_law, next_law, table_model
 from support.yes_no import EOS, INDEX, SPELLINGS, YES_NO, Batched, packed
 
 import cfgguide

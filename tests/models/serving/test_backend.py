@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pydantic
 import pytest
+from support.threads import in_threads
 
 import cfgguide
 from cfgguide import index_pool as pool_module
@@ -91,11 +92,7 @@ def test_a_request_is_what_it_says(backend, kind, text, right, wrong):
         ("grammar", "cfgguide:../../etc/passwd", "name"),
         ("grammar", "cfgguide:sql [1]", "name"),
         ("grammar", "cfgguide:sql {1}", "JSON object"),
-        (
-            "grammar",
-            'cfgguide:sql {"path": "/etc"}',
-            "'path'; there is start, max_ig",
-        ),
+        ("grammar", 'cfgguide:sql {"path": "/etc"}', "'path'; there is start, max_ig"),
         ("grammar", 'cfgguide:sql {"tables": 1}', "schema"),
         ("grammar", 'cfgguide:json {"tables": {}}', "sql"),
         ("grammar", 'cfgguide:json {"start": 1}', "start"),
@@ -218,16 +215,7 @@ def test_the_operator_says_how_much_memory_there_is(monkeypatch, tmp_path):
 def test_threads_share_a_backend():
     backend = Backend(VOCABULARY, use_cache=False)
     texts = [f'start: "a{n % 5}"' for n in range(40)]
-    found: list[object] = []
-
-    def ask(text: str) -> None:
-        found.append(backend.matcher("grammar", text).index)
-
-    threads = [threading.Thread(target=ask, args=(text,)) for text in texts]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    found = in_threads(lambda text: backend.matcher("grammar", text).index, texts)
     assert len(found) == 40
     assert len(set(map(id, found))) == 5
     now = backend.metrics

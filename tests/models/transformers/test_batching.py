@@ -114,9 +114,7 @@ def test_a_text_that_has_to_be_cut_is_a_beginning(model):
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{"use_async_batching": True}, {"use_async_batching": None}],
-    ids=str,
+    "options", [{"use_async_batching": True}, {"use_async_batching": None}], ids=str
 )
 def test_a_manager_that_does_not_wait_for_tokens_is_refused(model, options):
     manager = manager_of(model, **options)

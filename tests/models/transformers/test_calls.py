@@ -6,12 +6,12 @@ is new for each call is the measure.
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
 import torch
 from support.short_grammars import index_of
+from support.threads import in_threads
 from support.tiny_grammar import (
     CLOSE,
     END,
@@ -243,19 +243,9 @@ def test_a_call_may_run_within_another():
 def test_threads_may_share_an_object():
     process = fresh()
     prompts = [[5], [5, 3], [5, 3, 19], [5, 3, 2, 7]]
-    expected = {number: written(fresh(), prompt) for number, prompt in enumerate(prompts)}
-    found: dict[int, list[Any]] = {number: [] for number in expected}
-
-    def write(number: int) -> None:
-        for _ in range(5):
-            found[number].append(written(process, prompts[number]))
-
-    threads = [threading.Thread(target=write, args=(number,)) for number in expected]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == {number: [rows] * 5 for number, rows in expected.items()}
+    expected = [written(fresh(), prompt) for prompt in prompts]
+    found = in_threads(lambda prompt: [written(process, prompt) for _ in range(5)], prompts)
+    assert found == [[rows] * 5 for rows in expected]
 
 
 # --- Drafts --------------------------------------------------------------------------------------

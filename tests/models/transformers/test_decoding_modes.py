@@ -1,9 +1,9 @@
 """A grammar for each prompt, and every way in which transformers' `generate` decodes.
 
 The models are real classes of transformers with random weights: one that goes on with its prompt,
-and two with an encoder. The judge of what they write is Lark.
-`integrations/test_transformers_processor` has beams, sampling and drafts with one grammar,
-`integrations/test_transformers_calls` one object in several calls."""
+and two with an encoder. The judge of what they write is Lark. `test_processor` has beams, sampling
+and drafts with one grammar, `test_calls` one object in several calls.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +29,10 @@ from support.tiny_grammar import (
     tiny_index,
     tiny_processor,
 )
-from support.tiny_models import EOS, fresh_random_model, random_model, small_tokenizer
+from support.tiny_models import EOS, fresh_random_model, random_model, small_tokenizer, untrained
 from transformers import (
-    BartConfig,
     BartForConditionalGeneration,
     PreTrainedTokenizerFast,
-    T5Config,
     T5ForConditionalGeneration,
 )
 
@@ -223,46 +221,21 @@ def test_a_grammar_for_each_prompt_is_as_good_as_a_batch_for_each():
 
 @functools.cache
 def t5(seed: int) -> T5ForConditionalGeneration:
-    config = T5Config(
-        vocab_size=N_COLUMNS,
-        d_model=32,
-        d_kv=16,
-        d_ff=64,
-        num_layers=2,
-        num_heads=2,
-        initializer_factor=8.0,
-        tie_word_embeddings=False,
-        decoder_start_token_id=EOS,
-        eos_token_id=EOS,
-        pad_token_id=EOS,
-    )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return T5ForConditionalGeneration(config).eval()
+    return untrained(
+        T5ForConditionalGeneration, seed, vocab_size=N_COLUMNS, d_model=32, d_kv=16, d_ff=64,
+        num_layers=2, num_heads=2, initializer_factor=8.0, tie_word_embeddings=False,
+        decoder_start_token_id=EOS, pad_token_id=EOS,
+    )  # fmt: skip
 
 
 @functools.cache
 def bart(seed: int) -> BartForConditionalGeneration:
-    config = BartConfig(
-        vocab_size=N_COLUMNS,
-        d_model=32,
-        encoder_layers=2,
-        decoder_layers=2,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        encoder_ffn_dim=64,
-        decoder_ffn_dim=64,
-        max_position_embeddings=256,
-        init_std=0.2,
-        decoder_start_token_id=2,
-        bos_token_id=2,
-        eos_token_id=EOS,
-        pad_token_id=EOS,
-        forced_eos_token_id=None,
-    )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return BartForConditionalGeneration(config).eval()
+    return untrained(
+        BartForConditionalGeneration, seed, vocab_size=N_COLUMNS, d_model=32, encoder_layers=2,
+        decoder_layers=2, encoder_attention_heads=2, decoder_attention_heads=2,
+        encoder_ffn_dim=64, decoder_ffn_dim=64, max_position_embeddings=256, init_std=0.2,
+        decoder_start_token_id=2, bos_token_id=2, pad_token_id=EOS, forced_eos_token_id=None,
+    )  # fmt: skip
 
 
 WITH_ENCODER = {"T5": t5, "BART": bart}

@@ -405,36 +405,19 @@ def test_sampling_with_any_model_writes_the_same(force):
 
 #: What a model's own generation_config.json may say; none of it is asked for here.
 OWN_SETTINGS: dict[str, Any] = {
-    "top_k": 1,
-    "top_p": 0.01,
-    "min_p": 0.9,
-    "typical_p": 0.1,
-    "epsilon_cutoff": 0.5,
-    "eta_cutoff": 0.5,
-    "temperature": 9.0,
-    "do_sample": True,
-    "repetition_penalty": 5.0,
-    "no_repeat_ngram_size": 1,
-    "suppress_tokens": list(range(1, N_COLUMNS, 2)),
+    "top_k": 1, "top_p": 0.01, "min_p": 0.9, "typical_p": 0.1, "epsilon_cutoff": 0.5,
+    "eta_cutoff": 0.5, "temperature": 9.0, "do_sample": True, "repetition_penalty": 5.0,
+    "no_repeat_ngram_size": 1, "suppress_tokens": list(range(1, N_COLUMNS, 2)),
     "begin_suppress_tokens": list(range(1, N_COLUMNS, 2)),
     "bad_words_ids": [[token_id] for token_id in range(1, N_COLUMNS, 2)],
     "sequence_bias": [[[token_id], 50.0] for token_id in range(1, N_COLUMNS, 2)],
-    "exponential_decay_length_penalty": (1, 9.0),
-    "min_new_tokens": 15,
-    "min_length": 15,
-    "max_length": 5,
-    "max_time": 0.0,
-    "forced_bos_token_id": 7,
-    "forced_eos_token_id": 7,
-    "num_beams": 4,
-    "num_return_sequences": 2,
-    "prompt_lookup_num_tokens": 3,
-    "return_dict_in_generate": True,
-    "renormalize_logits": True,
-    "guidance_scale": 3.0,
-    "eos_token_id": [9, 10, 11],
+    "exponential_decay_length_penalty": (1, 9.0), "min_new_tokens": 15,
+    "min_length": 15, "max_length": 5, "max_time": 0.0, "forced_bos_token_id": 7,
+    "forced_eos_token_id": 7, "num_beams": 4, "num_return_sequences": 2,
+    "prompt_lookup_num_tokens": 3, "return_dict_in_generate": True,
+    "renormalize_logits": True, "guidance_scale": 3.0, "eos_token_id": [9, 10, 11],
     "pad_token_id": 9,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OWN_SETTINGS)
@@ -551,8 +534,7 @@ def test_several_eos_tokens_all_end_a_text():
 
 
 @pytest.mark.parametrize(
-    ("options", "is_shown"),
-    [({"progress": True}, True), ({"progress": False}, False), ({}, False)],
+    ("options", "is_shown"), [({"progress": True}, True), ({"progress": False}, False), ({}, False)]
 )
 def test_the_bar_goes_to_standard_error_and_only_if_asked_for(options, is_shown, capsys):
     """Standard error is no terminal here, so by default there is none."""

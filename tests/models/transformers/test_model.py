@@ -7,8 +7,8 @@ import functools
 import numpy as np
 import pytest
 import torch
-from support.tiny_models import EOS, fresh_random_model, random_model, vocabulary_of
-from transformers import GPT2Config, GPT2LMHeadModel, MambaConfig, MambaForCausalLM
+from support.tiny_models import fresh_random_model, random_model, untrained, vocabulary_of
+from transformers import GPT2LMHeadModel, MambaConfig, MambaForCausalLM
 
 import cfgguide
 from cfgguide.errors import ModelError
@@ -18,19 +18,10 @@ N_COLUMNS = 300
 
 @functools.cache
 def model_with_learned_positions():
-    config = GPT2Config(
-        vocab_size=N_COLUMNS,
-        n_positions=64,
-        n_embd=32,
-        n_layer=2,
-        n_head=2,
-        initializer_range=0.4,
-        bos_token_id=None,
-        eos_token_id=EOS,
-    )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        return GPT2LMHeadModel(config).eval()
+    return untrained(
+        GPT2LMHeadModel, 0, vocab_size=N_COLUMNS, n_positions=64, n_embd=32, n_layer=2, n_head=2,
+        initializer_range=0.4, bos_token_id=None,
+    )  # fmt: skip
 
 
 MODELS = {"rotary": lambda: random_model(N_COLUMNS), "learned": model_with_learned_positions}

@@ -1,7 +1,7 @@
 """The logits processor: exact columns by hand, and every strategy of transformers' `generate`.
 
-The models are real ones with random weights (`models_for_tests`); the judge of what they write is
-Lark.
+The models are real ones with random weights (`support.tiny_models`); the judge of what they write
+is Lark.
 """
 
 from __future__ import annotations
@@ -365,11 +365,7 @@ def generated(name: str, prompts: Sequence[Sequence[int]], *, seed: int = 0, **o
         attention_mask=(ids != EOS).long(),
         return_dict_in_generate=True,
         output_scores=True,
-        **{
-            "max_new_tokens": 40,
-            "logits_processor": [cfgguide.LogitsProcessor(index)],
-            **options,
-        },
+        **{"max_new_tokens": 40, "logits_processor": [cfgguide.LogitsProcessor(index)], **options},
     )
     return found.sequences[:, width:].tolist(), getattr(found, "sequences_scores", None)
 

@@ -13,7 +13,7 @@ import sqlite3
 
 import jsonschema
 import pytest
-from support.judges import parses
+from support.judges import is_written, parses
 
 import cfgguide
 from cfgguide.errors import CfgGuideError, GrammarError, SchemaError
@@ -27,14 +27,9 @@ SPACED = cfgguide.Grammar(  # whose %ignore stays, since Lark takes `SELECT` out
     'start: SELECT NAME\nSELECT: "SELECT"\nNAME: /[A-Za-z]+|"[^"]*"/\n%ignore " "'
 )
 QUERIES = [
-    "SELECT a",
-    'SELECT "b\\\n"',
-    ' SELECT  "é" ',
-    "SELECT",
-    "select a",
-    "SELECT *",
+    "SELECT a", 'SELECT "b\\\n"', ' SELECT  "é" ', "SELECT", "select a", "SELECT *",
     'SELECT a"',
-]
+]  # fmt: skip
 RUN = {"name": "run", "parameters": {"type": "object", "properties": {"query": SELECT}}}
 CITY = {"properties": {"city": {"enum": ["Rome", "Oslo"]}}, "required": ["city"], "type": "object"}
 CITY["additionalProperties"] = False
@@ -106,15 +101,6 @@ def sampled(index, rng, n_tokens=400):
         token_ids.append(token_id)
     assert guide.is_finished
     return token_ids
-
-
-def is_written(index, token_ids):
-    guide = cfgguide.Guide(index)
-    for token_id in token_ids:
-        if not guide.accepts(token_id):
-            return False
-        guide.advance(token_id)
-    return guide.is_accepting
 
 
 def raw_arguments(form, text):

@@ -19,24 +19,15 @@ from cfgguide.studio.cli.main import _parser
 
 #: What is typed, and what the last word may become; files and folders are those below.
 COMPLETED = {
-    "gra": {"grammars"},
-    "co": {"convert", "completion"},
-    "check jso": {"json"},
-    "check sql_s": {"sql_select"},
-    "check json --keyw": {"--keywords"},
+    "gra": {"grammars"}, "co": {"convert", "completion"}, "check jso": {"json"},
+    "check sql_s": {"sql_select"}, "check json --keyw": {"--keywords"},
     "check json --keywords ": {"upper", "lower"},
-    "check --keywords upper po": {"postgresql"},
-    "check --text x json my": {"my.lark"},
-    "check my": {"my.lark"},
-    "check json my": {"my.lark"},
-    "generate json --index my": {"my.lark"},
-    "generate json --model fol": {"folder/"},
-    "convert --notation ": {"gbnf", "ebnf", "w3c"},
-    "completion ": set(SHELLS),
-    "help tra": {"trace"},
-    "--quiet mod": {"model"},
-    "model ": {"smollm2"},
-}
+    "check --keywords upper po": {"postgresql"}, "check --text x json my": {"my.lark"},
+    "check my": {"my.lark"}, "check json my": {"my.lark"},
+    "generate json --index my": {"my.lark"}, "generate json --model fol": {"folder/"},
+    "convert --notation ": {"gbnf", "ebnf", "w3c"}, "completion ": set(SHELLS),
+    "help tra": {"trace"}, "--quiet mod": {"model"}, "model ": {"smollm2"},
+}  # fmt: skip
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import lark
 import pytest
-from support.command_line import NUMBERS, SENTENCES, process
+from support.command_line import NUMBERS, SENTENCES, printed, process, refused
 from support.tiny_models import small_tokenizer
 
 import cfgguide
@@ -57,10 +57,9 @@ def test_every_command_has_one_document(run, random_writer, tokenizer_folder, na
     words, keys = DOCUMENTS[name]
     Path("my.lark").write_text(NUMBERS)
     Path("a.gbnf").write_text("root ::= [0-9]")
-    found = run(*words, "--json")
-    assert (found.status, found.err) == (0, "")
-    assert list(json.loads(found.out)) == keys.split()
-    assert found.out.isascii()
+    out = printed(run, *words, "--json")
+    assert list(json.loads(out)) == keys.split()
+    assert out.isascii()
 
 
 def test_the_documents_are_documented():
@@ -148,9 +147,8 @@ def test_generate_gives_the_text_and_its_tokens(run, random_writer):
     ],
 )
 def test_errors_are_one_document_on_standard_error(run, words, code):
-    found = run(*words, "--json")
-    assert (found.status, found.out) == (2, "")
-    error = json.loads(found.err)["error"]
+    said = refused(run, *words, "--json")
+    error = json.loads(said)["error"]
     assert error["code"] == code
     assert error["message"]
     assert not error["message"].startswith("[")

@@ -20,7 +20,7 @@ from types import SimpleNamespace
 import lark
 import pytest
 from support import sql_judge
-from support.command_line import NUMBERS, SENTENCES, process
+from support.command_line import NUMBERS, SENTENCES, printed, process, refused
 from support.tiny_models import N_SMALL, random_model, small_tokenizer
 
 import cfgguide
@@ -30,10 +30,9 @@ from cfgguide.base.cache import user_cache
 
 
 def test_grammars_lists_the_bundled_names(run):
-    found = run("grammars")
-    assert (found.status, found.err) == (0, "")
-    assert "json" in found.out.split()
-    assert found.out.split() == sorted(found.out.split())
+    out = printed(run, "grammars")
+    assert "json" in out.split()
+    assert out.split() == sorted(out.split())
 
 
 def numbers_hidden(text: str) -> str:
@@ -63,19 +62,16 @@ no text of this grammar holds a space, a tab or a line break
 
 def test_check_says_that_a_grammar_is_usable_and_how_large_it_is(run):
     Path("my.lark").write_text('start: "a" B | B\nB: /b+/\n')
-    found = run("check", "my.lark")
-    assert (found.status, found.err) == (0, "")
-    assert numbers_hidden(found.out) == CHECKED_GRAMMAR
+    assert numbers_hidden(printed(run, "check", "my.lark")) == CHECKED_GRAMMAR
 
 
 def test_warnings_of_check_leave_a_grammar_usable(run):
     Path("my.lark").write_text(
         'start: (A | B)+ C\nA: /[ab]+/\nB: /a+/\nC: "c"\nD: "d"\nunused: D\n%ignore / +/\n'
     )
-    found = run("check", "my.lark")
-    assert (found.status, found.err) == (0, "")
+    out = printed(run, "check", "my.lark")
     assert (
-        found.out.split("\n\n", maxsplit=2)[2]
+        out.split("\n\n", maxsplit=2)[2]
         == """\
 terminals that match the same text, and how Lark reads it
 (give the one that should win a priority, as in `NAME.2: ...`):
@@ -117,18 +113,15 @@ def test_check_takes_larks_options(run):
     Path("names.lark").write_text('start: "a" NAME\nNAME: /[a-z]+/\n')
     Path("text").write_text("ab")
     assert run("check", "names.lark", "text").status == 0
-    found = run("check", "names.lark", "text", "--lexer", "basic")
-    assert (found.status, found.out) == (2, "")
-    assert "no text at all is a sentence" in found.err
+    said = refused(run, "check", "names.lark", "text", "--lexer", "basic")
+    assert "no text at all is a sentence" in said
     Path("else.lark").write_text('start: s\ns: "i" s | "i" s "e" s | "x"\n')
     assert run("check", "else.lark").status == 0
-    found = run("check", "else.lark", "--strict")
-    assert (found.status, found.out) == (2, "")
-    assert "Shift/Reduce conflict for terminal E. [strict-mode]" in found.err
+    said = refused(run, "check", "else.lark", "--strict")
+    assert "Shift/Reduce conflict for terminal E. [strict-mode]" in said
     assert run("check", "else.lark", "--lexer", "dynamic").status == 0
-    found = run("check", "else.lark", "--parser", "lalr", "--lexer", "dynamic")
-    assert (found.status, found.out) == (2, "")
-    assert "'dynamic' goes with parser='earley'" in found.err
+    said = refused(run, "check", "else.lark", "--parser", "lalr", "--lexer", "dynamic")
+    assert "'dynamic' goes with parser='earley'" in said
 
 
 @pytest.mark.parametrize("ending", ["gbnf", "ebnf"])
@@ -137,18 +130,15 @@ def test_a_files_name_says_in_which_notation_it_is(run, ending):
     Path(name).write_text('root ::= [0-9]+ ("+" root)?\n')
     assert run("check", name, "--text", "1+23").status == 0
     assert run("check", name, "--text", "1+").status == 1
-    found = run("check", name, "--start", "sum")
-    assert (found.status, found.out) == (2, "")
-    assert "sum" in found.err
+    assert "sum" in refused(run, "check", name, "--start", "sum")
 
 
 def test_a_grammar_that_lalr_does_not_take_is_read_with_earley(run):
     Path("either.lark").write_text('start: a | b\na: "x"\nb: "x"\n')
     Path("text").write_text("x")
     assert run("check", "either.lark", "text").status == 0
-    found = run("check", "either.lark", "text", "--parser", "lalr")
-    assert (found.status, found.out) == (2, "")
-    assert "Reduce/Reduce collision in Terminal('$END')" in found.err
+    said = refused(run, "check", "either.lark", "text", "--parser", "lalr")
+    assert "Reduce/Reduce collision in Terminal('$END')" in said
 
 
 #: A file's bytes, the exit status, and what is said about it.
@@ -164,11 +154,7 @@ CHECKED_JSON = {
         1,
         'line 3, column 7: expected one of: COMMA, RSQB, WS\n  "é" 2\n      ^',
     ),
-    "incomplete": (
-        b'{"a":\n  [tru',
-        1,
-        "line 2, column 7: expected one of: TRUE\n  [tru\n      ^",
-    ),
+    "incomplete": (b'{"a":\n  [tru', 1, "line 2, column 7: expected one of: TRUE\n  [tru\n      ^"),
     "empty": (
         b"",
         1,
@@ -245,9 +231,7 @@ def test_check_reads_standard_input(run, monkeypatch, tmp_path, text, status):
 )
 def test_options_may_stand_anywhere(run, arguments):
     Path("good").write_text("1")
-    found = run(*arguments)
-    assert (found.status, found.err) == (0, "")
-    assert set(found.out.splitlines()) == {"good: is a sentence"}
+    assert set(printed(run, *arguments).splitlines()) == {"good: is a sentence"}
 
 
 #: The options, a text and the exit status of `check json`.
@@ -295,19 +279,16 @@ def test_options_that_restrict_a_grammar_of_ones_own(run, option, text, status):
 )
 def test_other_values_of_max_ignored_are_errors(run, command, value, message):
     required = {"check": [], "generate": ["--prompt", "x"], "trace": ["--text", "1"]}
-    found = run(command, "json", *required[command], "--max-ignored", value)
-    assert (found.status, found.out) == (2, "")
-    assert message in found.err
+    assert message in refused(run, command, "json", *required[command], "--max-ignored", value)
 
 
 # --- Grammars that cannot be used ----------------------------------------------------------------
 
 
 def test_an_unknown_name_lists_the_bundled_ones(run):
-    found = run("check", "jsn")
-    assert (found.status, found.out) == (2, "")
-    assert found.err.startswith("cfgguide: [grammar] no bundled grammar is called 'jsn'; there is ")
-    listed = found.err.split("there is ")[1].split(". Use")[0].split(", ")
+    said = refused(run, "check", "jsn")
+    assert said.startswith("cfgguide: [grammar] no bundled grammar is called 'jsn'; there is ")
+    listed = said.split("there is ")[1].split(". Use")[0].split(", ")
     assert listed == run("grammars").out.split()
 
 
@@ -352,9 +333,7 @@ def test_a_grammar_that_cannot_be_used_is_told_before_a_model_is_loaded(
     grammar, said = UNUSABLE[name]
     Path("my.lark").write_text(grammar)
     required = {"check": [], "generate": ["--prompt", "x"], "trace": ["--text", "a"]}
-    found = run(command, "my.lark", *required[command])
-    assert (found.status, found.out) == (2, "")
-    assert found.err.startswith(said)
+    assert refused(run, command, "my.lark", *required[command]).startswith(said)
 
 
 #: Blocks of lines, and the indenter that goes with them.
@@ -417,16 +396,14 @@ def test_an_indenter_that_cannot_be_used_is_an_error(run, indenters, command, na
     Path(f"{indenters}_broken.py").write_text("1 / 0")
     required = {"generate": ["--prompt", "x"], "trace": ["--text", "a"], "index": ["--output", "o"]}
     option = ["--indenter", name.format(indenters)]
-    found = run(command, "my.lark", *required.get(command, []), *option)
-    assert (found.status, found.out) == (2, "")
-    assert found.err.startswith("cfgguide: [grammar] " + said.format(indenters, indenters))
+    told = refused(run, command, "my.lark", *required.get(command, []), *option)
+    assert told.startswith("cfgguide: [grammar] " + said.format(indenters, indenters))
 
 
 def test_a_bundled_grammar_has_its_own_indenter(run, indenters):
     Path(f"{indenters}.py").write_text(INDENTERS)
-    found = run("check", "json", "--indenter", f"{indenters}:Blocks")
-    assert (found.status, found.out) == (2, "")
-    assert "--indenter is for .lark files" in found.err
+    said = refused(run, "check", "json", "--indenter", f"{indenters}:Blocks")
+    assert "--indenter is for .lark files" in said
 
 
 @pytest.mark.slow
@@ -525,10 +502,7 @@ def test_a_bundled_name_is_that_grammar_whatever_files_there_are(run):
             ["check", "json", "none.json"],
             "cfgguide: [error] cannot read 'none.json': No such file or directory\n",
         ),
-        (
-            ["check", "json", "folder"],
-            "cfgguide: [error] cannot read 'folder': Is a directory\n",
-        ),
+        (["check", "json", "folder"], "cfgguide: [error] cannot read 'folder': Is a directory\n"),
         (
             ["trace", "json", "--text", "1", "--tokenizer", "folder"],
             "cfgguide: [model] there is no tokenizer.json at 'folder'",
@@ -542,35 +516,25 @@ def test_a_bundled_name_is_that_grammar_whatever_files_there_are(run):
 def test_what_cannot_be_read_is_an_error(run, arguments, said):
     Path("folder").mkdir()
     Path("bytes.lark").write_bytes(b"\xff")
-    found = run(*arguments)
-    assert (found.status, found.out) == (2, "")
-    assert found.err.startswith(said)
-    assert "Traceback" not in found.err
+    told = refused(run, *arguments)
+    assert told.startswith(said)
+    assert "Traceback" not in told
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        [],
-        ["chek"],
-        ["check"],
-        ["generate", "json"],
-        ["trace", "json"],
-        ["model"],
-        ["model", "gpt2"],
-        ["grammars", "json"],
-        ["check", "json", "--frobnicate"],
+        [], ["chek"], ["check"], ["generate", "json"], ["trace", "json"], ["model"],
+        ["model", "gpt2"], ["grammars", "json"], ["check", "json", "--frobnicate"],
         ["generate", "json", "more", "--prompt", "x"],
         ["generate", "json", "--prompt", "x", "--max-new-tokens", "many"],
         ["generate", "json", "--prompt", "x", "--temperature", "hot"],
         ["generate", "json", "--prompt", "x", "--seed", "1.5"],
     ],
     ids=" ".join,
-)
+)  # fmt: skip
 def test_wrong_usage_ends_with_2_and_shows_the_usage(run, arguments):
-    found = run(*arguments)
-    assert (found.status, found.out) == (2, "")
-    assert found.err.startswith("usage: cfgguide")
+    assert refused(run, *arguments).startswith("usage: cfgguide")
 
 
 @pytest.mark.parametrize(
@@ -584,9 +548,8 @@ def test_wrong_usage_ends_with_2_and_shows_the_usage(run, arguments):
 )
 def test_convert_writes_a_grammar_that_lark_reads(run, name, text, options):
     Path(name).write_text(text, encoding="utf-8")
-    found = run("convert", name, *options)
-    assert (found.status, found.err) == (0, "")
-    parser = lark.Lark(found.out, parser="earley", lexer="dynamic_complete")
+    out = printed(run, "convert", name, *options)
+    parser = lark.Lark(out, parser="earley", lexer="dynamic_complete")
     parser.parse("((7))")
     with pytest.raises(lark.exceptions.LarkError):
         parser.parse("((7)")
@@ -609,16 +572,12 @@ def test_convert_names_the_tokens(run):
 )
 def test_what_cannot_be_converted_is_an_error(run, name, text, said):
     Path(name).write_bytes(text)
-    found = run("convert", name)
-    assert (found.status, found.out) == (2, "")
-    assert said in found.err
+    assert said in refused(run, "convert", name)
 
 
 @pytest.mark.parametrize("command", [[], ["check"], ["generate"], ["trace"], ["grammars"]])
 def test_help_ends_with_0(run, command):
-    found = run(*command, "--help")
-    assert (found.status, found.err) == (0, "")
-    assert found.out.startswith("usage: cfgguide")
+    assert printed(run, *command, "--help").startswith("usage: cfgguide")
 
 
 # --- trace ---------------------------------------------------------------------------------------
@@ -627,20 +586,15 @@ def test_help_ends_with_0(run, command):
 @pytest.mark.slow
 def test_check_reports_what_a_tokenizer_cannot_spell(run, tokenizer_folder):
     Path("my.lark").write_text(NUMBERS)
-    found = run("check", "my.lark", "--tokenizer", tokenizer_folder)
-    assert (found.status, found.err) == (0, "")
+    shown = printed(run, "check", "my.lark", "--tokenizer", tokenizer_folder)
     assert (
-        found.out.splitlines()[-1]
-        == "the vocabulary can spell every terminal, and every byte of them"
+        shown.splitlines()[-1] == "the vocabulary can spell every terminal, and every byte of them"
     )
-    found = run("check", "my.lark", "my.lark", "--tokenizer", tokenizer_folder)
-    assert (found.status, found.out) == (2, "")
-    assert found.err == (
+    assert refused(run, "check", "my.lark", "my.lark", "--tokenizer", tokenizer_folder) == (
         "cfgguide: [error] --tokenizer is for the report on a grammar; leave out the texts\n"
     )
-    found = run("check", "my.lark", "--tokenizer", "nowhere")
-    assert (found.status, found.out) == (2, "")
-    assert found.err.startswith("cfgguide: [model] there is no tokenizer.json at 'nowhere'")
+    said = refused(run, "check", "my.lark", "--tokenizer", "nowhere")
+    assert said.startswith("cfgguide: [model] there is no tokenizer.json at 'nowhere'")
 
 
 def n_allowed(tokenizer, prefix: bytes) -> int:
@@ -803,17 +757,14 @@ def test_trace_reads_the_names_of_special_tokens_as_text(run, tokenizer_folder):
 @pytest.mark.parametrize(("command", "option"), [("trace", "--text"), ("generate", "--prompt")])
 def test_an_argument_that_is_not_utf8_is_wrong_usage(run, command, option):
     """Python reads such bytes of a command line as lone surrogates."""
-    found = run(command, "json", option, "a\udcffb")
-    assert (found.status, found.out) == (2, "")
-    assert "not valid UTF-8" in found.err
+    assert "not valid UTF-8" in refused(run, command, "json", option, "a\udcffb")
 
 
 @pytest.mark.slow
 @pytest.mark.model
 def test_trace_of_json_with_smollm2(run):
-    found = run("trace", "json", "--text", '{"a": [1.5, true]}')
-    assert (found.status, found.err) == (0, "")
-    rows = found.out.splitlines()[1:-1]
+    out = printed(run, "trace", "json", "--text", '{"a": [1.5, true]}')
+    rows = out.splitlines()[1:-1]
     assert [(row[9:33].rstrip(), row[43:]) for row in rows] == [
         ("'{\"'", "LBRACE STRING"),
         ("'a'", "STRING"),
@@ -826,7 +777,7 @@ def test_trace_of_json_with_smollm2(run):
         ("' true'", "WS TRUE"),
         ("']}'", "RSQB RBRACE"),
     ]
-    assert found.out.endswith("a sentence; expected next: $END, WS\n")
+    assert out.endswith("a sentence; expected next: $END, WS\n")
 
 
 @pytest.mark.slow
@@ -857,15 +808,12 @@ def test_generate_writes_a_sentence_and_nothing_else_to_standard_output(run, ran
 
 def test_generate_finishes_within_its_tokens(run, random_writer):
     for n in ("2", "3", "7"):
-        found = run("generate", "json", "--prompt", "x", "--max-new-tokens", n)
-        assert (found.status, found.err) == (0, "")
-        json.loads(found.out)
+        out = printed(run, "generate", "json", "--prompt", "x", "--max-new-tokens", n)
+        json.loads(out)
 
 
 def test_generate_says_when_no_sentence_fits(run, random_writer):
-    found = run("generate", "json", "--prompt", "x", "--max-new-tokens", "1")
-    assert (found.status, found.out) == (2, "")
-    assert found.err == (
+    assert refused(run, "generate", "json", "--prompt", "x", "--max-new-tokens", "1") == (
         "cfgguide: [budget] no sentence can be finished within 1 token: 2 tokens, EOS included, "
         "finish one; allow more\n"
     )
@@ -915,17 +863,15 @@ def test_generate_chats_where_the_tokenizer_has_a_template_unless_raw(run, monke
     ],
 )
 def test_generate_refuses_options_that_make_no_sense(run, random_writer, option, value, message):
-    found = run("generate", "json", "--prompt", "x", option, value)
-    assert (found.status, found.out) == (2, "")
-    assert found.err == f"cfgguide: [generation] {message}\n"
+    said = refused(run, "generate", "json", "--prompt", "x", option, value)
+    assert said == f"cfgguide: [generation] {message}\n"
 
 
 @pytest.mark.parametrize("n", ["0", "-1", "1.5", "many"])
 def test_a_wrong_number_of_tokens_is_told_before_the_model_is_loaded(run, monkeypatch, n):
     monkeypatch.setattr("cfgguide.models.load.load_model", None)  # nobody may call it
-    found = run("generate", "json", "--prompt", "x", f"--max-new-tokens={n}")
-    assert (found.status, found.out) == (2, "")
-    assert f"argument --max-new-tokens: '{n}' is not a number from 1 up" in found.err
+    said = refused(run, "generate", "json", "--prompt", "x", f"--max-new-tokens={n}")
+    assert f"argument --max-new-tokens: '{n}' is not a number from 1 up" in said
 
 
 def test_help_imports_nothing_that_it_does_not_need():
@@ -1069,26 +1015,22 @@ def test_the_comment_by_which_a_function_is_known_to_have_ended_is_not_shown(
 @pytest.mark.model
 def test_generate_writes_a_python_function_with_smollm2(run):
     prompt = "Write a function that returns the n-th Fibonacci number."
-    found = run("generate", "python", "--max-new-tokens", "60", "--prompt", prompt)
-    assert (found.status, found.err) == (0, "")
-    (function,) = ast.parse(found.out).body
+    out = printed(run, "generate", "python", "--max-new-tokens", "60", "--prompt", prompt)
+    (function,) = ast.parse(out).body
     assert isinstance(function, ast.FunctionDef)
 
 
 @pytest.mark.slow
 @pytest.mark.model
 def test_generate_writes_a_statement_of_sql_with_smollm2(run):
-    found = run("generate", "sql", "--prompt", "Create a table of books and their authors.")
-    assert (found.status, found.err) == (0, "")
-    assert sql_judge.verdict(found.out) is not False, found.out
+    out = printed(run, "generate", "sql", "--prompt", "Create a table of books and their authors.")
+    assert sql_judge.verdict(out) is not False, out
 
 
 @pytest.mark.slow
 @pytest.mark.model
 def test_model_prints_the_folder_of_smollm2(run):
-    found = run("model", "smollm2")
-    assert (found.status, found.err) == (0, "")
-    assert (Path(found.out.rstrip("\n")) / "config.json").is_file()
+    assert (Path(printed(run, "model", "smollm2").rstrip("\n")) / "config.json").is_file()
 
 
 def test_generate_with_a_local_folder(run, capsys, tokenizer_folder):

@@ -33,16 +33,10 @@ from cfgguide.studio.playground.server import PlaygroundServer  # noqa: E402
 from cfgguide.studio.playground.tokenizers import Loaded, TokenizerChoice  # noqa: E402
 
 FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-sync",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--window-size=1400,900",
-)
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic",
+    "--no-first-run", "--disable-sync", "--disable-background-networking",
+    "--disable-component-update", "--window-size=1400,900",
+)  # fmt: skip
 N_MANY = 12_000
 SUMS = 'start: NUMBER ("+" NUMBER)*\nNUMBER: /[0-9]+/\n'
 ENDLESS = "".join(
