@@ -16,7 +16,7 @@ from cfgguide.base.limits import Limits, Steps
 from cfgguide.errors import SchemaError, SchemaWarning, shown
 from cfgguide.schema.loose_uniqueness import give_up_uncounted
 from cfgguide.schema.pydantic_models import closed as closed_schema
-from cfgguide.schema.reader import Reader
+from cfgguide.schema.reader import SchemaReader
 from cfgguide.schema.schema_grammar import SchemaGrammar, SchemaOptions
 
 _FOR_EVER = 1e9  # seconds
@@ -135,7 +135,7 @@ def json_schema(
     options.check()
     try:
         with collector_off(), steps.begun():
-            reader = Reader(
+            reader = SchemaReader(
                 read,
                 formats=formats,
                 best_effort=best_effort,

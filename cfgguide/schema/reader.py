@@ -85,7 +85,7 @@ _CONDITIONS = frozenset(["type", "enum", "const"]).union(
 )
 
 
-class Reader:
+class SchemaReader:
     r"""Makes the nodes of one schema.
 
     Parameters

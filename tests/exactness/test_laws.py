@@ -24,7 +24,7 @@ from cfgguide.compiler import compile_recognizer
 from cfgguide.engine.liveness.always_live import AlwaysLive
 from cfgguide.engine.machine.recognizer import Recognizer
 from cfgguide.engine.masks.token_classes import TokenClasses
-from cfgguide.engine.masks.walk import Walker
+from cfgguide.engine.masks.walk import LrWalker
 from cfgguide.engine.vocabulary.spelling import Spelling
 from cfgguide.engine.vocabulary.trie import VocabularyTrie
 
@@ -379,7 +379,7 @@ def test_the_walk_is_the_recognizer_token_by_token(name, seed):
     )
     vocabulary = standard_library_vocabulary()
     always_live = AlwaysLive.of(recognizer, Spelling.of(vocabulary.tokens))
-    walker = Walker(
+    walker = LrWalker(
         recognizer, TokenClasses(recognizer, VocabularyTrie.of(vocabulary.tokens)), always_live
     )
     configuration = made.advance(made.initial, walked(name, seed).text)

@@ -28,7 +28,7 @@ from cfgguide.engine.byte_machine.automaton import (
 )
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.engine.byte_machine.byte_walk import ROOT, Trie, WalkMemory
-from cfgguide.engine.byte_machine.outcomes import Outcomes, SplitOutcomes
+from cfgguide.engine.byte_machine.outcomes import ByteOutcomes, SplitOutcomes
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.byte_machine.shared_masks import SharedMasks
 from cfgguide.engine.masks.uncompiled import warn_if_uncompiled
@@ -60,13 +60,13 @@ class ByteWalker:
         self._memory = WalkMemory(pushdown)
         self._rest = WalkMemory(pushdown)
         self._shared = SharedMasks.of(vocabulary)
-        self._outcomes: Outcomes | SplitOutcomes | None = None
+        self._outcomes: ByteOutcomes | SplitOutcomes | None = None
 
     def advance(self, configuration: ByteConfiguration, data: bytes) -> ByteConfiguration | None:
         """Return what a token leads to, as a walk has it."""
         return self._machine.advance(configuration, data)
 
-    def walk(self, configuration: ByteConfiguration) -> Outcomes | SplitOutcomes:
+    def walk(self, configuration: ByteConfiguration) -> ByteOutcomes | SplitOutcomes:
         """Return what all tokens lead to; nothing is looked up."""
         outcomes = self.walk_plainly(configuration)
         if not configuration.memory.opens and not self._begins_part(outcomes, configuration.stack):
@@ -74,15 +74,15 @@ class ByteWalker:
         self._outcomes = found = self._with_memory(outcomes, configuration)
         return found
 
-    def walk_plainly(self, configuration: ByteConfiguration) -> Outcomes:
+    def walk_plainly(self, configuration: ByteConfiguration) -> ByteOutcomes:
         """Return what all tokens lead to, without what texts remember."""
         warn_if_uncompiled(kernels.__file__)
         state, stack = configuration[:2]
         self._memory.walk(self.trie, state, list(stack), views.VISIT)
-        self._outcomes = outcomes = Outcomes(self.trie.packed, self._memory.work, stack)
+        self._outcomes = outcomes = ByteOutcomes(self.trie.packed, self._memory.work, stack)
         return outcomes
 
-    def _begins_part(self, outcomes: Outcomes, stack: Stack) -> bool:
+    def _begins_part(self, outcomes: ByteOutcomes, stack: Stack) -> bool:
         """Return whether some token begins a part of what remembers its parts."""
         recalling = self._pushdown.recalling
         if not recalling:
@@ -93,7 +93,9 @@ class ByteWalker:
                 return True
         return False
 
-    def _with_memory(self, outcomes: Outcomes, configuration: ByteConfiguration) -> SplitOutcomes:
+    def _with_memory(
+        self, outcomes: ByteOutcomes, configuration: ByteConfiguration
+    ) -> SplitOutcomes:
         """Return outcomes with what texts remember; tokens that may add to it have their own."""
         read = self._machine.read
         found: list[ByteConfiguration] = []

@@ -1,8 +1,8 @@
 """What the tokens lead to in a pushdown automaton, and which of them to allow.
 
-In: a walk that has visited all tokens. Out: :class:`Outcomes`, the different configurations that
-tokens lead to, as :class:`cfgguide.engine.masks.walk.Walk` has them. All are live until they are
-resolved.
+In: a walk that has visited all tokens. Out: :class:`ByteOutcomes`, the different configurations
+that tokens lead to, as :class:`cfgguide.engine.masks.walk.Walk` has them. All are live until they
+are resolved.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Int32Array = npt.NDArray[np.int32]
 _FIRST, _END, _STATE, _CELL = range(4)  # columns of `Work.segments`
 
 
-class Outcomes:
+class ByteOutcomes:
     """What tokens lead to; it holds until the next walk of the same walker.
 
     Parameters
@@ -111,7 +111,7 @@ class Outcomes:
 
 
 class SplitOutcomes:
-    """Outcomes with what texts remember; some are of one token each.
+    """ByteOutcomes with what texts remember; some are of one token each.
 
     Parameters
     ----------

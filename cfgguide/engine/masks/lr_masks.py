@@ -23,7 +23,7 @@ from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.lr_keys import IndentationKeys, LrKey, scanner_part
 from cfgguide.engine.masks.subset import Subset, bitmask_of
 from cfgguide.engine.masks.token_classes import ClassTrie, TokenClasses
-from cfgguide.engine.masks.walk import Outcome, Walker
+from cfgguide.engine.masks.walk import LrWalker, Outcome
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import IndexFormatError
 
@@ -67,12 +67,12 @@ class LrMasks:
         self._walker = self.new_walker()
         self._eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
 
-    def new_walker(self) -> Walker:
+    def new_walker(self) -> LrWalker:
         """Return a walker of its own for one thread."""
         always_live = self._machine.liveness.always_live
-        return Walker(self.recognizer, self.token_classes, always_live)
+        return LrWalker(self.recognizer, self.token_classes, always_live)
 
-    def walker(self, subset: Callable[[Configuration], Subset]) -> Walker:
+    def walker(self, subset: Callable[[Configuration], Subset]) -> LrWalker:
         """Return a walker of its own for one thread; it needs no masks."""
         return self.new_walker()
 

@@ -263,7 +263,7 @@ class Walk:
         return int(self._work.verdicts[outcome])
 
 
-class Walker:
+class LrWalker:
     """Runs the kernel; owns its workspace, and so serves one thread at a time."""
 
     def __init__(

@@ -20,7 +20,7 @@ from cfgguide.engine.machine.watching import WatchedStack, watched
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.shared_beginnings import groups
 from cfgguide.engine.masks.subset import Subset, are_in_bitmask
-from cfgguide.engine.masks.walk import Walk, Walker
+from cfgguide.engine.masks.walk import LrWalker, Walk
 
 if TYPE_CHECKING:
     from cfgguide.engine.monitors.watched_masks import WatchedMasks
@@ -33,7 +33,7 @@ class WatchedWalker:
     """Walks from configurations; serves one thread at a time."""
 
     def __init__(
-        self, masks: WatchedMasks, subset: Callable[[Configuration], Subset], walker: Walker
+        self, masks: WatchedMasks, subset: Callable[[Configuration], Subset], walker: LrWalker
     ) -> None:
         self._masks = masks
         self._subset = subset

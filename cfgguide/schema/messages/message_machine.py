@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cfgguide.base.archive import Arrays
 from cfgguide.engine.byte_machine.byte_walker import ByteWalker
-from cfgguide.engine.byte_machine.outcomes import Outcomes, SplitOutcomes
+from cfgguide.engine.byte_machine.outcomes import ByteOutcomes, SplitOutcomes
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import Subset, bitmask_of
@@ -150,7 +150,7 @@ class MessageWalker(ByteWalker):
         self._leaving: dict[int, Int32Array] = {}  # by states of the structure
         self._walked: ByteConfiguration | None = None
 
-    def walk(self, configuration: ByteConfiguration) -> Outcomes | SplitOutcomes:
+    def walk(self, configuration: ByteConfiguration) -> ByteOutcomes | SplitOutcomes:
         """Return what all tokens lead to."""
         self._walked = configuration
         return super().walk(configuration)

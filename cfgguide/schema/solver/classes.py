@@ -23,7 +23,7 @@ from cfgguide.automata.numbers import decimals
 from cfgguide.errors import SchemaError
 from cfgguide.schema.solver.arrays import ArrayMachine
 from cfgguide.schema.solver.member_automata import (
-    Machine,
+    MemberAutomaton,
     MemberSymbol,
     Problem,
     ValueClass,
@@ -163,7 +163,7 @@ class Context:
     def read(self, classes_of: Callable[[Nodes], Iterable[ValueClass]]) -> bool:
         """Explore the machines with the value classes known now; return whether they add some."""
         n_before = len(self.value_classes)
-        machines: tuple[tuple[str, Machine], ...]
+        machines: tuple[tuple[str, MemberAutomaton], ...]
         machines = (("array", self.arrays), ("object", self.objects))
         for kind, machine in machines:
             self.automata[kind] = automaton = self._read(machine, classes_of)
@@ -176,7 +176,7 @@ class Context:
         return sum(len(each.moves) for each in self.automata.values()) * len(self.below)
 
     def _read(
-        self, machine: Machine, classes_of: Callable[[Nodes], Iterable[ValueClass]]
+        self, machine: MemberAutomaton, classes_of: Callable[[Nodes], Iterable[ValueClass]]
     ) -> ClassAutomaton:
         found = ClassAutomaton()
         numbers: dict[Hashable, int] = {}  # the start is no other state: before it comes no comma

@@ -1,7 +1,7 @@
 """Automata that read the items of an array or the properties of an object.
 
 In: the nodes that see an array or an object. Out: what :mod:`cfgguide.schema.solver.arrays` and
-:mod:`cfgguide.schema.solver.objects` share. A :class:`Machine` is an automaton of the tree
+:mod:`cfgguide.schema.solver.objects` share. A :class:`MemberAutomaton` is an automaton of the tree
 automaton's horizontal languages: it reads a symbol, an item or a property of a class of names, with
 the value class of its value. The state after the last one says which of the outer nodes hold.
 """
@@ -32,7 +32,7 @@ class MemberSymbol(NamedTuple):
     nodes: tuple[Node, ...]
 
 
-class Machine(Protocol):
+class MemberAutomaton(Protocol):
     """An automaton of the contents of arrays or objects."""
 
     @property

@@ -1,9 +1,10 @@
 """Objects as automata over their properties.
 
-In: the nodes that see an object. Out: its :class:`~cfgguide.schema.solver.member_automata.Machine`.
-Names are sorted into classes: each listed name is a class of its own, the others are told apart by
-the patterns that they match. The machine reads from left to right and keeps which of the listed
-names occurred, how many properties there are, and which nodes have failed for good.
+In: the nodes that see an object. Out: its
+:class:`~cfgguide.schema.solver.member_automata.MemberAutomaton`. Names are sorted into classes:
+each listed name is a class of its own, the others are told apart by the patterns that they match.
+The machine reads from left to right and keeps which of the listed names occurred, how many
+properties there are, and which nodes have failed for good.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from cfgguide.schema.solver.arrays import ArrayMachine
-from cfgguide.schema.solver.member_automata import Machine, ValueClass
+from cfgguide.schema.solver.member_automata import MemberAutomaton, ValueClass
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.objects import ObjectMachine
 from cfgguide.schema.solver.plans import Clauses
@@ -61,7 +61,7 @@ class Tracked:
         """Return the nodes of these values that hold."""
         return frozenset(node for node in self.values.nodes if found[node])
 
-    def ending(self, machine: Machine, state: Any) -> ValueClass:
+    def ending(self, machine: MemberAutomaton, state: Any) -> ValueClass:
         """Return the class of an array or object that ends in a state."""
         return self.value_class(machine.holding(state)[0])
 

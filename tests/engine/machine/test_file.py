@@ -246,7 +246,7 @@ def test_what_is_not_refused_can_be_run(made):
             recognizer, vocabulary.spelling
         )
         token_classes = TokenClasses(recognizer, vocabulary.trie)
-        walker = cfgguide.engine.masks.walk.Walker(recognizer, token_classes, always_live)
+        walker = cfgguide.engine.masks.walk.LrWalker(recognizer, token_classes, always_live)
         for data in (b"", b"a", b"if", b'"a', b"1 a"):
             configuration = recognizer.advance(recognizer.initial, data)
             if configuration is not None:
@@ -530,7 +530,7 @@ for attempt in range(int(sys.argv[2])):
     recognizer = Recognizer(table, automaton)
     always_live = AlwaysLive.of(recognizer, vocabulary.spelling)
     token_classes = TokenClasses(recognizer, vocabulary.trie)
-    walker = walk.Walker(recognizer, token_classes, always_live)
+    walker = walk.LrWalker(recognizer, token_classes, always_live)
     for data in (b"", b"a", b"if", b'"a', b"1 a"):
         now = recognizer.advance(recognizer.initial, data)
         if now is not None:

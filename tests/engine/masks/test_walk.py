@@ -22,7 +22,7 @@ from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recogn
 from cfgguide.engine.masks import kernels
 from cfgguide.engine.masks.arrays import LIVE, OPEN
 from cfgguide.engine.masks.token_classes import TokenClasses
-from cfgguide.engine.masks.walk import Walk, Walker
+from cfgguide.engine.masks.walk import LrWalker, Walk
 from cfgguide.engine.vocabulary.spelling import Spelling
 from cfgguide.engine.vocabulary.trie import VocabularyTrie
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
@@ -39,13 +39,13 @@ def recognizer_of(grammar: str) -> Recognizer:
     return Recognizer(*tables, shortens_stacks=False)
 
 
-def machine(grammar: str, tokens: list[bytes]) -> tuple[Recognizer, Vocabulary, Walker]:
+def machine(grammar: str, tokens: list[bytes]) -> tuple[Recognizer, Vocabulary, LrWalker]:
     recognizer = recognizer_of(grammar)
     vocabulary = Vocabulary([*tokens, None], eos_token_ids=len(tokens))
     always_live = AlwaysLive.of(recognizer, Spelling.of(tokens))
     token_classes = TokenClasses(recognizer, VocabularyTrie.of(vocabulary.tokens))
     token_classes.work()
-    return recognizer, vocabulary, Walker(recognizer, token_classes, always_live)
+    return recognizer, vocabulary, LrWalker(recognizer, token_classes, always_live)
 
 
 @functools.cache
@@ -61,7 +61,7 @@ def by_recognizer(
     return {token_id: after for token_id, after in led.items() if after is not None}
 
 
-def by_walk(walker: Walker, configuration: Configuration) -> dict[int, Configuration]:
+def by_walk(walker: LrWalker, configuration: Configuration) -> dict[int, Configuration]:
     found = walker.walk(configuration)
     return {
         token_id: found.outcome(outcome).configuration

@@ -18,7 +18,7 @@ from support.ci import or_in_ci
 
 import cfgguide
 from cfgguide.errors import SchemaError
-from cfgguide.schema.reader import Reader
+from cfgguide.schema.reader import SchemaReader
 from cfgguide.schema.solver.arrays import told_apart
 from cfgguide.schema.solver.counts import has_enough_items
 from cfgguide.schema.solver.nodes import Node, reachable, wanted_to_fail
@@ -131,7 +131,7 @@ def texts_of(value: Any) -> Iterator[bytes]:
 def solver_of(*schemas: Any) -> tuple[Search, list[Node]]:
     """The solver of some schemas, each of which may be wanted to hold and to fail; their nodes."""
     whole = {"oneOf": [{"allOf": [schema]} for schema in schemas]}
-    root = Reader(whole, formats=False, best_effort=False).root()
+    root = SchemaReader(whole, formats=False, best_effort=False).root()
     assert root.one_of is not None
     search = Search(AllValues(), is_ordered=False, wanted_to_fail=wanted_to_fail(root))
     return search, root.one_of
