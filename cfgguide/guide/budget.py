@@ -240,6 +240,7 @@ class TokenBudget:
             if step is not None and self._distance(configuration) > n:
                 self._keep_promise(configuration, step, n)
             reach = self._reaches.get(configuration) or self._reach(configuration)
+            # No token leads further from an end than the budget: all such budgets have one mask.
             is_all = n > reach.most
             if is_all and step_node.subset is not None:
                 return step_node.subset.bitmask
