@@ -280,8 +280,10 @@ class TokenBudget:
             self._look_around(configuration, n, self._effort)
             path = self._promise(configuration)
         walk = self._walker.walk(configuration)
+        # A search may have found shorter ends, and over another trie outcomes have other numbers.
         if is_searched or walk.trie is not reach.trie:
             reach = self._measured(walk)
+        # Dead ends have no distance, so all outcomes are closed before the near ones are opened.
         for number in range(walk.n_outcomes):
             walk.resolve(number, is_live=False)
         for number, distance in zip(reach.numbers.tolist(), reach.distances.tolist(), strict=True):
