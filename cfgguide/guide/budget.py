@@ -240,6 +240,7 @@ class TokenBudget:
             if step is not None and self._distance(configuration) > n:
                 self._keep_promise(configuration, step, n)
             reach = self._reaches.get(configuration) or self._reach(configuration)
+            # No token leads further from an end than the budget: all such budgets have one mask.
             is_all = n > reach.most
             if is_all and step_node.subset is not None:
                 return step_node.subset.bitmask
@@ -279,8 +280,10 @@ class TokenBudget:
             self._look_around(configuration, n, self._effort)
             path = self._promise(configuration)
         walk = self._walker.walk(configuration)
+        # A search may have found shorter ends, and over another trie outcomes have other numbers.
         if is_searched or walk.trie is not reach.trie:
             reach = self._measured(walk)
+        # Dead ends have no distance, so all outcomes are closed before the near ones are opened.
         for number in range(walk.n_outcomes):
             walk.resolve(number, is_live=False)
         for number, distance in zip(reach.numbers.tolist(), reach.distances.tolist(), strict=True):

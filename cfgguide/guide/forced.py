@@ -108,6 +108,7 @@ class JumpForward:
         encode : callable
             Returns the tokens that a tokenizer makes of a text, without special tokens.
         """
+        # From here on a token could reach beyond the text, and the tokenizer might have chosen it.
         stable = next(
             (start for start in range(len(forced)) if self._is_open(forced[start:])), len(forced)
         )
@@ -116,6 +117,8 @@ class JumpForward:
             return ()
         tail = [token_id for token_id in before[-_TAIL:] if self._tokens[token_id]]
         ids: list[int] = []
+        # What stands before may change the first tokens of a text. Where the tokenizer would cut
+        # that otherwise, its answer says nothing about these tokens, and the text is encoded alone.
         for shown in (tail, []):
             try:
                 context = b"".join(self._tokens[token_id] or b"" for token_id in shown).decode()

@@ -341,6 +341,7 @@ class Guide:
         if not trailing and step_node.is_at_end is not False and index.is_at_end(step_node):
             is_finished = is_finished or token_id not in index.vocabulary.eos_token_ids
         following = step_node.following.get(token_id)
+        # What EOS leads to is never among the known nodes: a token found there ends no text.
         if following is None or is_finished:
             if is_finished or not index.accepts(step_node, token_id):
                 return False

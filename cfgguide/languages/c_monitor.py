@@ -246,6 +246,7 @@ class CNames(LanguageMonitor):
         elif rule in ("compound_statement", "_declaring_for"):
             scopes = scopes[:-1]
         elif rule == "function_definition":
+            # Both of its scopes end here, and the function's name is one of the scope around them.
             outer = _declared(scopes[-2], names[:1], is_type=False)
             scopes = (*scopes[:-2], outer)
         return CNames(self.tables, self.stack, scopes, unsure)

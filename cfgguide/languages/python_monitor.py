@@ -146,15 +146,18 @@ class PythonNames(PythonStatements):
     def _started(self, word: str, text: str) -> Self | None:
         if word in LINES:
             return self._line_moved(word)
+        # A statement in the line of a header: the block ends with that line.
         line = "inline" if self.line == ":" else self.line
         is_string = word in STRINGS
         is_head = self.is_head and (is_string or word == "FROM")
         start = self._with(self.frames, line=line, is_head=is_head)
         kind = KEYWORDS.get(word)
+        # `case` is a name everywhere else.
         is_case = word == "CASE" and self.blocks[-1:] == (Block("match"),) and not self.line
         if is_case:
             return start._with((Frame("case", is_target=True),))
         if word == "MATCH":
+            # It may be a name as well: what follows decides.
             frame = Frame("match?", shape=PLACE, is_ended=True, is_target=True)
             return start._with((frame._replace(bare=frozenset({"match"})),))
         if kind is None:
@@ -217,13 +220,18 @@ class PythonNames(PythonStatements):
             return False
         if self._base.kind in ("annotated", "def", "async def"):
             return False
+        # Python takes no `:=` in the iterable of a comprehension.
         if any(f.phase in (FIRST_IN, IN, FOR) and f.is_clause for f in self.frames):
             return False
         if any(name in f.bound | f.names | f.late or name == f.named for f in self.frames):
             return False
+        # A name that was read waits for its `for`, which cannot bind what `:=` binds. A condition
+        # is evaluated before the element that read the name, so there `:=` may bind it.
         if any(name in f.reads and f.phase != IF for f in self.frames):
             return False
         is_inner = any(f.is_clause for f in self.frames)
+        # In the body of a class no comprehension has one: so what is open may not become one
+        # either.
         if self.scopes[-1].kind == "class" and (is_inner or self._without_clauses() is None):
             return False
         return self._binds(name) and name not in self.scopes[-1].enclosing
@@ -255,9 +263,11 @@ class PythonNames(PythonStatements):
             if after._top.shape != VALUE:
                 after = after._changed(shape=CALLED if word == "(" else PLACE)
             kind, phase = ("call", ELEMENT) if word == "(" else ("index", REST)
+            # After the name of a definition they have parameters, or the bases of a class.
             if ("def" in top.kind or top.kind == "class") and top.shape == EMPTY:
                 kind, phase = ("params" if "def" in top.kind else "call"), REST
             return after._pushed(Frame(kind, phase))
+        # Braces hold no targets.
         is_target = word != "{" and self._is_target_here() and top.shape in (EMPTY, STAR)
         opened: Self | None = self._changed(is_ended=True)
         if top.shape in (EMPTY, STAR):
@@ -278,6 +288,7 @@ class PythonNames(PythonStatements):
         left = top.reads - (top.names | top.bound if top.is_clause else NONE)
         is_target = top.is_target and not top.is_clause
         after: Self | None = finished._with(finished.frames[:-1])
+        # What no `for` in here has bound, one of a comprehension around this has to bind.
         for name in sorted(left):
             after = None if after is None else after._owed(name, len(after.frames))
         if after is None:
@@ -285,6 +296,7 @@ class PythonNames(PythonStatements):
         below = after._top
         if top.kind == "params":
             return after._changed(names=top.names)
+        # Brackets of targets may be a target themselves, with the names that are in them.
         if is_target and below.shape == CALLED:
             return after._changed(shape=PLACE, bare=below.bare | top.done)
         return after
@@ -314,6 +326,7 @@ class PythonNames(PythonStatements):
 
     def _equal(self, word: str, text: str) -> Self | None:
         top = self._top
+        # The name of an argument is neither read nor bound; `f(x=y for y in z)` is not a call.
         if top.kind == "call":
             return self._changed(bare=NONE, shape=VALUE, is_ended=False)._ceased()
         if top.kind == "lambda" or top.kind == "params":
@@ -330,6 +343,7 @@ class PythonNames(PythonStatements):
         if finished is None or not finished._top.is_target:
             return None
         top = finished._top
+        # `*x = y` is no statement; `*x, = y` is one.
         if top.has_star and not top.has_comma:
             return None
         names = top.names | top.done
@@ -344,6 +358,7 @@ class PythonNames(PythonStatements):
 
     def _colon(self, word: str, text: str) -> Self | None:
         top = self._top
+        # Parameters are bound in the body only: what stands before the colon cannot read them.
         if top.kind == "lambda" and top.phase == "parameters":
             return self._changed(phase="body", bound=top.names, shape=VALUE, is_ended=False)
         if top.kind == "params":
@@ -378,6 +393,8 @@ class PythonNames(PythonStatements):
             return finished._entered(Block("match"))
         if top.kind not in ("def", "async def", "class"):
             return None
+        # A class's name is bound after its body, a function's before it: in the body of a class the
+        # name is hidden, unless another scope has it.
         is_visible = top.named in outside(self.builtins, (*self.scopes, Scope("def")))
         bound = finished._bind(frozenset({top.named}))
         if top.kind == "class":
@@ -499,6 +516,7 @@ class PythonNames(PythonStatements):
         if top.kind == "as" or (top.has_star and (top.phase == FOR or top.kind == "for")):
             return None
         ceased: Self | None = self if top.phase == FOR else self._ceased()
+        # Two stars make no list of targets, so all of it is read.
         if ceased is not None and top.has_star and top.is_target:
             ceased = ceased._settled(shape=EMPTY)
         if ceased is None:

@@ -98,10 +98,13 @@ class PythonStatements(PythonState):
 
     def _except(self, word: str, text: str) -> Self | None:
         top = self._top
+        # A definition has its name there; in `except` it says that `as` has come.
         if top.named == "as":
             if word in NAMES:
                 return self._changed(done=frozenset({text})) if self._binds(text) else None
             (name,) = top.done
+            # Python deletes the name at the end of the block. One that was bound before may still
+            # be bound after it: the block need not have run.
             was_bound = name in self.scopes[-1].bound
             block = Block("except", "" if was_bound else name)
             return self._bind(top.done)._entered(block)
@@ -122,9 +125,11 @@ class PythonStatements(PythonState):
         if word == ".":
             read = self._changed(bare=NONE, shape=VALUE)._read_all(top.bare)
             return None if read is None else read._with(read.frames, is_dotted=True)
+        # A class, like a name before a dot, is read: both come before `_captured` takes the name.
         if word == "(" and top.is_ended:
             read = self._changed(bare=NONE, shape=VALUE)._read_all(top.bare)
             return None if read is None else read._pushed(Frame("pattern", "class"))
+        # The name before it is an attribute of the class: neither read nor bound.
         if word == "=":
             return self._changed(bare=NONE, shape=EMPTY, is_ended=False)
         caught = self._captured()
@@ -140,11 +145,14 @@ class PythonStatements(PythonState):
             return caught._with((Frame("if"),))._bind(caught._base.done)
         if word == ":" and len(self.frames) == 1:
             return caught._with((Frame("if"),))._bind(caught._base.done)._entered(Block("case"))
+        # Python takes no f-string as a pattern.
         if "F_" in word and word in STRINGS:
             return None
         if word in STRINGS:
             return caught._changed(shape=VALUE)._pushed(Frame("string"))
         if word == "VBAR":
+            # Alternatives have to bind the same names: here they bind none, so none may have come
+            # before the bar, and `is_target` lets none come after it.
             if caught._base.done:
                 return None
             return caught._changed_at(0, is_target=False)._changed(shape=EMPTY, is_ended=False)

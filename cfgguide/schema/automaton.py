@@ -385,8 +385,10 @@ class SchemaAutomaton(Pushdown):
             mixed |= {"object"}
         if "array" in values.kinds and not (values.has_plain_arrays or values.has_different_items):
             mixed |= {"array"}
+        # What can be met in several ways is told apart by classes; all else is read without them.
         found = self._tracked(values, every, mixed) if mixed else _Options()
         words = [kind for kind in CONSTANTS if values.is_constant(kind)]
+        # If one constant is mixed, there is a lexer of all of them by now.
         if words and mixed.isdisjoint(CONSTANTS):
             found.constants = self._lexer(tuple(words), Constants(dict.fromkeys(words, 0)))
         if values.numbers is not None:

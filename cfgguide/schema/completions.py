@@ -247,6 +247,7 @@ class MemoryCompletions:
             found: set[Hashable] = set()
             for ending in self.endings(state, stack, SeenParts(opens, text)):
                 found.add(value_of(text + ending))
+                # More than was asked for: with the next part of the text, `n` grows.
                 if len(found) > 2 * n:
                     break
             known = len(found)
@@ -360,6 +361,7 @@ class MemoryCompletions:
             memory = _longer(memory, layout.colon) if kind == "colon" else memory
             for written in self._values(values, wanted):
                 after, is_repeated = self._with_part(frame, written, stack, memory)
+                # A value that has come before may still be allowed, but it leads elsewhere.
                 if is_repeated:
                     then = automaton.follow_repeated(frame, written.tag)
                 else:
@@ -370,6 +372,7 @@ class MemoryCompletions:
             bracket = b"}" if kind in ("open", "name", "more") else b"]"
             comma = layout.comma if kind in ("next", "more", "used") else b""
             for text, tag in self._inside(kind, rest[0], rest[1], stack, memory):
+                # Without text the array or object ends here, and no comma may come.
                 text = comma + text if text else text
                 yield from self._popped(text, bracket, tag, stack, memory, limit)
         else:

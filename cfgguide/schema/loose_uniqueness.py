@@ -107,11 +107,14 @@ def _may_have_to_fail(root: Node, automaton: SchemaAutomaton) -> tuple[set[Node]
     for node in reachable(root):
         owners += [node.negated] if node.negated is not None else []
         owners += [node.conditional[0]] if node.conditional is not None else []
+        # More items than `maxContains` says have to fail what it counts.
         if node.contains is not None and node.n_contains[1] is not None:
             owners.append(node.contains)
         for kind in KINDS:
             branches = [each for each in node.one_of or () if may_hold(each, kind)]
             for pair in combinations(branches, 2):
+                # Of two branches that no value meets together none ever has to fail because of the
+                # other.
                 if kind not in ("array", "object") or automaton.search.has(pair, ()):
                     owners += pair
     arrays = [node for node in owners if may_hold(node, "array")]

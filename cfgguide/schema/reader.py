@@ -268,6 +268,7 @@ class SchemaReader:
             ):
                 reads.fail("type", f"is one or more of {', '.join(_TYPES)}")
             node.kinds = frozenset(kind for name in listed for kind in _TYPES[name])
+            # Types are alternatives: beside "number" an integer is nothing more.
             if "integer" in listed and "number" not in listed:
                 is_written = location.dialect in WRITTEN_WHOLE
                 whole = numbers.written_whole if is_written else numbers.later_multiples(Decimal(1))
@@ -280,6 +281,7 @@ class SchemaReader:
             if node.values is None:
                 node.values = found
             else:
+                # A node has one list; both lists have to have the value.
                 extra = Node(f"{location.path}/const", values=found)
                 node.all_of.append(extra)
 
@@ -328,6 +330,7 @@ class SchemaReader:
         for keyword, exclusive, make in bounds:
             is_old = location.dialect == "4"  # in which the exclusive ones are truth values
             found = reads.schema.get(exclusive)
+            # In draft 4 it stands beside the bound and says that the bound itself is left out.
             is_strict = found is True or (is_old and bool(found))
             if is_old and not isinstance(found, bool | None):
                 self._note(f"{reads.path}/{exclusive}", "draft 4 knows truth values only")
@@ -369,6 +372,8 @@ class SchemaReader:
                 reads.fail("pattern", "is a regular expression")
             self._together["string"] = None
             if self._has_common_spaces and r"\s" in pattern:
+                # It is read once all nodes are known: where it may have to fail, `\s` keeps its
+                # meaning.
                 self._spaced.append((node, f"{reads.path}/pattern", pattern))
             else:
                 self._add_pattern(node, f"{reads.path}/pattern", pattern)

@@ -206,6 +206,8 @@ class References:
         try:
             found = self._target(uri, fragment, where, reference)
         except _LeadsNowhereError:
+            # Only a fragment alone may have been meant from the root; any other reference names its
+            # document.
             if not reference.startswith("#") or uri == self.root.base:
                 raise
             found = self._target_from_root(location, keyword, fragment)
@@ -235,10 +237,12 @@ class References:
         document = self._registry.get(uri)
         if document is None and "json-schema.org/" in uri:
             document = _metaschemas().get(uri.partition("://")[2])
+        # A document is read when the first reference leads there: most are never asked for.
         if uri not in self._resources and document is not None:
             opened = self._opened(Location(document, uri, f"/{_escaped(uri)}", self.root.dialect))
             self._resources[uri] = opened
             self._register(opened, 0)
+            # It may have the first dynamic anchors; from now on the way to a schema matters.
             self._has_scope = bool(self._dynamic or self._recursive)
         if uri not in self._resources:
             raise SchemaError(
@@ -257,6 +261,7 @@ class References:
                 )
             return self._anchors[uri, fragment]
         for step in fragment[1:].split("/"):
+            # In this order, or `~01`, which is `~1`, would become a slash (RFC 6901, section 4).
             name = step.replace("~1", "/").replace("~0", "~")
             inner = found.schema
             if isinstance(inner, list) and _is_index(name) and int(name) < len(inner):

@@ -80,6 +80,7 @@ class SchemaOptions:
             raise SchemaError(f"order is {shown(self.order)}; it is 'any' or 'declared'")
         space = self.max_whitespace
         is_count = (
+            # True is an int as well, but says nothing about how much white space there is.
             isinstance(space, int) and not isinstance(space, bool) and 0 <= space <= MAX_SPACE
         )
         if space is not None and not is_count:

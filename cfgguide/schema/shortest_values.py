@@ -105,6 +105,7 @@ class ShortestValues:
                 end = self.lexemes.end(lexer.lexemes, lexer.lexemes.start)
                 if end is not None:
                     found.append(Written(quote + end.text, lexer.tags[end.tag]))
+        # What arrays and objects need is looked for, level by level, only if they could be shorter.
         if any(len(each.text) <= _SHORT for each in found):
             return _least(found)
         if options.items is not None:

@@ -79,6 +79,7 @@ class UniqueItems:
         if words:
             found.append(("constants", Constants(dict.fromkeys(words, 0)), [FRESH]))
         if values.numbers is not None:
+            # Strings begin with a quote and constants with a letter, so what is left are numbers.
             used = [each for each in state.values if each[0] not in '"tfn']
             language = difference(
                 canonical_numbers(values.numbers.language), Language.of_words(used)
@@ -148,11 +149,14 @@ def _unused_strings(scalars: Scalars, used: list[str]) -> ScalarAutomaton | None
         words = sorted(set(scalars.words).difference(used))
         return Words(words) if words else None
     language, bounds = scalars.language, scalars.bounds
+    # Without a pattern, the values that have come are listed names, and all other strings remain.
     if language is None and bounds in ((0, None), (1, None)):
         empty = [""] if bounds[0] else []
         return PropertyNames(sorted([*used, *empty]), plain_strings())
     if language is not None and bounds[1] is None and bounds[0] <= _FEW:
         longer = _at_least(language, bounds[0])
+        # However many have come, each beginning has others left: no automaton without them is made,
+        # which would be another one after each item.
         if _is_endless(longer):
             return PatternNames(sorted(used), [longer])
     whole = pattern_language("^[^]*$") if language is None else language

@@ -175,6 +175,7 @@ class SchemaWriter:
         for state, value_class in enumerate(automaton.value_classes):
             if is_useful[state] and value_class in options:
                 ends.setdefault(value_class, {})[blocks[state]] = None
+                # What is uncertain matters only where an array or object that is written may end.
                 self.problems |= dict.fromkeys(automaton.problems[state])
         for source, symbol, value_class, target in automaton.moves:
             if not is_useful[target]:
@@ -182,6 +183,7 @@ class SchemaWriter:
             inner = self._names[symbol.nodes, value_class]
             if kind == "object":
                 inner = self._pair(context, symbol, inner)
+            # Only the first member has no comma before it, and nothing leads back to the start.
             between = "" if source == 0 else f" {comma}"
             way = f"{name}_{blocks[source]}{between} {inner}"
             ways.setdefault(blocks[target], {})[way] = None
@@ -240,7 +242,10 @@ def merged(
             after = frozenset(
                 (symbol, value_class, block[target]) for symbol, value_class, target in moves[state]
             )
+            # The old block is a part of the key, so blocks are split and never joined; and the
+            # start comes first, so its block keeps the number 0.
             new.append(numbers.setdefault((own, after), len(numbers)))
+        # As many blocks as before: none was split, and none ever will be.
         if len(set(new)) == len(set(block)):
             return new
         block = new

@@ -108,6 +108,7 @@ class ByteWalker:
                     whole[number] = len(found)
                     found.append(after._replace(stands_for_others=True))
         places, outcome = outcomes.places()
+        # A comma may stand between two parts, so the token may add parts of its own to the memory.
         outcome = np.where(self._commas[places], NONE, whole[outcome])
         is_live = np.ones(len(places), dtype=np.bool_)
         for index in np.flatnonzero(outcome == NONE).tolist():

@@ -155,6 +155,8 @@ class SharedMask:
             is_counted = np.zeros(len(inside), dtype=np.bool_)
         else:
             n_leads, has_escape = _n_leads(self._vocabulary)
+            # Without escapes a character begins with each byte that does not go on one; the first
+            # bytes lead to the node and are the same in all of the tokens.
             is_counted = ~has_escape[inside]
             before = (tokens[int(inside[0])] or b"")[: self._depth] if len(inside) else b""
             found[inside] = n_leads[inside] - sum(b & _LEAD != _CONTINUATION for b in before)

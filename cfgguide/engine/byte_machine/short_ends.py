@@ -80,6 +80,7 @@ class ShortestLexemes:
                 continue
             texts[key] = text
             known = self._known.get((lexemes, key, tags))
+            # The shortest rest from there is known, so nothing beyond that key is searched again.
             if known is not None:
                 longer = text + known.text
                 heapq.heappush(pending, (len(longer), longer, next(number), Pop(known.tag)))
@@ -94,6 +95,7 @@ class ShortestLexemes:
                     longer = text + step
                     rest = 0 if isinstance(after, Pop) else lexemes.nearest(after)
                     heapq.heappush(pending, (len(longer) + rest, longer, next(number), after))
+        # All that can be reached was met without an end, so there is none from any of these keys.
         self._known |= dict.fromkeys(((lexemes, key, tags) for key in texts), None)
         return None
 

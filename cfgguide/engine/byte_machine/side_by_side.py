@@ -214,6 +214,8 @@ class _Product:
             targets = [each for each in dict.fromkeys(self.targets(state)) if each != DEAD]
             for each in targets:
                 before.setdefault(each, []).append(state)
+            # The nearest to an end is put last, and so taken first: most searches go straight to an
+            # end.
             pending += sorted(targets, key=lambda each: (-self._nearest(self.states[each]), each))
         for state in (queue := [live] if live != DEAD else []):  # grows while it is walked
             for each in before.get(state, ()):
@@ -221,6 +223,7 @@ class _Product:
                     self._ways[each] = self._ways[state] + 1
                     self._is_live[each] = True
                     queue.append(each)
+        # What leads to a state that is still open may be live: nothing is decided of it.
         for state in seen.difference(_leading_to(pending, before)):
             if not self._is_live[state]:
                 self._is_live[state] = False

@@ -333,6 +333,7 @@ class Effects:
         if isinstance(reading, Owed):
             alternatives = self._owing(reading.alternatives, byte_class)
             usual = () if reading.is_match else (NO_OBLIGATIONS,)
+            # What most strings come to is not kept, so that tables stay sparse.
             if alternatives == usual:
                 return NOTHING
             return self._add_reading(Owed(alternatives, reading.is_match))
@@ -350,6 +351,8 @@ class Effects:
         for number, rest in reading.ended:
             number = self._still_ended(number, byte_class)
             rest = int(self._rests.steps[rest, byte_class])
+            # An ended lexeme counts only as long as what it owes and what comes after it both can
+            # be read.
             if number and rest:
                 ended[number, rest] = None
         if not inside and not ended:

@@ -117,6 +117,7 @@ class Rests:
             if after == UNREAD:
                 continue
             if after != LEAVING:
+                # Where no monitor asks for the text of a lexeme, tokens with any text are alike.
                 text = data[begin:] if lexer.ahead(after) & followed else b""
                 stays.setdefault((after, text), []).append(token_id)
             elif terminal_id < 0:

@@ -151,6 +151,7 @@ def path_of(
     """Return the lexer's part, then the topmost `depth` states of the stacks, level by level."""
     hypotheses = configuration.hypotheses
     is_plain = len(hypotheses) == 1 and not hypotheses[0].obligations and not configuration.context
+    # Such a path is made of numbers alone, which are quick to look up.
     if is_plain and indentation_key is None:
         state, stack = hypotheses[0].scanner_state, hypotheses[0].stack
         path = [state]

@@ -124,6 +124,7 @@ class LrMasks:
         is_sentence = walk.is_sentence or (indentation is not None and indentation.is_sentence)
         with_classes = walk.trie is not self._vocabulary.trie.packed
         walked = _digest(ranges, with_classes, is_sentence)
+        # The ranges tell the mask: one that is equal and known need not be filled again.
         equal = known.subsets.walked(walked)
         if equal is not None:
             return Mask(max(inspected), equal.bitmask, reads, walked)

@@ -88,6 +88,7 @@ def _groups(
     """Return groups of the tokens with one beginning, after which a lexeme begins somewhere."""
     lexer = recognizer.lexer
     here = recognizer.advance(start, before)
+    # Lexemes with different stacks would begin at different places, and a group has one.
     if here is None or any(each.stack != here.hypotheses[0].stack for each in here.hypotheses):
         return []
     number = recognizer.lexer_number(here)

@@ -211,6 +211,7 @@ class VisitedTrie:
             is_match = any(scanner.match[state] == scanner.ignored for state in after)
             if is_match:
                 found.append(node)
+                # After ignored text, more of it may begin.
                 after |= starts
             if after:
                 pending += [(child, after) for child in self.children(node)]

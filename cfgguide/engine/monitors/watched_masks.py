@@ -281,6 +281,8 @@ class WatchedMasks:
         possible = [self.recognizer.possible(place) for place in places]
         by_text: dict[int, list[int]] = {}
         is_usable = [
+            # A lexeme that an indenter drops leaves the next one at its place: its text tells too
+            # little.
             self._texts.is_usable and not self.recognizer.may_be_dropped(hypothesis.scanner_state)
             for hypothesis in base
         ]
@@ -299,6 +301,8 @@ class WatchedMasks:
                 n_possible and self._is_live_with(walk, number, hypotheses, answers, POSSIBLE, base)
             ):
                 continue
+            # The walk fills in what is certain; what texts or single tokens still allow is added to
+            # it.
             walk.resolve(number, is_live=False)
             if answers.count(IMPOSSIBLE) == len(answers):
                 continue
@@ -308,6 +312,8 @@ class WatchedMasks:
                 if answer == BY_TEXT
             }
             is_by_text = all(is_usable[home] for home in homes if home is not None)
+            # The texts of one hypothesis are one set of tokens. Where several could take a token,
+            # or a lexeme has ended in it, only reading the token tells.
             if is_by_text and len(homes) == 1 and set(answers) <= {BY_TEXT, IMPOSSIBLE}:
                 if self._is_live_with(walk, number, hypotheses, answers, BY_TEXT, base):
                     by_text.setdefault(homes.pop() or 0, []).append(number)

@@ -177,13 +177,16 @@ def _function(
     for _, n in forms:
         tried = range(_TRIED + 1) if n < 0 else (n,)
         counts.update(each for each in tried if takes(", ".join("1" * each), over))
+        # A function that takes so many takes any number: it is not asked about each.
         if n < 0 and _TRIED in counts:
             counts.update(range(_TRIED, _MAX_ARGUMENTS + 1))
     if not counts:
         return None
     some = ", ".join("1" * min(counts))
     where = "SELECT 1 WHERE {}"
+    # SQLite prepares no aggregate in WHERE.
     is_aggregate = not over and not takes(some, clause=where)
+    # `min` and `max` are aggregates of one argument and scalars of more: all numbers are tried.
     is_scalar = not over and any(
         takes(", ".join("1" * each), clause=where) for each in sorted(counts)[:_TRIED]
     )

@@ -100,6 +100,7 @@ class SelectTexts(SelectState):
     def _may_be_comma(self, _: str) -> bool:
         top = self._top
         if isinstance(top, CallScope):
+            # SQLite takes DISTINCT before a single argument only.
             return not top.is_distinct and top.n < self.names.database.functions[top.name].most
         if isinstance(top, RowScope):
             return top.n < (_MAX_COLUMNS if top.wanted is None else top.wanted)

@@ -83,6 +83,7 @@ def beam_search(
     if live[0].is_finished:
         live, finished = [], live
     for _ in range(max_new_tokens):
+        # Totals only fall as texts grow: no live beam can overtake the last finished one any more.
         if not live or (len(finished) == n_beams and finished[-1].total >= live[0].total):
             live = []
             break

@@ -82,6 +82,7 @@ def decode(
     while unfinished:
         alike: dict[PrefixNode, list[int]] = {}
         for number in unfinished:
+            # Texts with the same tokens share what the model is asked, and each draws for itself.
             alike.setdefault(texts[number], []).append(number)
         forced = {node: tree.forced(node, encode) for node in alike} if encode else {}
         tree.look(node for node in alike if not forced.get(node))
@@ -93,6 +94,7 @@ def decode(
                 chosen = _chosen(tree, node, warper, [randoms[number] for number in numbers])
                 paths = [[tree.follow(node, position)] for position in chosen]
             for number, path in zip(numbers, paths, strict=True):
+                # Nothing after the end may be shown to `has_ended`, so it is called step by step.
                 end = next((step for step in path if has_ended(number, step)), None)
                 texts[number] = end or path[-1]
                 if end is None and tree.n_left(path[-1]):

@@ -251,6 +251,8 @@ def steer(
         population = population.weighted()
         if not population.nodes:
             return SMCResult((), -math.inf, 0.0, n_resampled, 0)
+        # Resampled particles weigh 1 each: their mean weight so far becomes a factor of the
+        # evidence.
         if population.effective_size < resample_below * n_particles:
             log_evidence += population.log_mean(n_particles)
             population = population.resampled(n_particles, random.random())

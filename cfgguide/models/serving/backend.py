@@ -448,6 +448,7 @@ class Backend:
             )
         options = _json(found[2] or "{}", dict, "the options of a grammar are a JSON object")
         tables = options.pop("tables", None)
+        # Only bundled grammars have a tidy form.
         known = _OPTIONS if is_own else (*_OPTIONS, "tidy")
         for option, value in options.items():
             if option not in known:
@@ -459,6 +460,8 @@ class Backend:
         if is_own and path is not None:
             grammar = Grammar.open(path, **options)
         else:
+            # By that name a model is to write what `output_type` takes it for: an object or an
+            # array.
             if name == "json" and self._is_tidy and not options and tables is None:
                 return output_type(name).grammar, None
             if options.setdefault("tidy", self._is_tidy):

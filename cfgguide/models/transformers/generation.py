@@ -248,6 +248,7 @@ def generate(
             tree,
             starts,
             warper=warper,
+            # What a text of a batch draws does not depend on how long the others are.
             randoms=random.spawn(len(prompts)) if is_batch else [random],
             encode=encoder_of(tokenizer) if force else None,
             has_ended=lambda number, node: streams[number].add(node),

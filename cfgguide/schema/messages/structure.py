@@ -128,6 +128,7 @@ class Structure:
         sets: list[States] = []
 
         def number_of(states: Iterable[int]) -> int:
+            # States that read nothing tell no sets apart; without them fewer sets differ.
             closure = frozenset(
                 each for each in fragments.closure(states) if each == end or fragments.reads(each)
             )
@@ -161,6 +162,7 @@ class Structure:
                 before[target].append((number, 1))
             for _, target in state.values:
                 before[target].append((number, _VALUE_COST))
+        # Backwards from all ends at once (Dijkstra): each state gets its distance to the nearest.
         queue = [(0, number) for number, state in enumerate(self.states) if state.is_end]
         while queue:
             distance, number = heapq.heappop(queue)
@@ -171,6 +173,7 @@ class Structure:
                 heapq.heappush(queue, (distance + cost, other))
         if self.states[0].distance == _FAR:
             raise SchemaError("a structural tag allows no message that the vocabulary can spell")
+        # A move to a state that reaches no end would be a dead end in the middle of a message.
         for state in self.states:
             state.moves = [each for each in state.moves if self.states[each[1]].distance < _FAR]
             state.values = [each for each in state.values if self.states[each[1]].distance < _FAR]

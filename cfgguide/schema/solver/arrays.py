@@ -69,6 +69,7 @@ class ArrayMachine:
         self._asking = [node for node in nodes if "array" in node.kinds and not node.is_false]
         bounds = [bound for node in self._asking for bound in node.n_items if bound is not None]
         self._prefix = max((len(node.prefix) for node in self._asking), default=0)
+        # One more than any bound: greater numbers of items all mean the same.
         self._cap = max([self._prefix, *(bound + 1 for bound in bounds)])
         if self._cap > MAX_ITEMS:
             raise SchemaError(
@@ -162,6 +163,8 @@ class ArrayMachine:
             rest = node.unevaluated_items
             if rest is None or holds_in(rest, value_class) or self._covers(node, index, matched):
                 continue
+            # What holds wherever the node does has surely evaluated it. Of other nodes it is known
+            # at the end of the array only whether they hold; the item waits.
             if any(self._evaluates(n, index, matched) for n in hold_with(node)):
                 continue
             if any(self._evaluates(n, index, matched) for n in may_evaluate(node, "array")):
@@ -176,6 +179,8 @@ class ArrayMachine:
         used, n_others = state.used, state.n_others
         if self._unique:
             if value is None:
+                # One value that is not told apart differs from all that are; two of them may be
+                # equal.
                 n_others = min(n_others + 1, 2)
             elif value in used:
                 failed.update(self._unique)
@@ -184,6 +189,7 @@ class ArrayMachine:
         resolved = state.failed
         if failed != resolved:
             resolved = self._failures.resolved(failed)
+        # Nothing asks for different items any more: states that differ in this alone become one.
         if resolved.issuperset(self._unique):
             used, n_others = frozenset(), 0
         return ItemsSeen(
@@ -250,10 +256,12 @@ def _listed(node: Node) -> list[Any] | None:
     """
     if node.is_false:
         return []
+    # Listed arrays and objects are not told apart here, so their list is not one of scalars.
     if node.values is not None and not node.values.nodes:
         return list(node.values.scalars)
     if node.kinds <= _CONSTANTS.keys():
         return [value for kind, value in _CONSTANTS.items() if kind in node.kinds]
+    # All of these have to hold, so the list of one of them has every value.
     for other in node.all_of:
         listed = _listed(other.meant)
         if listed is not None:
@@ -261,6 +269,7 @@ def _listed(node: Node) -> list[Any] | None:
     for branches in (node.any_of, node.one_of):
         if branches is not None:
             found = [_listed(branch.meant) for branch in branches]
+            # A branch without a list lets in values that no other branch names.
             if None not in found:
                 return [value for listed in found for value in listed or ()]
     return None

@@ -127,6 +127,7 @@ class Context:
 
     def _add(self, kind: str, universe: list[Language]) -> None:
         """Sort the numbers or strings by the value classes that they are in."""
+        # Conditions with equal languages are one: the product of all would have its states twice.
         distinct: dict[Language, list[Condition]] = {}
         for node in self.below:
             for condition in (*conditions(node, kind), listed(node, kind)):
@@ -136,6 +137,7 @@ class Context:
         n = len(universe)
 
         def value_class(memberships: tuple[bool, ...]) -> ValueClass | None:
+            # Such a text is not a number: all of these come first among the languages.
             if not all(memberships[:n]):
                 return None
             known = {
@@ -149,6 +151,7 @@ class Context:
 
         found: Mapping[ValueClass | None, Sequence[Condition | None]]
         if distinct:
+            # Of equal ones, the one with a pattern of its own makes the shorter grammar.
             asked = [max(same, key=lambda c: c.text is not None) for same in distinct.values()]
             found = by_class([*map(Condition, universe), *asked], value_class)
         else:

@@ -175,6 +175,7 @@ class _Counter:
             others = self._search.values.of(
                 [node.additional for node in nodes if node.additional is not None]
             )
+            # There are endlessly many names that are not listed, so one value for them suffices.
             if self._search.has_value(others):
                 return Count(self._most, True)
         required = {name for node in nodes for name in node.required}
@@ -182,4 +183,5 @@ class _Counter:
         counts = {name: self.of(self._search.property_values(values, name)) for name in names}
         n = prod(count.n + (name not in required) for name, count in counts.items())
         is_exact = all(count.is_exact for count in counts.values())
+        # Names that match a pattern add objects that are not counted here.
         return Count(n, is_exact and not any(node.patterns for node in nodes))

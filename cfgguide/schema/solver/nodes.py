@@ -265,6 +265,7 @@ def closable(root: Node) -> list[Node]:
         is_shared = len(parts) > 1 and parts != node.any_of
         if parts and (is_shared or _says_more(node)):
             shared.update(*map(closure_of, parts))
+        # A declared name may match a pattern as well: its value sees both nodes.
         if node.patterns:
             named = (*node.properties.values(), *(each for _, each in node.patterns))
             shared.update(*map(closure_of, named))
@@ -400,11 +401,13 @@ class Together:
         general: list[Node] = []
         others = [node for node in group if node.properties or node.additional or node.patterns]
         has_patterns = any(node.patterns for node in others)
+        # One node alone gives each property a single schema, unless a name matches a pattern too.
         for node in others if len(others) > 1 or has_patterns else ():
             for name, below in node.properties.items():
                 places.setdefault(f"/{name}", []).append(below)
             general += [below for _, below in node.patterns]
             general += [node.additional] if node.additional is not None else []
+        # They may see any property, so one that asks nothing would join all others for no reason.
         general = [node for node in general if not _asks_nothing(node)]
         joined = [[*nodes, *general] for nodes in places.values() if nodes] or [general]
         return sum(self._join(nodes[0], other) for nodes in joined for other in nodes[1:])

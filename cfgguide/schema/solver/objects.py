@@ -130,6 +130,8 @@ class ObjectMachine:
         self._names = in_order(asking)
         self._is_ordered = is_ordered
         self._numbers = {name: number for number, name in enumerate(self._names)}
+        # Where names have an order, a required name needs no memory: who requires a name that is
+        # passed fails at once. Whether one of these names came is asked later as well.
         conditional = {
             name
             for node in asking
@@ -140,6 +142,7 @@ class ObjectMachine:
             )
         }
         self._sure = _asking_names_only(nodes)
+        # Once all of their names have come these nodes surely hold, and others fail for that.
         conditional |= {name for node in self._sure for name in node.required}
         self._tracked = frozenset(self._numbers[name] for name in conditional)
         self._needed_by_sure = {
@@ -149,6 +152,7 @@ class ObjectMachine:
             frozenset(node for node in asking if name in node.required) for name in self._names
         ]
         bounds = [bound for node in asking for bound in node.n_properties if bound]
+        # One more than any bound: greater numbers of properties all mean the same.
         self._cap = max((bound + 1 for bound in bounds), default=1)
         self._is_counted = any(node.n_properties != (0, None) for node in asking)
         by_id = {id(language): language for node in asking for language, _ in node.patterns}
@@ -206,18 +210,21 @@ class ObjectMachine:
             return frozenset(node for node in naming if found[node])
 
         found = []
+        # Listed names come first: the number of a name is also that of its class.
         for name in self._names:
             matched = frozenset(
                 number for number, each in enumerate(self._patterns) if each.accepts(name)
             )
             held = accepted([each.meets(name) for each in asked])
             found.append(NameClass(name, (), matched, held))
+        # Nothing tells the other names apart, so no automaton has to be made of them.
         if not self._patterns and not asked:
             return [*found, NameClass(None, tuple(self._names), frozenset(), accepted([]))]
         n_patterns = len(self._patterns)
 
         languages = [*self._patterns, *(each.language for each in asked)]
         for memberships, language in combinations(languages):
+            # A class without a name of its own would promise properties that cannot be written.
             if has_other_text(language, self._names):
                 matched = frozenset(
                     number for number, is_in in enumerate(memberships[:n_patterns]) if is_in
@@ -317,6 +324,7 @@ class ObjectMachine:
         else:
             n_named = min(n_named + 1, self._cap)
             if self._is_ordered:
+                # The order lets a name that is passed come no more.
                 for passed in range(last + 1, number):
                     failed |= self._requiring[passed]
                 last = number
@@ -368,6 +376,8 @@ class ObjectMachine:
                 continue
             if self.children(node, names):
                 continue
+            # What holds wherever the node does has surely evaluated it. Of other nodes it is known
+            # at the end of the object only whether they hold; the property waits.
             if any(self.evaluates(other, names) for other in hold_with(node)):
                 continue
             if any(self.evaluates(other, names) for other in may_evaluate(node, "object")):
@@ -386,9 +396,11 @@ class ObjectMachine:
 
     def _holding(self, state: Properties) -> tuple[dict[Node, bool], list[Problem]]:
         seen = {self._names[number] for number in state.seen}
+        # Nodes that require a name which was passed have failed already.
         open_names = self._names[state.last + 1 :] if self._is_ordered else self._names
         missing = set(open_names) - seen
         total = min(state.n_named + state.n_others, self._cap)
+        # All unlisted names that came may be one and the same.
         distinct = min(state.n_named + min(state.n_others, 1), self._cap)
         if self.are_counted:
             distinct = total
@@ -411,6 +423,8 @@ class ObjectMachine:
             if node in state.failed or len(possible) == 1:
                 continue
             keyword = "minProperties" if distinct < node.n_properties[0] else "maxProperties"
+            # Counted as failed, it loses no value: each can be written without a name that comes
+            # twice.
             if keyword == "maxProperties" and node not in self._wanted_to_fail:
                 continue
             problem = "names that are not listed may come twice, so they cannot be counted"
@@ -462,12 +476,15 @@ def in_order(nodes: Sequence[Node]) -> list[str]:
             before[following].add(name)
             after[name].add(following)
     numbers = {name: number for number, name in enumerate(declared)}
+    # A heap of declaration numbers: of the names that may come next, the one declared first comes.
     ready = [numbers[name] for name in declared if not before[name]]
     heapify(ready)
     names, found = list(declared), dict[str, None]()
     left = iter(names)
     while len(found) < len(names):
+        # If none is ready, nodes contradict each other: the first one that is left comes anyway.
         name = names[heappop(ready)] if ready else next(each for each in left if each not in found)
+        # It came before it was ready, to resolve a contradiction.
         if name in found:
             continue
         found[name] = None

@@ -271,6 +271,8 @@ class Clauses:
             yield [(Holds(other, True),) for other in node.any_of]
         if node.conditional is not None:
             condition, then, other = node.conditional
+            # The shorter alternative comes first: it asks for less, and the first that works is
+            # taken.
             yield sorted(
                 [
                     (Holds(condition, False), *([Holds(other, True)] if other else [])),
@@ -284,6 +286,7 @@ class Clauses:
         for name, dependent in node.dependent.items():
             number = number_of(name)
             yield [(Comes(number, False),), (Comes(number, True), Holds(dependent, True))]
+        # Which properties are evaluated is known only once each of these nodes is decided.
         if node.unevaluated is not None:
             yield from self._deciding(node)
 
@@ -507,6 +510,7 @@ class Planner:
             failing = plan.failing.get(literal.number)
             if failing is not None and (literal.node is None or literal.node in failing):
                 return True
+            # Of the names that are not listed another one may always come.
             if literal.number >= self._n_names:
                 return None
             if not self._machine.may_come(self._state, literal.number):
@@ -517,9 +521,11 @@ class Planner:
                 return None
             if literal.node is None:
                 return True
+            # Its value has to meet a node that shares no value with this one, so this one fails.
             return self._is_excluded(plan, literal.number, literal.node.meant) or None
         if isinstance(literal, Waits):
             return (literal.node, literal.number) in self._state.pending
+        # Counts are compared by `_assume`; what is overlooked is known once all nodes are decided.
         return None
 
     def _surely_fails(self, plan: Plan, node: Node) -> bool:
@@ -545,6 +551,7 @@ class Planner:
         ):
             plan.failed.add(node)
             return True
+        # Asked again and again: the answer stands until `_assume` decides something more.
         plan.unsure.add(node)
         return False
 
@@ -571,6 +578,7 @@ class Planner:
 
     def _assume(self, plan: Plan, literal: Literal) -> bool:
         """Meet a literal; return whether that is possible."""
+        # One more decision may let nodes fail that did not before; those that failed still do.
         plan.unsure.clear()
         known = self._known(plan, literal)
         if known is not None:
@@ -585,6 +593,7 @@ class Planner:
         elif isinstance(literal, Comes):
             (plan.coming if literal.is_true else plan.missing).add(literal.number)
         elif isinstance(literal, Fails):
+            # A value that fails a node has to be there: its property comes.
             if literal.number < self._n_names:
                 plan.coming.add(literal.number)
             failing = plan.failing.setdefault(literal.number, {})
@@ -597,6 +606,7 @@ class Planner:
             return plan.most is None or plan.least <= plan.most
         elif isinstance(literal, Overlooked):
             plan.overlooked.append(literal)
+            # Which keywords evaluate the properties depends on which of these nodes hold.
             plan.clauses += self._clauses.decided(literal.node)
         return True
 

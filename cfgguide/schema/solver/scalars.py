@@ -113,6 +113,7 @@ def _sufficient(
     others = [found for other, each in memberships.items() if other != key for found in each]
     others = [found for found in others if all(found[number] for number in always)]
     for number in never:
+        # Only what rules out a text that nothing else rules out: each one costs a look-ahead.
         if any(found[number] for found in others):
             without.append(number)
             others = [found for found in others if not found[number]]
@@ -126,6 +127,7 @@ def _apart(
 ) -> dict[Key, list[Condition]]:
     bounds = [each.bounds for each in asked]
     others = [number for number, each in enumerate(bounds) if each is None]
+    # Between two cuts no bound changes its answer: one length speaks for all up to the next cut.
     cuts = {0}
     for least, most in filter(None, bounds):
         cuts |= {least} if most is None else {least, most + 1}
@@ -151,6 +153,8 @@ def _apart(
                 continue
             scalar = whole
             if least > 0 or most is not None:
+                # The product of both would be as large as what is avoided here; only the parts are
+                # exact.
                 together = (whole, of_lengths(least, most))
                 scalar = Condition(language, parts=together, is_wider=True)
             result.setdefault(key, []).append(scalar)

@@ -77,6 +77,8 @@ class Search:
         fails = dict.fromkeys(
             node
             for node in (each.meant for each in failing)
+            # What excludes a node that has to hold fails by itself; to ask for it would split
+            # classes.
             if node.is_false or not any(other.excludes(node) for other in meant)
         )
         if any(node.is_false for node in meant) or any(node.is_trivial for node in fails):
@@ -84,6 +86,7 @@ class Search:
         if not meant.keys().isdisjoint(fails):
             return False
         values = self.values.of([*meant, *(node for node in fails if not node.is_false)])
+        # Nothing is left that has to fail: the quick question, without classes, is enough.
         if len(values.nodes) == len(meant) - sum(node.is_trivial for node in meant):
             return self.has_value(values)
         return self.has_value(values, (values.every.intersection(meant),))
@@ -100,6 +103,7 @@ class Search:
 
     def _has_all(self, values: Values) -> bool:
         """Return whether all nodes hold for some value."""
+        # One kind of value is enough, and for most nodes it is found without any classes.
         if any(map(values.is_constant, CONSTANTS)):
             return True
         if values.has_plain_objects and self.has_plain_object(values):
@@ -111,6 +115,7 @@ class Search:
         if values.has_different_items and self.has_different_items(values):
             return True
         kinds = values.kinds
+        # If every kind could be asked about above, there is nothing left that classes could find.
         is_plain = (
             not values.mixed
             and ("object" not in kinds or values.has_plain_objects)
@@ -403,10 +408,12 @@ class Search:
         planned = [number for number, *_ in planner.properties(plan)]
         found = []
         for number in range(len(tracked.objects.name_classes)):
+            # Names are in order: with this one, those between can come no more.
             passed = range(0)
             if self._is_ordered and number < n_names:
                 passed = range(state.last + 1, number)
             is_planned = number in planned or planner.may_come(plan, number)
+            # A plan that has the name, or leaves it open, needs no second search.
             if (is_planned and not any(each in passed for each in planned)) or self.object_plan(
                 tracked,
                 state,

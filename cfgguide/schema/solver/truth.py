@@ -236,12 +236,15 @@ def surely_hold(nodes: Iterable[Node], kind: str, failed: Collection[Node]) -> l
         more = list(node.all_of)
         for branches in (node.any_of, node.one_of):
             left = [other for other in branches or () if may_hold(other)]
+            # Of several branches it is open which one holds.
             more += left if len(left) == 1 else []
         if node.conditional is not None:
             condition, then, other = node.conditional
             applied = None
             if not may_hold(condition):
                 applied = other
+            # A condition that is found only later is missed: then fewer nodes are sure, and none
+            # wrongly.
             elif condition in found or condition.is_trivial:
                 applied = then
             more += [applied] if applied is not None else []

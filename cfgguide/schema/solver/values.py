@@ -148,6 +148,7 @@ class Values:
         asked = self._conditions("string")
         if asked is None:
             return None
+        # Some text surely meets it: its automaton is not made before a string is read.
         if len(asked) == 1 and asked[0].is_met:
             return Scalars(asked[0].made)
         least, most = 0, None
@@ -156,6 +157,8 @@ class Values:
             return _words(listed, asked)
         automata = []
         for condition in asked:
+            # Lengths are counted apart: as a part of the automaton a bound would multiply its
+            # states.
             if condition.bounds is None:
                 automata.append(condition.automaton)
                 continue
@@ -169,6 +172,7 @@ class Values:
         whole = all_of(automata)
         if whole.is_empty:
             return None
+        # Some text meets all patterns, but perhaps none that is as long as the bounds say.
         if (least > 0 or most is not None) and not whole.within(least, most).may_end(
             whole.start, 0
         ):
@@ -277,6 +281,7 @@ def _require(node: Node, kind: str, found: dict[Node, None]) -> None:
         raise _FailsError
     if node.values is not None:
         _require_values(node, kind)
+    # Which names come decides what applies.
     if node.dependent and kind == "object":
         raise _AlternativesError
     found[node] = None
@@ -293,6 +298,7 @@ def _require(node: Node, kind: str, found: dict[Node, None]) -> None:
             branch = then if condition.meant.is_trivial else other
             if branch is not None:
                 _require(branch.meant, kind, found)
+        # If neither branch asks for anything, it does not matter whether the condition holds.
         elif any(each is not None and not each.meant.is_trivial for each in (then, other)):
             raise _AlternativesError
 

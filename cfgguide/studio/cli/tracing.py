@@ -99,6 +99,7 @@ def _trace(options: argparse.Namespace) -> int:
         refused = trace.steps[-1]
         explanation = refused.explanation
         assert explanation is not None, "a token that is refused is explained"
+        # Bytes of the token before the offset were still fine: that is where people have to look.
         position = refused_at(given.encode(), refused.start + (explanation.offset or 0), ())
         where = f"line {position.line}, column {position.column}"
         output.note("cfgguide: ", bad(where), f": {explanation}\n{position.excerpt}")
