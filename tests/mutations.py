@@ -410,22 +410,10 @@ MUTATIONS = [
         "            parts.append((state, obligations, indentation, text, None))\n",
     ),
     Mutation(
-        "protocol: a mask depends on what deciding has read of the stack",
-        "engine/masks/lr_masks",
-        "            if height <= shared:\n",
-        "            if False:\n",
-    ),
-    Mutation(
         "protocol: a monitor's machine is live where the monitor says so",
         "engine/monitors/watched_machine",
         "any(map(self.recognizer.is_possible, configuration.hypotheses)) and super()",
         "super()",
-    ),
-    Mutation(
-        "protocol: whether a text may end is a part of the key with an indenter",
-        "engine/masks/lr_keys",
-        "    return (\n        int(indentation_key.is_sentence),\n        column,\n",
-        "    return (\n        0,\n        column,\n",
     ),
 ]
 
