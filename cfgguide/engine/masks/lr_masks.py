@@ -50,6 +50,8 @@ class LrMasks:
     ----------
     token_classes : TokenClasses
         The tokens that no configuration can tell apart.
+    own_walker : LrWalker
+        With which masks are made.
     """
 
     like = staticmethod(scanner_part)
@@ -64,7 +66,7 @@ class LrMasks:
         self.recognizer = machine.recognizer
         self._vocabulary = vocabulary
         self.token_classes = token_classes or TokenClasses(self.recognizer, vocabulary.trie)
-        self._walker = self.new_walker()
+        self.own_walker = self.new_walker()
         self._eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
 
     def new_walker(self) -> LrWalker:
@@ -78,7 +80,7 @@ class LrMasks:
 
     def release_workspace(self) -> None:
         """Free the workspace; the next mask allocates another."""
-        self._walker.release_workspace()
+        self.own_walker.release_workspace()
 
     def shared(self) -> list[object]:
         """Return nothing: only the vocabulary is held by others as well."""
@@ -109,7 +111,7 @@ class LrMasks:
 
     def _mask(self, key: LrKey, known: ConfigurationTrie) -> Mask | None:
         configuration, indentation = key
-        if (walk := self._walker.walk_tops(configuration)) is None:
+        if (walk := self.own_walker.walk_tops(configuration)) is None:
             return None
         inspected, reads = walk.inspected, walk.reads
         for index in walk.open_outcomes:
@@ -120,7 +122,7 @@ class LrMasks:
             walk.resolve(index, is_live=is_live)
             if self._indentations is not None:
                 reads |= self._indentations.read_to_decide(outcome.configuration)
-        ranges = self._walker.join_live()
+        ranges = self.own_walker.join_live()
         is_sentence = walk.is_sentence or (indentation is not None and indentation.is_sentence)
         with_classes = walk.trie is not self._vocabulary.trie.packed
         walked = _digest(ranges, with_classes, is_sentence)
@@ -129,7 +131,7 @@ class LrMasks:
         if equal is not None:
             return Mask(max(inspected), equal.bitmask, reads, walked)
         bitmask = np.empty(self._vocabulary.n_words, dtype=np.int32)
-        self._walker.fill(bitmask)
+        self.own_walker.fill(bitmask)
         if is_sentence:
             bitmask |= self._eos
         return Mask(max(inspected), bitmask, reads, walked)

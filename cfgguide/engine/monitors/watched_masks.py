@@ -76,7 +76,7 @@ class WatchedMasks:
         shared = base.derived(SharedByMonitors)
         self._ending = shared.ending
         self._lr_masks = LrMasks(machine, base.vocabulary, shared.token_classes)
-        self._walker = self._lr_masks.new_walker()
+        self._walker = self._lr_masks.own_walker
         self._texts = TokensOfTexts(recognizer, base.vocabulary, shared.visited)
         self.beginning = shared.beginning
         self._place_masks = PlaceMasks(
