@@ -17,17 +17,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from cfgguide.automata.charset import ANY_CHARACTER, MAX_CODE_POINT, SURROGATES, CharacterClass
-from cfgguide.automata.ecma_notation import (
-    END,
-    START,
-    Characters,
-    Choice,
-    Look,
-    Node,
-    Nodes,
-    Repeat,
-)
 from cfgguide.automata.language import DEAD, MAX_STATES, NO_TEXTS, Language, grouped, smallest
+from cfgguide.automata.pattern_tree import END, START, Characters, Choice, Look, Node, Nodes, Repeat
 from cfgguide.base.limits import check_step
 from cfgguide.errors import SchemaError
 

@@ -17,8 +17,8 @@ from functools import cached_property
 from cfgguide.automata.charset import ANY_CHARACTER
 from cfgguide.automata.distances import CountedLengths, Distances
 from cfgguide.automata.ecma_automaton import Builder, cuts_of, intervals
-from cfgguide.automata.ecma_notation import END, START, Characters, Choice, Node, Nodes, Repeat
 from cfgguide.automata.language import DEAD, Language, Lengths, Ranges, moves_by_target
+from cfgguide.automata.pattern_tree import END, START, Characters, Choice, Node, Nodes, Repeat
 from cfgguide.base.locks import new_rlock
 
 _MAX_FOLLOWERS = 500_000  # pairs of states of which one comes after the other

@@ -13,12 +13,12 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import groupby
 
 from cfgguide.automata import syntax
 from cfgguide.automata.charset import ANY_CHARACTER, CharacterClass, ignoring_case
+from cfgguide.automata.pattern_tree import START, Characters, Choice, Look, Node, Nodes, Repeat
 from cfgguide.automata.syntax import Anchor, Category, CharacterSet, Dot, Literal, Unsupported
 from cfgguide.errors import SchemaError, shown
 
@@ -73,44 +73,6 @@ _ESCAPES = re.compile(
     r"|(?P<before>-(?=\\[dDsSwW]))|(?P<doubled>[&~|])",
     re.DOTALL,
 )
-
-
-@dataclass(frozen=True)
-class Characters:
-    """One character of a class."""
-
-    characters: CharacterClass
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One of some sequences."""
-
-    branches: tuple[Nodes, ...]
-
-
-@dataclass(frozen=True)
-class Repeat:
-    """A sequence so many times; `most` is None if there is no limit."""
-
-    body: Nodes
-    least: int
-    most: int | None
-
-
-@dataclass(frozen=True)
-class Look:
-    """A condition on what follows a position, or precedes it."""
-
-    body: Nodes
-    is_behind: bool = False
-    is_negated: bool = False
-
-
-# LINE_START and LINE_END are the start and the end of the whole text.
-Node = Characters | Choice | Repeat | Look | Anchor
-Nodes = tuple[Node, ...]
-START, END = Anchor.LINE_START, Anchor.LINE_END
 
 
 @lru_cache(maxsize=_KEPT)

@@ -13,17 +13,9 @@ from functools import lru_cache, partial
 from cfgguide.automata.charset import ANY_CHARACTER, common_ranges
 from cfgguide.automata.ecma_automaton import found_anywhere, size_of
 from cfgguide.automata.ecma_growing import GrowingPattern, growing
-from cfgguide.automata.ecma_notation import (
-    END,
-    START,
-    Characters,
-    Choice,
-    Node,
-    Nodes,
-    Repeat,
-    read,
-)
+from cfgguide.automata.ecma_notation import read
 from cfgguide.automata.language import Language
+from cfgguide.automata.pattern_tree import END, START, Characters, Choice, Node, Nodes, Repeat
 from cfgguide.errors import SchemaError, shown
 
 _KEPT = 2000  # patterns of a process

@@ -12,7 +12,6 @@ from typing import TypeVar
 from cfgguide.automata import syntax
 from cfgguide.automata.charset import CharacterClass, characters_of
 from cfgguide.automata.ecma_automaton import found_anywhere
-from cfgguide.automata.ecma_notation import END, START, Characters, Choice, Nodes, Repeat
 from cfgguide.automata.json_spelling import pattern_of
 from cfgguide.automata.language import (
     DEAD,
@@ -23,6 +22,7 @@ from cfgguide.automata.language import (
     intersection,
     smallest,
 )
+from cfgguide.automata.pattern_tree import END, START, Characters, Choice, Nodes, Repeat
 from cfgguide.automata.rust_patterns import MAX_CHARACTERS
 from cfgguide.automata.rust_sets import spelled
 from cfgguide.errors import LimitError, SchemaError

@@ -1,0 +1,52 @@
+"""Regular expressions as trees whose leaves are classes of characters.
+
+In: what a reader of some notation found: Python's, ECMA-262's or Rust's. Out: nodes that say what
+matches, whatever it was written in; a pattern is a tuple of nodes that match one after the other.
+Flags, case and class escapes are worked into the classes, and which match is preferred is not kept:
+these trees are about languages of whole texts. Nodes are frozen and compare by value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cfgguide.automata.charset import CharacterClass
+from cfgguide.automata.syntax import Anchor
+
+
+@dataclass(frozen=True)
+class Characters:
+    """One character of a class."""
+
+    characters: CharacterClass
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some sequences."""
+
+    branches: tuple[Nodes, ...]
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A sequence so many times; `most` is None if there is no limit."""
+
+    body: Nodes
+    least: int
+    most: int | None
+
+
+@dataclass(frozen=True)
+class Look:
+    """A condition on what follows a position, or precedes it."""
+
+    body: Nodes
+    is_behind: bool = False
+    is_negated: bool = False
+
+
+# LINE_START and LINE_END are the start and the end of the whole text.
+Node = Characters | Choice | Repeat | Look | Anchor
+Nodes = tuple[Node, ...]
+START, END = Anchor.LINE_START, Anchor.LINE_END
