@@ -11,10 +11,14 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 
 from cfgguide.automata.charset import ANY_CHARACTER, common_ranges
-from cfgguide.automata.ecma_automaton import found_anywhere, size_of
-from cfgguide.automata.ecma_growing import GrowingPattern, growing
 from cfgguide.automata.ecma_notation import read
 from cfgguide.automata.language import Language
+from cfgguide.automata.pattern_automaton import (
+    GrowingAutomaton,
+    anywhere,
+    automaton_of,
+    language_of,
+)
 from cfgguide.automata.pattern_tree import END, START, Characters, Choice, Node, Nodes, Repeat
 from cfgguide.errors import SchemaError, shown
 
@@ -77,7 +81,7 @@ def pattern_language(pattern: str) -> Language:
     """
     nodes = read(pattern)
     try:
-        return found_anywhere(nodes)
+        return language_of(anywhere(nodes))
     except (SchemaError, RecursionError) as error:
         raise SchemaError(f"the pattern {shown(pattern)}: {error.args[0]}") from None
 
@@ -85,12 +89,11 @@ def pattern_language(pattern: str) -> Language:
 @lru_cache(maxsize=_KEPT)
 def later_language(
     pattern: str, *, is_late: bool = False
-) -> Callable[[], Language] | GrowingPattern:
+) -> Callable[[], Language] | GrowingAutomaton:
     """Return what returns the language of a pattern when it is needed, or its growing automaton.
 
     What is wrong with the pattern is found now, so that no text that has begun fails. All but small
-    ones grow while texts are read, if they can; those that may be too large to be made as a whole
-    are made now.
+    ones grow while texts are read; those that may be too large to be made as a whole are made now.
 
     Parameters
     ----------
@@ -104,18 +107,17 @@ def later_language(
     SchemaError
         As :func:`pattern_language`.
     """
-    make = partial(pattern_language, pattern)
+    nodes = read(pattern)
     try:
-        nodes = read(pattern)
-        if size_of(nodes) <= _SMALL:
-            return make
-        grown = growing(nodes, make)
-    except (SchemaError, RecursionError):
-        grown = None
-    if grown is not None and (is_late or grown.is_deterministic):
-        return grown
-    pattern_language(pattern)
-    return make
+        grown = automaton_of(anywhere(nodes))
+        is_small = grown.n_states <= _SMALL
+        if not is_small and (is_late or grown.is_deterministic):
+            return grown
+    except (SchemaError, RecursionError) as error:
+        raise SchemaError(f"the pattern {shown(pattern)}: {error.args[0]}") from None
+    if not is_small:
+        pattern_language(pattern)
+    return partial(pattern_language, pattern)
 
 
 @lru_cache(maxsize=_KEPT)

@@ -17,11 +17,11 @@ from types import MappingProxyType
 from typing import Any
 
 from cfgguide.automata import numbers
-from cfgguide.automata.ecma_growing import GrowingPattern
 from cfgguide.automata.ecma_notation import with_common_spaces
 from cfgguide.automata.ecma_patterns import is_surely_found, later_language, pattern_text
 from cfgguide.automata.json_spelling import spelled
 from cfgguide.automata.language import Language, is_small_together
+from cfgguide.automata.pattern_automaton import GrowingAutomaton
 from cfgguide.automata.string_formats import FORMATS, OTHER_FORMATS, format_pattern, later_format
 from cfgguide.errors import SchemaError, SchemaWarning, shown
 from cfgguide.schema.keywords import Keywords, unknown_keywords
@@ -394,7 +394,7 @@ class SchemaReader:
             self.give_up(path, str(error.args[0]))
             return
         node.strings.append(condition)
-        if isinstance(condition.made, GrowingPattern) and not condition.made.is_deterministic:
+        if isinstance(condition.made, GrowingAutomaton) and not condition.made.is_deterministic:
             self._growing.append((node, path, condition))
 
     def _read_array(self, node: Node, location: Location, reads: Keywords) -> None:

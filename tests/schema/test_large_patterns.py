@@ -11,7 +11,7 @@ from support.schema_walks import SMALL, check_ending, finder, walk
 from support.schemas import is_read, is_valid, random_schema
 
 import cfgguide
-from cfgguide.automata.ecma_growing import GrowingPattern
+from cfgguide.automata.pattern_automaton import PatternAutomaton
 from cfgguide.errors import SchemaError
 
 #: An automaton of 2 ** 18 states.
@@ -102,10 +102,10 @@ def _with_large_patterns(rng: random.Random, schema: Any) -> Any:
 def test_no_error_comes_late(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is asked for as a whole is asked for when the schema is read."""
 
-    def too_large(_pattern: GrowingPattern) -> None:
+    def too_large(_pattern: PatternAutomaton) -> None:
         raise SchemaError("it is too large")
 
-    monkeypatch.setattr(GrowingPattern, "language", property(too_large))
+    monkeypatch.setattr(PatternAutomaton, "language", property(too_large))
     rng = random.Random(seed)
     schema = _with_large_patterns(rng, random_schema(rng, 3))
     try:

@@ -11,7 +11,6 @@ from typing import TypeVar
 
 from cfgguide.automata import syntax
 from cfgguide.automata.charset import CharacterClass, characters_of
-from cfgguide.automata.ecma_automaton import found_anywhere
 from cfgguide.automata.json_spelling import pattern_of
 from cfgguide.automata.language import (
     DEAD,
@@ -22,7 +21,8 @@ from cfgguide.automata.language import (
     intersection,
     smallest,
 )
-from cfgguide.automata.pattern_tree import END, START, Characters, Choice, Nodes, Repeat
+from cfgguide.automata.pattern_automaton import language_of as tree_language
+from cfgguide.automata.pattern_tree import Characters, Choice, Nodes, Repeat
 from cfgguide.automata.rust_patterns import MAX_CHARACTERS
 from cfgguide.automata.rust_sets import spelled
 from cfgguide.errors import LimitError, SchemaError
@@ -45,7 +45,7 @@ def language_of(pattern: str) -> Language:
     """
     tree = syntax.parse(pattern)
     try:
-        return found_anywhere((START, Choice((_nodes(tree.nodes, tree.flags),)), END))
+        return tree_language(_nodes(tree.nodes, tree.flags))
     except SchemaError:
         raise LimitError("this needs an automaton with too many states; simplify it") from None
 

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from cfgguide.automata.language import Language, TextAutomaton, intersection
 from cfgguide.automata.numbers import decimals, tidy
-from cfgguide.engine.byte_machine.side_by_side import all_of
+from cfgguide.automata.side_by_side import all_of
 from cfgguide.schema.solver.arrays import told_apart
 from cfgguide.schema.solver.member_automata import ValueClass, conditions, listed, seen_by
 from cfgguide.schema.solver.nodes import KINDS, Bounds, Condition, Node, is_typed

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from cfgguide.automata import ecma_notation as notation
-from cfgguide.automata.ecma_growing import growing
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import Language, grouped
 from cfgguide.automata.numbers import NUMBER, decimals
+from cfgguide.automata.pattern_automaton import anywhere, automaton_of
+from cfgguide.automata.side_by_side import SideBySide
 from cfgguide.engine.byte_machine.property_names import PatternNames, PropertyNames
 from cfgguide.engine.byte_machine.scalars import (
     Bounded,
@@ -28,7 +29,6 @@ from cfgguide.engine.byte_machine.scalars import (
     any_strings,
     plain_strings,
 )
-from cfgguide.engine.byte_machine.side_by_side import SideBySide
 from cfgguide.engine.byte_machine.spellings import any_spelling, plain_spelling
 
 #: With all kinds of spellings: escaped if need be, in one plane or in another, near the bounds.
@@ -182,8 +182,7 @@ def test_bounded_strings(pattern: str | None, bounds: tuple[int, int | None]) ->
 def test_bounded_strings_of_growing_patterns(pattern: str, bounds: tuple[int, int | None]) -> None:
     """As of the whole automata; and what is said to come at least, comes."""
     language = pattern_language(pattern)
-    grown = growing(notation.read(pattern), lambda: language)
-    assert grown is not None
+    grown = automaton_of(anywhere(notation.read(pattern)))
     beside = SideBySide([grown, pattern_language("^[^]*[ab]?$")])
     whole, *others = (Bounded([(each, bounds)]) for each in (language, grown, beside))
     rng = random.Random(f"{pattern} {bounds}")

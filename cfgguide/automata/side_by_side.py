@@ -263,6 +263,9 @@ class SideBySide:
         """At most how many states there are."""
         return prod(part.n_states for part in self._parts)
 
+    #: Whether the whole automaton is surely small.
+    is_deterministic = False
+
     @property
     def is_empty(self) -> bool:
         """Whether no text is in all languages."""

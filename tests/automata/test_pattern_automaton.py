@@ -1,13 +1,13 @@
-"""Automata that are made while texts are read, against those that are made at once."""
+"""Automata of patterns: made while texts are read or at once, and as `re` matches."""
 
 from __future__ import annotations
 
 import itertools
 import random
+import re
 
 import pytest
 
-from cfgguide.automata.ecma_growing import GrowingPattern, growing
 from cfgguide.automata.ecma_notation import read
 from cfgguide.automata.ecma_patterns import later_language, pattern_language
 from cfgguide.automata.language import (
@@ -20,7 +20,12 @@ from cfgguide.automata.language import (
     intersection,
     words_of,
 )
-from cfgguide.engine.byte_machine.side_by_side import SideBySide, all_of
+from cfgguide.automata.pattern_automaton import (
+    GrowingAutomaton,
+    anywhere,
+    automaton_of,
+)
+from cfgguide.automata.side_by_side import SideBySide, all_of
 from cfgguide.errors import SchemaError
 
 _ALPHABET = "abcé\n\U00010000"
@@ -47,17 +52,92 @@ def _pattern(rng: random.Random) -> str:
     )
 
 
-def _grown(pattern: str) -> GrowingPattern | None:
-    return growing(read(pattern), lambda: pattern_language(pattern))
+def _grown(pattern: str) -> GrowingAutomaton:
+    return automaton_of(anywhere(read(pattern)))
 
 
-def _grown_pattern(rng: random.Random) -> tuple[str, GrowingPattern]:
-    """A pattern whose anchors stand at the ends; of those with two branches some do not."""
-    while True:
-        pattern = _pattern(rng)
-        grown = _grown(pattern)
-        if grown is not None:
-            return pattern, grown
+def _grown_pattern(rng: random.Random) -> tuple[str, GrowingAutomaton]:
+    pattern = _pattern(rng)
+    return pattern, _grown(pattern)
+
+
+def _looking_pattern(rng: random.Random, depth: int) -> str:
+    """A pattern that `re` and ECMA-262 read alike, mostly: with looks, and counts inside counts."""
+    kind = rng.randrange(9) if depth else 0
+    if kind < 2:
+        return rng.choice(["a", "b", "c", "[ab]", ".", "[^a]", "é", "", r"\b", "^", "$"])
+    if kind == 2:
+        return f"(?:{_looking_pattern(rng, depth - 1)}|{_looking_pattern(rng, depth - 1)})"
+    if kind == 3:
+        count = rng.choice(["*", "+", "?", "{2}", "{1,3}", "{2,}", "{0,4}", "{2,5}"])
+        return f"(?:{_looking_pattern(rng, depth - 1)}){count}"
+    if kind == 4:
+        return f"(?{rng.choice(['=', '!', '<=', '<!'])}{_looking_pattern(rng, depth - 1)})"
+    return _looking_pattern(rng, depth - 1) + _looking_pattern(rng, depth - 1)
+
+
+_SHORT_TEXTS = ["".join(each) for n in range(5) for each in itertools.product("abé\n", repeat=n)]
+
+
+def _check_as_re(seed: int) -> int:
+    """Check a random pattern on all short texts; return 1, or 0 if one of the two refuses it."""
+    pattern = _looking_pattern(random.Random(seed), 4)
+    try:
+        find = re.compile(pattern.replace("$", r"\Z"), re.ASCII).search
+        automaton = _grown(pattern)
+    except (re.error, SchemaError):  # look-behinds of several widths; looks inside of them
+        return 0
+    for text in _SHORT_TEXTS:
+        assert accepts(automaton, text) == bool(find(text)), (pattern, text)
+    return 1
+
+
+def test_random_patterns_match_as_re_does() -> None:
+    assert sum(map(_check_as_re, range(200))) > 150
+
+
+@pytest.mark.slow
+def test_thousands_of_random_patterns_match_as_re_does() -> None:
+    assert sum(map(_check_as_re, range(200, 8200))) > 6000
+
+
+def _a_times(inner: tuple[int, int], outer: tuple[int, int]) -> str:
+    return f"^(?:a{{{inner[0]},{inner[1]}}}){{{outer[0]},{outer[1]}}}$"
+
+
+@pytest.mark.parametrize("inner", [(1, 3), (3, 4), (5, 5), (4, 900), (0, 7)])
+@pytest.mark.parametrize("outer", [(1, 2), (2, 5), (0, 3), (7, 7), (2, 1_000_000)])
+def test_counts_inside_counts(inner: tuple[int, int], outer: tuple[int, int]) -> None:
+    """By hand: n letters are so many rounds, each of them within its bounds."""
+    automaton = _grown(_a_times(inner, outer))
+    state = automaton.start
+    for n in range(60):
+        rounds = range(outer[0], min(outer[1], 60) + 1)
+        expected = any(inner[0] * k <= n <= inner[1] * k for k in rounds)
+        assert (state != DEAD and automaton.is_end(state)) == expected, n
+        state = after(automaton, state, "a") if state != DEAD else DEAD
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"^(?:\w+[,;.]? ?){1,100}$", "ab, " * 100),
+        (r"^(?:[a-z]{1,20} ?){1,50}$", ("a" * 20 + " ") * 50),
+        ("^(?:a{1,100}){1,100}$", "a" * 10_000),
+        ("^(?:(?:a{1,20}b?){1,20}c?){1,9}$", (("a" * 20 + "b") * 20 + "c") * 9),
+        ("^(?:a?){5000}$", "a" * 5000),
+        ("^a{50,1000000}$", "a" * 1_000),
+        (r"^(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?=.*[^\w\s]).{8,64}$", "aB1-" * 16),
+    ],
+)
+def test_counts_are_not_written_out(pattern: str, text: str) -> None:
+    """Of the longest text no more states are made than it has characters, or some more."""
+    automaton = _grown(pattern)
+    assert accepts(automaton, text)
+    if pattern != "^a{50,1000000}$":
+        assert not accepts(automaton, text + text[-1])
+    sizes = [len(each) for each in getattr(automaton, "_states", [])]
+    assert max(sizes, default=0) < 10
 
 
 def check_same(grown: TextAutomaton, language: Language, most: int = 2000) -> None:
@@ -137,22 +217,6 @@ def test_long_lengths_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "grows"),
-    [
-        ("^a{1,300}$", True),
-        ("a{1,300}", True),
-        ("^a{300}$|b", True),
-        ("^(?:^a{300}|b)$", False),
-        (r"\ba{300}", False),
-        ("^(?=a)a{300}$", False),
-        ("^(?:a?){1500}$", False),  # a million pairs of states, one after the other
-    ],
-)
-def test_which_patterns_grow(pattern: str, grows: bool) -> None:
-    assert (_grown(pattern) is not None) == grows
-
-
-@pytest.mark.parametrize(
     ("pattern", "is_deterministic"),
     [
         ("^a{1,300}$", True),
@@ -165,7 +229,6 @@ def test_which_patterns_grow(pattern: str, grows: bool) -> None:
 )
 def test_patterns_that_are_surely_not_too_large(pattern: str, is_deterministic: bool) -> None:
     grown = _grown(pattern)
-    assert grown is not None
     assert grown.is_deterministic == is_deterministic
 
 
@@ -173,7 +236,7 @@ def test_a_pattern_that_is_too_large_is_read_all_the_same() -> None:
     with pytest.raises(SchemaError, match="more than 20000 states"):
         later_language(HUGE)
     grown = later_language(HUGE, is_late=True)
-    assert isinstance(grown, GrowingPattern)
+    assert isinstance(grown, GrowingAutomaton)
     with pytest.raises(SchemaError, match="more than 20000 states"):
         _ = grown.language
     for text in ("", "x" * 210, "ab" * 9, "ab" + "a" * 40):
@@ -204,6 +267,5 @@ def test_texts_that_exclude_each_other_far_away() -> None:
 @pytest.mark.parametrize("pattern", ["^[ab]{0,2}$", "^a{3}b?$", "^a*$", "^$", "[]"])
 def test_words_are_counted_without_the_whole(pattern: str) -> None:
     grown = _grown(pattern)
-    assert grown is not None
     for most in (0, 1, 2, 7, 50):
         assert words_of(grown, most) == pattern_language(pattern).words(most)
