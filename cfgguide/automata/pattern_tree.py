@@ -50,3 +50,20 @@ class Look:
 Node = Characters | Choice | Repeat | Look | Anchor
 Nodes = tuple[Node, ...]
 START, END = Anchor.LINE_START, Anchor.LINE_END
+
+
+def boundary(word: CharacterClass, *, is_negated: bool = False) -> Node:
+    """Return the condition that one of the characters around a position is of words, or the other.
+
+    If it is negated, both or neither are; beyond the ends of the text there is no character.
+    """
+    inside = (Characters(word),)
+    return Choice(
+        tuple(
+            (
+                Look(inside, is_behind=True, is_negated=not is_word),
+                Look(inside, is_negated=is_word != is_negated),
+            )
+            for is_word in (True, False)
+        )
+    )

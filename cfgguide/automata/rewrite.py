@@ -29,11 +29,9 @@ from cfgguide.automata.syntax import (
     Node,
     Nodes,
     Repeat,
-    Unsupported,
     branches_of,
     walk,
 )
-from cfgguide.errors import LimitError, PatternError
 
 FLAGS = re.ASCII | re.IGNORECASE | re.MULTILINE | re.DOTALL | re.UNICODE | re.VERBOSE
 _LETTERS = {
@@ -75,18 +73,11 @@ def rewritten(pattern: str, flags: int = 0) -> tuple[str, bool]:
     >>> rewritten(r"(?=\w)\d*?")
     ('(?=\\w)\\d*?', True)
     """
-    try:
-        tree = syntax.parse(pattern, flags)
+    tree = syntax.parse_supported(pattern, flags)
+    with syntax.errors_of(pattern):
         nodes = _without_ends(tree.nodes)
-        _check_supported(nodes, pattern)
         looks = any(isinstance(node, Look | Anchor) for node in walk(nodes))
         written = _sequence(nodes if looks else _preferring(nodes, is_greedy=True))
-        if looks:
-            syntax.names_of_groups(written, tree.flags)  # `re` looks at look-behinds last
-    except (re.error, ValueError, OverflowError) as error:
-        raise PatternError(f"/{_shown(pattern)}/ is not a regular expression: {error}") from None
-    except RecursionError:
-        raise LimitError("the pattern nests groups too deeply; flatten it") from None
     letters = _flag_letters(tree.flags & ~re.UNICODE)
     return (f"(?{letters}:{written})" if letters else written), looks
 
@@ -173,15 +164,6 @@ def _without_ends(nodes: Nodes) -> Nodes:
     while nodes and nodes[-1] in (Anchor.LINE_END, Anchor.TEXT_END):
         nodes = nodes[:-1]
     return nodes
-
-
-def _check_supported(nodes: Nodes, pattern: str) -> None:
-    for node in walk(nodes):
-        if isinstance(node, Unsupported):
-            raise PatternError(
-                f"the pattern uses {node.what}, which is not supported: /{_shown(pattern)}/; "
-                f"{node.way_out}"
-            )
 
 
 def _can_be_empty(nodes: Nodes) -> bool:
@@ -329,10 +311,6 @@ def _written(node: Node) -> str:
             return str(node.value)
         case _:
             return _character(node)
-
-
-def _shown(pattern: str) -> str:
-    return pattern if len(pattern) <= 200 else f"{pattern[:200]}..."
 
 
 def _times(node: Repeat) -> str:

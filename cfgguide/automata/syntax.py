@@ -15,9 +15,12 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+
+from cfgguide.errors import LimitError, PatternError
 
 _parser: Any = importlib.import_module("re._parser")
 
@@ -148,6 +151,14 @@ _UNSUPPORTED = {
         "a possessive quantifier", "use a greedy one, and look-ahead if need be"
     ),
 }
+# Where these begin, as far as one can tell without `re`'s parser, whose tree has no places.
+_PIECES = re.compile(r"\\.|\[\^?\]?(?:[^\]\\]|\\.?)*(?:\]|\Z)|\(\?(?:P=|.)?|[*+?}]\+|.", re.DOTALL)
+_NOTATION = {
+    _BACKREFERENCE.what: r"\\[1-9]|\(\?P=",
+    "a conditional group": r"\(\?\(",
+    "an atomic group": r"\(\?>",
+    "a possessive quantifier": r"[*+?}]\+",
+}
 
 
 @dataclass(frozen=True)
@@ -183,6 +194,62 @@ def parse(pattern: str, flags: int = 0) -> Syntax:
     """
     tree = _parser.parse(pattern, flags)
     return Syntax(_nodes(tree), tree.state.flags)
+
+
+@contextmanager
+def errors_of(pattern: str) -> Iterator[None]:
+    """Raise what ``re``'s parser says of a pattern as a PatternError or LimitError."""
+    try:
+        yield
+    except (re.error, ValueError, OverflowError) as error:
+        raise PatternError(f"/{_shown(pattern)}/ is not a regular expression: {error}") from None
+    except RecursionError:
+        raise LimitError("the pattern nests groups too deeply; flatten it") from None
+
+
+def parse_supported(pattern: str, flags: int = 0) -> Syntax:
+    r"""Return the tree of a pattern that ``re`` can compile and automata can express.
+
+    Raises
+    ------
+    PatternError
+        If ``re`` rejects the pattern, or no automaton can express it.
+    LimitError
+        If it nests groups too deeply.
+
+    Examples
+    --------
+    >>> parse_supported(r"(a|b)\1")
+    Traceback (most recent call last):
+        ...
+    cfgguide.errors.PatternError: [pattern] the pattern uses a backreference at position 5,
+    which is not supported: /(a|b)\1/; write out the texts that the group can match
+    """
+    with errors_of(pattern):
+        tree = _parser.parse(pattern, flags)
+        if "(?<" in pattern:
+            _check_widths(tree)
+        found = Syntax(_nodes(tree), tree.state.flags)
+        for node in walk(found.nodes):
+            if isinstance(node, Unsupported):
+                raise PatternError(
+                    f"the pattern uses {node.what}{_place(node, pattern)}, which is not supported: "
+                    f"/{_shown(pattern)}/; {node.way_out}"
+                )
+    return found
+
+
+def _place(unsupported: Unsupported, pattern: str) -> str:
+    """Return where a pattern has what is not supported, as ``re``'s errors do."""
+    notation = _NOTATION.get(unsupported.what)
+    for piece in _PIECES.finditer(pattern) if notation else ():
+        if re.match(str(notation), piece[0]):
+            return f" at position {piece.start()}"
+    return ""
+
+
+def _shown(pattern: str) -> str:
+    return pattern if len(pattern) <= 200 else f"{pattern[:200]}..."
 
 
 def names_of_groups(pattern: str, flags: int = 0) -> tuple[str, ...]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from cfgguide.automata import syntax
-from cfgguide.automata.charset import CharacterClass, characters_of
+from cfgguide.automata.charset import CharacterClass
 from cfgguide.automata.json_spelling import pattern_of
 from cfgguide.automata.language import (
     DEAD,
@@ -22,7 +21,7 @@ from cfgguide.automata.language import (
     smallest,
 )
 from cfgguide.automata.pattern_automaton import language_of as tree_language
-from cfgguide.automata.pattern_tree import Characters, Choice, Nodes, Repeat
+from cfgguide.automata.python_notation import read
 from cfgguide.automata.rust_patterns import MAX_CHARACTERS
 from cfgguide.automata.rust_sets import spelled
 from cfgguide.errors import LimitError, SchemaError
@@ -43,9 +42,8 @@ def language_of(pattern: str) -> Language:
     >>> [language_of("a+|b").accepts(text) for text in ("aa", "b", "ab")]
     [True, True, False]
     """
-    tree = syntax.parse(pattern)
     try:
-        return tree_language(_nodes(tree.nodes, tree.flags))
+        return tree_language(read(pattern))
     except SchemaError:
         raise LimitError("this needs an automaton with too many states; simplify it") from None
 
@@ -123,20 +121,3 @@ def _limited(compute: Callable[[], Result]) -> Result:
         return compute()
     except SchemaError:
         raise LimitError("this would be too large as a regular expression; simplify it") from None
-
-
-def _nodes(nodes: syntax.Nodes, flags: int) -> Nodes:
-    found: list[Characters | Choice | Repeat] = []
-    for node in nodes:
-        match node:
-            case syntax.Group():
-                found.append(Choice((_nodes(node.body, node.flags_inside(flags)),)))
-            case syntax.Alternation():
-                found.append(Choice(tuple([_nodes(each, flags) for each in node.branches])))
-            case syntax.Repeat():
-                found.append(Repeat(_nodes(node.body, flags), node.min_count, node.max_count))
-            case syntax.Literal() | syntax.Dot() | syntax.CharacterSet():
-                found.append(Characters(characters_of(node, flags)))
-            case _:
-                raise LimitError("an anchor or look-around is no set of texts")
-    return tuple(found)

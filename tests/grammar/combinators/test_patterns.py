@@ -173,7 +173,7 @@ def test_a_mask_follows_the_pattern_to_its_end():
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
-        (r"(a)\1", "a backreference, which is not supported"),
+        (r"(a)\1", "a backreference at position 3, which is not supported"),
         (r"(a)?b(?(1)c|d)", "a conditional group"),
         ("(?>a|ab)c", "an atomic group"),
         ("a++", "a possessive quantifier"),
