@@ -1,6 +1,7 @@
 """The whole recipe: what is to be written and a vocabulary in, an index out.
 
-Grammars that go through no tables of Lark's make their own index: JSON Schemas and messages
+Some grammars go through no tables of Lark's: regular expressions and lists of texts
+(:mod:`cfgguide.engine.byte_machine.text_machine`), JSON Schemas and messages
 (:mod:`cfgguide.schema.schema_grammar`), and grammars that a monitor follows
 (:mod:`cfgguide.engine.monitors.monitored_grammar`). For all others
 :mod:`cfgguide.engine.liveness.stages` has the stages that need no vocabulary.
@@ -16,15 +17,18 @@ from typing import Any, NamedTuple, TypeVar
 from cfgguide.base.archive import Arrays
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.base.progress import run_within_limits
+from cfgguide.engine.byte_machine.text_machine import text_machine
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.liveness import stages
 from cfgguide.engine.liveness.liveness import Liveness
 from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.machine.protocol import AnyMachine, Reader
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-from cfgguide.errors import VocabularyWarning
+from cfgguide.errors import IndexFormatError, VocabularyWarning
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.output_types import output_type
+
+_WRONG_PATTERN = "the index cannot be used: its pattern is wrong; make it again"
 
 Result = TypeVar("Result")
 Symbols = Mapping[str, tuple[str | int, ...]]  # tokens of special terminals, by names
@@ -104,7 +108,7 @@ def compile(
     written = chosen.grammar.for_tokens(vocabulary.special_tokens)
     vocabulary = vocabulary.with_symbols(written.symbols_in(vocabulary.special_tokens))
     options = CompileOptions(limits, use_cache, progress, cancelled)
-    machine = written.own_machine(vocabulary, partial(compile, **options._asdict()))
+    machine = _own_machine(written, vocabulary, options)
     if machine is None:
         machine = _machine_of_tables(written, vocabulary, options)
     index = Index(machine, vocabulary, max_bytes=max_bytes)
@@ -112,6 +116,17 @@ def compile(
         index.load_cached()
     index.output_type = chosen
     return index
+
+
+def _own_machine(
+    grammar: Grammar, vocabulary: Vocabulary, options: CompileOptions
+) -> AnyMachine | None:
+    """Return the machine of a grammar that goes through no tables of Lark's; None of others."""
+    own = grammar.own_machine(vocabulary, partial(compile, **options._asdict()))
+    pattern = grammar.whole_pattern
+    if own is None and pattern is not None:
+        own = text_machine(pattern, vocabulary, options.limits, options.cancelled)
+    return own
 
 
 def _machine_of_tables(
@@ -196,7 +211,7 @@ def compile_machine(
     """
     written = output_type(grammar).grammar.for_tokens({})
     options = CompileOptions(limits, use_cache, progress, cancelled)
-    own = written.own_machine(Vocabulary.of_bytes(), partial(compile, **options._asdict()))
+    own = _own_machine(written, Vocabulary.of_bytes(), options)
     if own is not None:
         return own
     return LrMachine.of(options.run(partial(stages.byte_liveness, written, use_cache=use_cache)))
@@ -214,6 +229,11 @@ def load_machine(
     VocabularyError
         If the vocabulary lacks a token of the messages.
     """
+    if "pattern" in value:
+        own = text_machine(value["pattern"], vocabulary)
+        if own is None:
+            raise IndexFormatError(_WRONG_PATTERN)
+        return own, vocabulary
     if "schema" not in value:
         vocabulary = vocabulary.with_symbols(symbols)
         return LrMachine.unpacked(arrays, value, vocabulary.spelling), vocabulary

@@ -49,6 +49,8 @@ from cfgguide.automata.pattern_tree import (
     Node,
     Nodes,
     Repeat,
+    inside,
+    walk,
 )
 from cfgguide.automata.side_by_side import SideBySide
 from cfgguide.base.limits import check_step
@@ -117,24 +119,6 @@ def _automaton(nodes: Nodes, alphabet: _Alphabet) -> PatternAutomaton:
     return LookingAutomaton(program, _Behinds(nodes, alphabet))
 
 
-def _inside(node: Node) -> tuple[Nodes, ...]:
-    match node:
-        case Choice():
-            return node.branches
-        case Repeat() | Look():
-            return (node.body,)
-    return ()
-
-
-def _walk(nodes: Nodes) -> Iterator[Node]:
-    """Yield all nodes at any depth, those of looks too."""
-    pending = [nodes]
-    for sequence in pending:  # grows while it is walked
-        for node in sequence:
-            yield node
-            pending += _inside(node)
-
-
 def _without_counts(nodes: Nodes) -> Nodes:
     """Return a pattern of which all rounds but the first may be left out or come again."""
     return tuple(map(_uncounted, nodes))
@@ -165,7 +149,7 @@ class _Alphabet:
     """
 
     def __init__(self, nodes: Nodes) -> None:
-        found = {node.characters for node in _walk(nodes) if isinstance(node, Characters)}
+        found = {node.characters for node in walk(nodes) if isinstance(node, Characters)}
         classes = sorted({ANY_CHARACTER, *found}, key=lambda each: each.ranges)
         self.cuts = cuts_of(classes)
         member_of: list[list[int]] = [[] for _ in self.cuts]
@@ -383,6 +367,7 @@ class _Program:
         self._rests: list[_Rest] = [_Rest(0, 0, MATCH)]  # the first stands for no rest
         self._facts: list[_Facts] = [_Facts(0, (), _EMPTY, False)]
         self._steps: dict[int, _Step] = {}
+        self.everything = -1
         self.everything = self.sequence(self._body((ANYTHING,)), 0, MATCH)
         whole = self._body(nodes)
         self.start = self.sequence(whole, 0, MATCH)
@@ -410,8 +395,8 @@ class _Program:
                     yield from self._items(branch)
                 case Choice():
                     yield _Ways(tuple([self._body(branch) for branch in node.branches]))
-                case Repeat(inside, 1, 1):
-                    yield from self._items(inside)
+                case Repeat(once, 1, 1):
+                    yield from self._items(once)
                 case Repeat():
                     if node not in self._loops:
                         body, number = self._body(node.body), len(self._loops)
@@ -438,7 +423,7 @@ class _Program:
                 return self._sizes[item.body][0].times(item.least, item.most)
             case _Ways(bodies):
                 return reduce(_Size.either, [self._sizes[each][0] for each in bodies])
-        looks_behind = any(_looks_behind(node) for node in _walk((item,)))
+        looks_behind = any(_looks_behind(node) for node in walk((item,)))
         return _EMPTY._replace(looks_behind=True) if looks_behind else _EMPTY
 
     def _weight_of(self, item: _Item) -> int:
@@ -467,7 +452,13 @@ class _Program:
         return below
 
     def _loop(self, loop: _Loop, below: int) -> int:
-        return below if loop.most == 0 else self._number(_Rest(loop, 0, below))
+        if loop.most == 0:
+            return below
+        if below == self.everything:  # which has all further rounds
+            if loop.least == 0:
+                return below
+            loop = loop._replace(most=None)
+        return self._number(_Rest(loop, 0, below))
 
     def _number(self, rest: _Rest) -> int:
         number = self._numbers.get(rest)
@@ -490,6 +481,23 @@ class _Program:
         shape = self._shapes.setdefault(key, len(self._shapes))
         is_fresh = facts.has_fresh or (isinstance(head, _Loop) and head.is_fresh)
         return _Facts(shape, counts, size.then(facts.size), is_fresh)
+
+    def near(self, rest: int, n: int) -> int:
+        """Return a rest whose loops have at most ``n + 1`` rounds to come, if they have a bound."""
+        far = n + 1
+        counts = self._facts[rest].counts
+        if all(least <= far and (most <= far or most == inf) for least, most in counts):
+            return rest
+        passed = []
+        while rest != MATCH:
+            passed.append(self._rests[rest])
+            rest = passed[-1].below
+        for head, place, _ in reversed(passed):
+            if isinstance(head, _Loop):
+                most = None if head.most is None else min(head.most, far)
+                head = head._replace(least=min(head.least, far), most=most)
+            rest = self._number(_Rest(head, place, rest))
+        return rest
 
     @property
     def is_deterministic(self) -> bool:
@@ -728,6 +736,15 @@ class PatternAutomaton:
         with self._lock:
             return any(rest == MATCH for rest, _ in self._program.steps(self._states[state]))
 
+    def near(self, state: int, n: int) -> int:
+        """Return a state after which as many as `n` characters do what they do after another one.
+
+        Counts that are farther from their bounds are not told apart.
+        """
+        with self._lock:
+            rests = [self._program.near(rest, n) for rest in self._rests(state)]
+            return self._number(self._program.needed(rests))
+
     def is_everything(self, state: int) -> bool:
         """Return whether any text leads from a state to an end."""
         return self._program.everything in self._rests(state)
@@ -893,11 +910,11 @@ def _behind_bodies(nodes: Nodes) -> Iterator[Nodes]:
     """
     for node in nodes:
         if not isinstance(node, Look) or not node.is_behind:
-            for inner in _inside(node):
+            for inner in inside(node):
                 yield from _behind_bodies(inner)
             continue
-        for inside in _walk(node.body):
-            if inside is END or (isinstance(inside, Look) and not inside.is_behind):
+        for each in walk(node.body):
+            if each is END or (isinstance(each, Look) and not each.is_behind):
                 raise SchemaError("look-ahead, \\b or $ inside a look-behind is not supported")
         yield node.body
 
@@ -913,6 +930,10 @@ class LookingAutomaton(PatternAutomaton):
         super().__init__(program)
 
     is_deterministic = False
+
+    def near(self, state: int, n: int) -> int:
+        """Return the same state: whether a text can end depends on all counts."""
+        return state
 
     def _first(self) -> int:
         return self._place([(self._program.start, _NOTHING_OWED)], self._behinds.start, True)

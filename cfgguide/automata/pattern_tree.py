@@ -8,6 +8,7 @@ these trees are about languages of whole texts. Nodes are frozen and compare by 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cfgguide.automata.charset import CharacterClass
@@ -67,3 +68,22 @@ def boundary(word: CharacterClass, *, is_negated: bool = False) -> Node:
             for is_word in (True, False)
         )
     )
+
+
+def inside(node: Node) -> tuple[Nodes, ...]:
+    """Return the sequences inside a node."""
+    match node:
+        case Choice():
+            return node.branches
+        case Repeat() | Look():
+            return (node.body,)
+    return ()
+
+
+def walk(nodes: Nodes) -> Iterator[Node]:
+    """Yield all nodes at any depth, those of looks too."""
+    pending = [nodes]
+    for sequence in pending:  # grows while it is walked
+        for node in sequence:
+            yield node
+            pending += inside(node)

@@ -284,6 +284,10 @@ class SideBySide:
         """Return whether a text may end in a state."""
         return self._product.is_end(state)
 
+    def near(self, state: int, _n: int) -> int:
+        """Return the same state: whether a text can end depends on all parts."""
+        return state
+
     def moves_of(self, state: int) -> dict[int, Ranges]:
         """Return the states after one more character, without the dead one, with the characters."""
         return moves_by_target(self.cuts, self.letters, self.row(state))

@@ -257,6 +257,11 @@ class Grammar:
         """
         return None
 
+    @property
+    def whole_pattern(self) -> str | None:
+        """The regular expression that all texts match as a whole; None if there may be none."""
+        return None
+
     def tidied(self) -> Grammar:
         """Return the grammar of what a model writes by default, where it is asked for this one.
 

@@ -8,10 +8,9 @@ no masks.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from dataclasses import asdict
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from cfgguide.base import archive
 from cfgguide.base.archive import Arrays
 from cfgguide.base.collector import collector_off
 from cfgguide.engine.byte_machine.automaton import ENDING, IS_END, NONE
-from cfgguide.engine.byte_machine.byte_machine import ByteMachine
+from cfgguide.engine.byte_machine.byte_machine import ByteKey, ByteMachine
 from cfgguide.engine.byte_machine.byte_views import ALL_BITS
 from cfgguide.engine.byte_machine.byte_walker import ByteWalker
 from cfgguide.engine.byte_machine.scalars import any_strings, plain_strings
@@ -29,7 +28,6 @@ from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask, Pa
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.endings import SchemaEndings
 
@@ -100,21 +98,6 @@ def _unpickled(grammar: SchemaGrammar) -> SchemaMachine:
     return SchemaMachine(grammar, grammar.automaton())
 
 
-class SchemaKey(NamedTuple):
-    """Under what a mask is remembered: the state, and as much of the stack as it depends on."""
-
-    state: int
-    stack: Stack
-
-    def candidates(self, depth: int) -> Iterable[Path]:
-        """Return the one path under which its mask may be."""
-        return ((self.state, *islice(self.stack, depth)),)
-
-    def path(self, mask: Mask) -> Path:
-        """Return the path of what a mask depends on."""
-        return (self.state, *islice(self.stack, mask.depth))
-
-
 class SchemaMasks:
     """Makes masks of one schema for one vocabulary.
 
@@ -157,15 +140,15 @@ class SchemaMasks:
         strings = [any_strings(), plain_strings(), any_strings().lexemes, plain_strings().lexemes]
         return [*strings, SharedMasks.of(self._vocabulary)]
 
-    def key(self, configuration: ByteConfiguration) -> SchemaKey:
+    def key(self, configuration: ByteConfiguration) -> ByteKey:
         """Return under what a mask is remembered, whatever a text remembers."""
-        return SchemaKey(configuration.state, configuration.stack)
+        return ByteKey(configuration.state, configuration.stack)
 
     def is_at_end(self, configuration: ByteConfiguration, allowed: Callable[[], Subset]) -> bool:
         """Return whether the text is a sentence, and only EOS or white space may follow."""
         return bool(self._automaton.arrays.states[configuration.state, IS_END])
 
-    def mask(self, key: SchemaKey, known: ConfigurationTrie) -> Mask:
+    def mask(self, key: ByteKey, known: ConfigurationTrie) -> Mask:
         """Make the mask of a key."""
         state, stack = key
         with collector_off():

@@ -30,3 +30,13 @@ cpdef void fill_bounded(
 cpdef int run(
     ArraysView arrays, TrieView trie, WorkView work, int n_base, int mode, bint is_begun
 ) noexcept
+@cython.locals(
+    state=int, target=int, row=int, number=int, depth=int, node=int, end_node=int, first_child=int, end_child=int,
+    end_own=int, index=int, token_id=int,
+)
+cdef int walk_alone(
+    ArraysView arrays, TrieView trie, WorkView work, unsigned int[::1] bitmask, bint is_begun
+) noexcept nogil
+cpdef int run_alone(
+    ArraysView arrays, TrieView trie, WorkView work, unsigned int[::1] bitmask, bint is_begun
+) noexcept

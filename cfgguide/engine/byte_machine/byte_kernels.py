@@ -240,6 +240,84 @@ def walk(
     return DONE
 
 
+def walk_alone(
+    arrays: Arrays,
+    trie: PackedTrie,
+    work: Work,
+    bitmask: npt.NDArray[np.uint32],
+    is_begun: bool,
+) -> int:
+    """Add the tokens that may follow a state to a bitmask, in an automaton that never pushes.
+
+    Parameters
+    ----------
+    arrays : Arrays
+        The automaton.
+    trie : PackedTrie
+        The tokens.
+    work : Work
+        Memory; where to start is in row 0 of the path, and where in the trie in row 1.
+    bitmask : uint32, shape (n_words,)
+        The mask.
+    is_begun : bool
+        Whether to go on with a walk that has stopped.
+
+    Returns
+    -------
+    int
+        `DONE`, or `NEED_ROW`.
+    """
+    states, maps, operations = arrays.states, arrays.maps, arrays.operations
+    nodes, counts = trie.nodes, work.counts
+    depth = 1
+    if is_begun:
+        depth = counts[DEPTH]
+    while depth > 0:
+        node, end_node = work.next_node[depth], work.end_node[depth]
+        if node == end_node:
+            depth -= 1
+            continue
+        state = work.at_state[depth - 1]
+        row, number = states[state, ROW], states[state, MAP]
+        if row == NOT_MADE:
+            counts[NEEDED], counts[DEPTH] = state, depth
+            return NEED_ROW
+        while node < end_node:
+            target = operations[row + maps[number, nodes[node, BYTE]]]
+            if target == 0:
+                node += 1
+                continue
+            first_child, end_child = nodes[node, FIRST_CHILD], nodes[node + 1, FIRST_CHILD]
+            end_own = nodes[node, END_TOKEN]
+            if first_child < end_child:
+                end_own = nodes[first_child, FIRST_TOKEN]
+            for index in range(nodes[node, FIRST_TOKEN], end_own):
+                token_id = trie.token_ids[index]
+                bitmask[token_id >> 5] |= 1 << (token_id & 31)
+            node += 1
+            if first_child < end_child:
+                work.next_node[depth] = node
+                work.at_state[depth] = target
+                depth += 1
+                work.next_node[depth], work.end_node[depth] = first_child, end_child
+                break
+        else:
+            depth -= 1
+    return DONE
+
+
+def run_alone(
+    arrays: Arrays,
+    trie: PackedTrie,
+    work: Work,
+    bitmask: npt.NDArray[np.uint32],
+    is_begun: bool,
+) -> int:
+    """Call :func:`walk_alone` while other threads run."""
+    with cython.nogil:
+        return walk_alone(arrays, trie, work, bitmask, is_begun)
+
+
 def fill(trie: PackedTrie, work: Work, bitmask: npt.NDArray[np.uint32]) -> None:
     """Remove the exceptions from a bitmask, and add the tokens that a walk has found."""
     with cython.nogil:

@@ -7,7 +7,9 @@ names and files (:mod:`cfgguide.schema.schema_machine`).
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any, NamedTuple
 
 from cfgguide.base.locks import new_rlock
 from cfgguide.engine.byte_machine.automaton import (
@@ -32,7 +34,23 @@ from cfgguide.engine.byte_machine.seen_parts import (
     ByteConfiguration,
     SeenParts,
 )
+from cfgguide.engine.index.configuration_trie import Mask, Path
 from cfgguide.grammar.lr.stack import Stack
+
+
+class ByteKey(NamedTuple):
+    """Under what a mask is remembered: the state, and as much of the stack as it depends on."""
+
+    state: int
+    stack: Stack
+
+    def candidates(self, depth: int) -> Iterable[Path]:
+        """Return the one path under which its mask may be."""
+        return ((self.state, *islice(self.stack, depth)),)
+
+    def path(self, mask: Mask) -> Path:
+        """Return the path of what a mask depends on."""
+        return (self.state, *islice(self.stack, mask.depth))
 
 
 class ByteMachine:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from cfgguide.engine.byte_machine import byte_kernels as kernels
 from cfgguide.engine.byte_machine import byte_views as views
-from cfgguide.engine.byte_machine.automaton import Pushdown
+from cfgguide.engine.byte_machine.automaton import BOTTOM, Pushdown
 from cfgguide.engine.masks.views import view
 from cfgguide.engine.vocabulary.trie import FIRST_CHILD, PackedTrie
 from cfgguide.errors import LimitError
@@ -92,9 +92,7 @@ class WalkMemory:
 
         With `is_known`, only tokens that end a listed name are visited.
         """
-        if trie.max_depth + 2 > self._depth:
-            self._made = None
-            self._depth = trie.max_depth + 2
+        self._make_room(trie)
         while True:
             result = self._walked(trie, state, frames, mode, node, is_known)
             if result == views.DONE:
@@ -132,6 +130,22 @@ class WalkMemory:
                 pushdown.follow(*needed)
             else:
                 return int(result)
+
+    def fill_alone(self, trie: Trie, state: int, bitmask: npt.NDArray[np.uint32]) -> None:
+        """Add the tokens that may follow a state to a bitmask; the automaton never pushes."""
+        self._make_room(trie)
+        work, view_of_work = self._new([BOTTOM])
+        work.at_state[0] = state
+        work.next_node[1], work.end_node[1] = 0, trie.packed.n_roots
+        is_begun = False
+        while kernels.run_alone(self._pushdown.view, trie.view, view_of_work, bitmask, is_begun):
+            is_begun = True
+            self._pushdown.need_row(int(work.counts[views.NEEDED]))
+
+    def _make_room(self, trie: Trie) -> None:
+        if trie.max_depth + 2 > self._depth:
+            self._made = None
+            self._depth = trie.max_depth + 2
 
     def _new(self, frames: Sequence[int]) -> tuple[views.Work, Any]:
         n = len(frames)

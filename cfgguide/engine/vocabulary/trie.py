@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ BYTE, FIRST_TOKEN, END_TOKEN, FIRST_CHILD = 0, 1, 2, 3  # columns of `PackedTrie
 class TrieArrays(NamedTuple):
     """The arrays of a :class:`VocabularyTrie`, which describes each of them."""
 
-    byte: npt.NDArray[np.uint8]
+    byte: npt.NDArray[Any]
     depth: Int32Array
     skip: Int32Array
     first_token: Int32Array
@@ -110,12 +110,28 @@ class VocabularyTrie:
         ids.sort(key=tokens.__getitem__)  # stable: equal tokens stay sorted by id
         texts = [tokens[token_id] for token_id in ids]
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-        data = np.frombuffer(b"".join(texts), dtype=np.uint8)
+        return cls.of_sorted(np.frombuffer(b"".join(texts), dtype=np.uint8), lengths, ids)
+
+    @classmethod
+    def of_sorted(
+        cls, data: npt.NDArray[Any], lengths: npt.NDArray[np.int64], ids: Sequence[int]
+    ) -> VocabularyTrie:
+        """Return the trie of sorted sequences of bytes, or of other numbers, one after the other.
+
+        Parameters
+        ----------
+        data : array, shape (lengths.sum(),)
+            What the sequences are made of. Equal beginnings are neighbours.
+        lengths : int64, shape (n,)
+            Of the sequences; none is empty.
+        ids : sequence of int
+            Their token ids.
+        """
         shared = _shared(data, lengths)
         # A token adds a node for each byte after those that it shares with the token before it.
         added = lengths - shared
         starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(added)])
-        owners = np.repeat(np.arange(len(texts)), added)  # the first token below each node
+        owners = np.repeat(np.arange(len(lengths)), added)  # the first token below each node
         depth = np.arange(starts[-1]) - starts[owners] + shared[owners] + 1
         byte = data[(np.cumsum(lengths) - lengths)[owners] + depth - 1]
         # A token ends at the last node that it or, if it is equal, the one before it added.
@@ -152,7 +168,7 @@ class VocabularyTrie:
         return len(self.arrays.byte)
 
 
-def _shared(data: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _shared(data: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return how many bytes each of the sorted tokens shares with the one before it."""
     shared = np.zeros(len(lengths), dtype=np.int64)
     offsets = np.cumsum(lengths) - lengths

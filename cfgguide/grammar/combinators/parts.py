@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from cfgguide.automata.ecma_notation import with_common_spaces
@@ -34,9 +35,8 @@ class Regular:
         Whether the pattern looks around.
     text : str or None
         The text, if there is only one.
-    is_longest_first : bool
-        Whether the first of `patterns` that matches a text as a whole prefers all of it, and none
-        before it matches its beginning.
+    prefers_longest : bool or None
+        `is_longest_first`; None if that is to be found out.
     is_whole : bool
         Whether a model writes all of it, white space that few would write as well.
     """
@@ -45,7 +45,7 @@ class Regular:
     is_optional: bool = False
     looks: bool = False
     text: str | None = None
-    is_longest_first: bool = False
+    prefers_longest: bool | None = None
     is_whole: bool = False
 
     @property
@@ -55,6 +55,16 @@ class Regular:
             return ""
         joined = "|".join(self.patterns)
         return f"(?:{joined})?" if self.is_optional else joined
+
+    @cached_property
+    def is_longest_first(self) -> bool:
+        """Whether the first of `patterns` that matches a text as a whole prefers all of it.
+
+        Then none before it matches its beginning. To find that out may take long.
+        """
+        if self.prefers_longest is None:
+            return len(self.patterns) == 1 and not self.looks and is_longest_first(*self.patterns)
+        return self.prefers_longest
 
 
 @dataclass(frozen=True)
@@ -149,6 +159,15 @@ class Composed(Grammar):
         object.__setattr__(self, "text", text)
         return text
 
+    def __eq__(self, other: object) -> bool:
+        """Whether the parts are the same: texts may take long to write."""
+        if not isinstance(other, Composed):
+            return NotImplemented
+        return self.part == other.part
+
+    def __hash__(self) -> int:
+        return hash(self.part)
+
     def for_tokens(self, special_tokens: Mapping[str, int]) -> Grammar:
         """Return the grammar; where schemas are parts, as a message around their own machines."""
         if all(each.has_tables for each in grammars_in(self.part)):
@@ -158,6 +177,11 @@ class Composed(Grammar):
 
             object.__setattr__(self, "_message", message_of(self.part))
         return self.__dict__["_message"] or self
+
+    @property
+    def whole_pattern(self) -> str | None:
+        """The regular expression that all texts match as a whole; None if there may be none."""
+        return self.part.pattern if isinstance(self.part, Regular) else None
 
     def tidied(self) -> Grammar:
         r"""Return the grammar of what a model writes by default: ``\s`` is a common character."""
@@ -176,8 +200,7 @@ def tidied(part: Regular) -> Regular:
     patterns = tuple(map(with_common_spaces, part.patterns))
     if part.is_whole or patterns == part.patterns:
         return part
-    is_first = len(patterns) == 1 and not part.looks and is_longest_first(patterns[0])
-    return replace(part, patterns=patterns, is_longest_first=is_first)
+    return replace(part, patterns=patterns, prefers_longest=None)
 
 
 def grammars_in(part: Part) -> Iterator[Grammar]:

@@ -21,7 +21,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from cfgguide.automata import syntax
-from cfgguide.automata.preference import is_longest_first
 from cfgguide.automata.rewrite import (
     FLAGS,
     can_be_empty,
@@ -164,7 +163,7 @@ def literal(text: str) -> Regular:
     '1\\+1'
     """
     patterns = (escaped(checked(text)),) if text else ()
-    return Regular(patterns, not text, text=text, is_longest_first=True)
+    return Regular(patterns, not text, text=text, prefers_longest=True)
 
 
 def one_text_of(texts: Iterable[str]) -> Regular:
@@ -178,7 +177,7 @@ def one_text_of(texts: Iterable[str]) -> Regular:
     every = sorted(texts)
     only = every[0] if len(every) == 1 else None
     patterns = tuple(_patterns([text for text in every if text]))
-    return Regular(patterns, "" in every, text=only, is_longest_first=True)
+    return Regular(patterns, "" in every, text=only, prefers_longest=True)
 
 
 def regular(pattern: str) -> Regular:
@@ -192,7 +191,7 @@ def regular(pattern: str) -> Regular:
     Examples
     --------
     >>> regular("a?|ab")
-    Regular(patterns=('a|ab',), is_optional=True, ..., is_longest_first=False, is_whole=False)
+    Regular(patterns=('a|ab',), is_optional=True, ..., prefers_longest=None, is_whole=False)
     """
     is_optional = can_be_empty(pattern)
     if is_optional and len(syntax.parse(pattern).nodes) > MAX_OPTIONAL:
@@ -202,8 +201,8 @@ def regular(pattern: str) -> Regular:
         )
     found = not_empty(pattern)
     if found is None:
-        return Regular((), is_optional, text="" if is_optional else None, is_longest_first=True)
-    return Regular((found,), is_optional, is_longest_first=is_longest_first(found))
+        return Regular((), is_optional, text="" if is_optional else None, prefers_longest=True)
+    return Regular((found,), is_optional)
 
 
 def grammar_of(part: Regular) -> Composed:
