@@ -95,6 +95,12 @@ class TextAutomaton(Part, Protocol):
     def moves_of(self, state: int) -> dict[int, Ranges]:
         """Return the states after one more character, without the dead one, with the characters."""
 
+    def near(self, state: int, n: int) -> int:
+        """Return a state after which as many as `n` characters do what they do after another one.
+
+        Counts that are farther from their bounds are not told apart.
+        """
+
     def within(self, least: int, most: int | None) -> Lengths:
         """Return what knows whether a text of so many characters can end."""
 
@@ -312,6 +318,10 @@ class Language:
     def longest(self, state: int) -> float:
         """Return how many characters at most lead from a state to an end; may be infinite."""
         return self.distances.longest[state]
+
+    def near(self, state: int, n: int) -> int:
+        """Return the same state: each of a minimal automaton does something else."""
+        return state
 
     def within(self, least: int, most: int | None) -> Lengths:
         """Return what knows whether a text of so many characters can end."""

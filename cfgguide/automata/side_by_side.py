@@ -284,7 +284,7 @@ class SideBySide:
         """Return whether a text may end in a state."""
         return self._product.is_end(state)
 
-    def near(self, state: int, _n: int) -> int:
+    def near(self, state: int, n: int) -> int:
         """Return the same state: whether a text can end depends on all parts."""
         return state
 

@@ -324,6 +324,15 @@ class SchemaAutomaton(Pushdown):
             lexer.states[key] = state
         return state
 
+    def near(self, state: int, n: int) -> int:
+        """Return a state after which as many as `n` bytes do what they do after another one."""
+        lexer, *key = self._keys[state]
+        if type(lexer) is not _Lexer:
+            return state
+        with self.lock:
+            near = lexer.lexemes.near(key[0], n)
+            return state if near == key[0] else self._lexer_state(lexer, near)
+
     def _lexer_row(self, state: int, lexer: _Lexer, key: Any) -> None:
         row = lexer.lexemes.row(key)
         known: list[int] = []

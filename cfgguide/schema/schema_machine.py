@@ -118,6 +118,7 @@ class SchemaMasks:
         self._automaton = machine.pushdown
         self._vocabulary = vocabulary
         self._walker = self.new_walker()
+        self._near: dict[int, int] = {}  # by state, the one whose mask it has
         self._eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
         # How many parts may have come so that texts go on freely; how many are too many; and how
         # often that was asked for others.
@@ -141,8 +142,18 @@ class SchemaMasks:
         return [*strings, SharedMasks.of(self._vocabulary)]
 
     def key(self, configuration: ByteConfiguration) -> ByteKey:
-        """Return under what a mask is remembered, whatever a text remembers."""
-        return ByteKey(configuration.state, configuration.stack)
+        """Return under what a mask is remembered, whatever a text remembers.
+
+        No token sees bounds of counts that are farther away than it is long.
+        """
+        state = configuration.state
+        near = self._near.get(state)
+        if near is None:
+            near = self._automaton.near(state, self._vocabulary.trie.max_depth)
+            if len(self._near) >= _MAX_KNOWN:
+                self._near.clear()
+            self._near[state] = near
+        return ByteKey(near, configuration.stack)
 
     def is_at_end(self, configuration: ByteConfiguration, allowed: Callable[[], Subset]) -> bool:
         """Return whether the text is a sentence, and only EOS or white space may follow."""

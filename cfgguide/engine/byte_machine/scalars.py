@@ -140,6 +140,13 @@ class ScalarAutomaton:
         """Return what is known of a key."""
         return _PLAIN_TRAITS
 
+    def near(self, key: Any, _n: int) -> Any:
+        """Return a key after which `n` bytes do what they do after another one.
+
+        Counts are not told apart where their bounds are farther away.
+        """
+        return key
+
     def nearest(self, _key: Any) -> float:
         """Return how many bytes have to come at least; no byte makes it less by more than one."""
         return 0
@@ -238,6 +245,11 @@ class SpelledTexts:
         """Return the spellings of the next character, and the state after it."""
         return tuple((self._spelling(ranges), after) for after, ranges in self.moves(state).items())
 
+    def near(self, state: tuple[int, ...], n: int) -> tuple[int, ...]:
+        """Return a state after which `n` characters do what they do after another one."""
+        pairs = zip(self.languages, state, strict=True)
+        return tuple([language.near(each, n) for language, each in pairs])
+
     def free(self, state: tuple[int, ...]) -> int:
         """Return which language any text completes from here; -1 for none."""
         for tag, (each, language) in enumerate(zip(state, self.languages, strict=True)):
@@ -288,6 +300,15 @@ class Strings(KeptRows):
         if self._shared is None:
             return _PLAIN_TRAITS
         return Traits(shared=(self._shared(key), 0))
+
+    def near(self, key: Any, n: int) -> Any:
+        """Return a key after which `n` bytes do what they do after another one."""
+        kind, inside = key
+        if kind == "c":
+            return kind, self.texts.near(inside, n)
+        if kind == "p":
+            return kind, tuple([(tree, self.texts.near(after, n)) for tree, after in inside])
+        return key
 
     def nearest(self, key: Any) -> float:
         """Return how many bytes have to come at least, with the quote."""
@@ -519,6 +540,28 @@ class Bounded(ScalarAutomaton):
             tag = self._tag(*key[1:])
             return None if tag < 0 else Pop(tag)
         return (*after, counted) if self._is_live(after, counted) else None
+
+    def near(self, key: Any, n: int) -> Any:
+        """Return a key after which `n` bytes do what they do after another one."""
+        kind, state, count = key
+        if self._is_every:
+            return key  # such masks are shared by all schemas
+        far = n + 2 * max(language.n_states for language in self._languages)
+        return (*self._base.near((kind, state), far), self._near_count(count, far))
+
+    def _near_count(self, count: int, far: int) -> int:
+        """Return a count from which bounds that are too far away look the same.
+
+        Beyond `far`, whatever an automaton can end with at all is within the bounds, since a loop
+        of it has no more characters than it has states.
+        """
+        mosts = [most for _, (_, most) in self._parts if most is not None]
+        if all(count >= least for _, (least, _) in self._parts):
+            return max(count, min(mosts) - far) if mosts else count
+        (_, (least, most)), *others = self._parts
+        if others or (most is not None and most - least < far):
+            return count
+        return max(count, least - far)
 
     def nearest(self, key: Any) -> float:
         """Return how many bytes have to come at least, with the quote."""

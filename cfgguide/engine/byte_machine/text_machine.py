@@ -324,7 +324,7 @@ class TextMasks:
         self._characters = VocabularyCharacters.of(vocabulary)
         self._walker = self.new_walker()
         self._eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
-        self._far: dict[int, int] = {}  # by state, the one whose mask it has
+        self._near: dict[int, int] = {}  # by state, the one whose mask it has
 
     def new_walker(self) -> TextWalker:
         """Return a walker of its own for one thread."""
@@ -345,11 +345,11 @@ class TextMasks:
     def key(self, configuration: ByteConfiguration) -> ByteKey:
         """Return under what a mask is remembered: no token sees bounds that are farther away."""
         number = configuration.state
-        found = self._far.get(number)
+        found = self._near.get(number)
         if found is None:
             state, begun = self._pushdown.meaning(number)
             near = self._pushdown.automaton.near(state, self._characters.longest)
-            found = self._far[number] = self._pushdown.state(near, begun)
+            found = self._near[number] = self._pushdown.state(near, begun)
         return ByteKey(found, configuration.stack)
 
     def mask(self, key: ByteKey, known: ConfigurationTrie) -> Mask:

@@ -83,6 +83,11 @@ GRAMMARS: dict[str, Any] = {
     ),
     "schema": lambda: cfgguide.json_schema(SCHEMA),
     "message": lambda: cfgguide.structural_tag(TAG),
+    "pattern": lambda: cfgguide.regex(r"(?:[ab]{1,200},?\s*){2,300}|\w{2}[^a-z]{3,}é?"),
+    "pattern, looking": lambda: cfgguide.regex(
+        r"(?=.*b)(?!.*a,)(?:[ab12]{2,9}[,é日 ]*){1,40}(?<!ba)"
+    ),
+    "texts": lambda: cfgguide.choice(["ab", "abab12", "ab日本", "ab日曜", "é", "\U00010000a"]),
     "LR, watched": lambda: cfgguide.Grammar(
         'start: (NAME "," NAME "\\n")+\nNAME: /[ab]+/\n%ignore " "'
     ).watched_by(Pairs()),
