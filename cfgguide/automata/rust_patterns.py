@@ -185,7 +185,7 @@ class _Reader(PatternReader):
         """Return what is sure of a set; texts are UTF-8, so without Unicode it has only ASCII."""
         if "u" not in flags and without(found, ASCII["ascii"]).ranges:
             self._fail("(?-u) makes a pattern of bytes, and texts are UTF-8; leave it out", begin)
-        return without(found, unicode_sets.unassigned()) if self._is_by_name else found
+        return both(found, unicode_sets.known()) if self._is_by_name else found
 
     def _anchor(self, sign: str, begin: int, flags: Flags) -> Nodes:
         """Return the condition of an anchor."""

@@ -5,7 +5,7 @@ Python's ``unicodedata``: general categories and what follows from them. ``\w`` 
 technical standard 18, annex C, as Rust has it; Python's own lacks marks and has more numbers.
 
 Later versions of Unicode than Python's know more characters. What they are is not known here, so
-:func:`unassigned` says which ones these may be.
+:func:`known` has those of which that cannot be.
 """
 
 from __future__ import annotations
@@ -110,13 +110,11 @@ def digits() -> CharacterClass:
 
 
 @cache
-def unassigned() -> CharacterClass:
-    """Return the characters of which a later version of Unicode may say what they are."""
+def known() -> CharacterClass:
+    """Return the characters of which no later version of Unicode says what they are."""
     planes = range(0, sys.maxunicode + 1, 0x10000)
-    never = CharacterClass.of(
-        [(0xFDD0, 0xFDEF), *((each + 0xFFFE, each + 0xFFFF) for each in planes)]
-    )
-    return without(_of_categories(["Cn"]), never)
+    never = [(0xFDD0, 0xFDEF), *((plane + 0xFFFE, plane + 0xFFFF) for plane in planes)]
+    return CharacterClass.of([*_of_categories(["Cn"]).complement().ranges, *never])
 
 
 @lru_cache(maxsize=_KEPT)
@@ -167,6 +165,8 @@ def without(left: CharacterClass, right: CharacterClass) -> CharacterClass:
 
 def either(*classes: CharacterClass) -> CharacterClass:
     """Return what is in one of some classes."""
+    if len(classes) == 1:
+        return classes[0]
     return CharacterClass.of(bounds for each in classes for bounds in each.ranges)
 
 
