@@ -13,16 +13,21 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, NoReturn
 
 from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES, CharacterClass
 from cfgguide.automata.pattern_tree import Characters, Choice, Node, Nodes, Repeat
+from cfgguide.errors import SchemaError, shown
 
 #: Groups, and sets of characters, inside each other.
 MAX_NESTING = 100
 _SIGNS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _MAX_DIGITS = 9  # of a count
+
+#: The flag under which white space, as an escape, is only what JSON's is.
+TIDY = " "
+COMMON_SPACES = CharacterClass.of_characters(map(ord, " \t\n\r"))
 
 Flags = frozenset[str]  # the letters of the flags in force
 Member = int | CharacterClass  # a character, or what stands for one of several
@@ -45,6 +50,23 @@ class NotationError(Exception):
         self.said = said
 
 
+def tree_of(reader: PatternReader, flags: Iterable[str] = "") -> Nodes:
+    """Return the tree of a pattern.
+
+    Raises
+    ------
+    SchemaError
+        If it cannot be read.
+    """
+    try:
+        return reader.whole(frozenset(flags))
+    except NotationError as error:
+        said = f"{error.said}, at position {error.at}"
+    except RecursionError:
+        said = "it nests groups too deeply"
+    raise SchemaError(f"the pattern {shown(reader.pattern)} cannot be read: {said}")
+
+
 class PatternReader(ABC):
     """Reads a pattern from left to right.
 
@@ -60,14 +82,15 @@ class PatternReader(ABC):
     REPEATS_AGAIN: ClassVar[bool]
 
     def __init__(self, pattern: str) -> None:
-        self._pattern = pattern
+        self.pattern = pattern
         self._at = 0
         self._depth = -1  # the whole is no group
+        self._is_plain = True  # whether the set that is read has only what stands in it
 
     def whole(self, flags: Flags) -> Nodes:
         """Return the tree of all of the pattern; raises NotationError."""
         nodes = self._choice(flags, 0)
-        if self._at < len(self._pattern):
+        if self._at < len(self.pattern):
             self._fail("this bracket closes nothing; a bracket that is meant is written \\)")
         return nodes
 
@@ -76,6 +99,10 @@ class PatternReader(ABC):
     @abstractmethod
     def _atom(self, flags: Flags) -> Nodes:
         """Return what begins here, up to where a repetition may stand."""
+
+    @abstractmethod
+    def _set(self, flags: Flags) -> CharacterClass:
+        """Return the characters of a set in brackets; `_is_plain` says if others are in it."""
 
     @abstractmethod
     def _member(self, flags: Flags) -> Member:
@@ -103,17 +130,17 @@ class PatternReader(ABC):
         raise NotationError(self._at if at is None else at, said)
 
     def _next(self, count: int = 1) -> str:
-        return self._pattern[self._at : self._at + count]
+        return self.pattern[self._at : self._at + count]
 
     def _taken(self, text: str) -> bool:
         """Go over a text, if it is next; return whether it was."""
-        is_next = self._pattern.startswith(text, self._at)
+        is_next = self.pattern.startswith(text, self._at)
         self._at += len(text) * is_next
         return is_next
 
     def _match(self, notation: re.Pattern[str]) -> re.Match[str] | None:
         """Go over what a notation matches here."""
-        match = notation.match(self._pattern, self._at)
+        match = notation.match(self.pattern, self._at)
         if match is not None:
             self._at = match.end()
         return match
@@ -188,6 +215,19 @@ class PatternReader(ABC):
             self._fail(f"\\{letter} is followed by the number of a character, in hex", begin)
         return point
 
+    def _whole_set(self, flags: Flags) -> CharacterClass:
+        """Return the characters of a set in brackets that stands in no other one.
+
+        Less white space in a part of it must not be more elsewhere, nor be missed where the set
+        stands for any character.
+        """
+        begin, self._is_plain = self._at, True
+        found = self._set(flags)
+        if TIDY in flags and not self._is_plain:
+            self._at = begin
+            found = self._set(flags - {TIDY})
+        return found
+
     def _run(self, flags: Flags) -> CharacterClass:
         """Return the characters of a member of a set: of one, of a range, or of an escape."""
         begin = self._at
@@ -206,9 +246,11 @@ class PatternReader(ABC):
 
 
 def alternatives(branches: Sequence[Nodes]) -> Nodes:
-    """Return the nodes of alternatives; those of one character each are one class."""
+    """Return the nodes of alternatives: what all begin with once, and one class of characters."""
     if len(branches) == 1:
         return branches[0]
+    if all(branches) and len({branch[0] for branch in branches}) == 1:
+        return (branches[0][0], *alternatives([branch[1:] for branch in branches]))
     found: list[tuple[int, int]] = []
     for branch in branches:
         if len(branch) != 1 or not isinstance(branch[0], Characters):

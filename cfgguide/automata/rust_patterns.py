@@ -16,27 +16,27 @@ Source: the syntax of the crate regex-syntax 0.8, https://docs.rs/regex/latest/r
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from cfgguide.automata import unicode_sets
 from cfgguide.automata.charset import ANY_CHARACTER, CharacterClass
 from cfgguide.automata.pattern_reader import (
+    COMMON_SPACES,
+    TIDY,
     Flags,
     Member,
     NotationError,
     PatternReader,
     characters,
     is_surrogate,
+    tree_of,
 )
 from cfgguide.automata.pattern_text import spelled, text_of
 from cfgguide.automata.pattern_tree import END, START, Characters, Choice, Look, Nodes, boundary
 from cfgguide.automata.unicode_sets import ASCII, SPACES, both, either, folded, without
-from cfgguide.errors import PatternError, shown
 
 #: Characters of a pattern in Python's notation.
 MAX_CHARACTERS = 200_000
 
-_KEPT = 2000  # patterns of a process
 _CONTROL = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _HEX_LENGTH = {"x": 2, "u": 4, "U": 8}
 _FLAGS = re.compile(r"\?([imsxuUR]*)(?:-([imsxuUR]+))?([:)])")
@@ -52,13 +52,19 @@ _LINE_FEED, _RETURN = (
 _OPERATIONS = ("&&", "--", "~~")
 
 
-@lru_cache(maxsize=_KEPT)
-def read(pattern: str) -> Nodes:
+def read(pattern: str, *, tidy: bool = False) -> Nodes:
     r"""Return the tree of a pattern.
+
+    Parameters
+    ----------
+    pattern : str
+        The pattern.
+    tidy : bool
+        Whether ``\s`` is a space, a tab or a line break, where that makes the texts no more.
 
     Raises
     ------
-    PatternError
+    SchemaError
         If it is not a regular expression of Rust, or has what is not known here.
 
     Examples
@@ -66,13 +72,7 @@ def read(pattern: str) -> Nodes:
     >>> read(r"[a-z&&[^aeiou]]\z")
     (Characters(characters=...((98, 100), (102, 104), ...(118, 122)))), <Anchor.LINE_END: '$'>)
     """
-    try:
-        return _Reader(pattern).whole(frozenset("u"))
-    except NotationError as error:
-        said = f"{error.said}, at position {error.at}"
-    except RecursionError:
-        said = "it nests groups too deeply"
-    raise PatternError(f"Rust's pattern {shown(pattern)} cannot be read: {said}")
+    return tree_of(_Reader(pattern), {"u", TIDY} if tidy else {"u"})
 
 
 def as_python(pattern: str, flags: str = "") -> str:
@@ -123,8 +123,8 @@ class _Reader(PatternReader):
         begin = self._at
         while "x" in flags and (sign := self._next()):
             if sign == "#":
-                end = self._pattern.find("\n", self._at)
-                self._at = len(self._pattern) if end < 0 else end + 1
+                end = self.pattern.find("\n", self._at)
+                self._at = len(self.pattern) if end < 0 else end + 1
             elif ord(sign) in SPACES:
                 self._at += 1
             else:
@@ -132,7 +132,7 @@ class _Reader(PatternReader):
         return self._at > begin
 
     def _flags_here(self, flags: Flags) -> Flags | None:
-        match = _FLAGS.match(self._pattern, self._at + 1) if self._next() == "(" else None
+        match = _FLAGS.match(self.pattern, self._at + 1) if self._next() == "(" else None
         if match is None or match[3] == ":":
             return None
         self._at = match.end()
@@ -164,7 +164,7 @@ class _Reader(PatternReader):
                 return self._group(self._head(flags), begin)
             case "[":
                 self._at = begin
-                return (Characters(self._known(self._set(flags), begin, flags)),)
+                return (Characters(self._known(self._whole_set(flags), begin, flags)),)
             case "^" | "$":
                 return self._anchor(sign, begin, flags)
             case "*" | "+" | "?" | "{":
@@ -223,7 +223,8 @@ class _Reader(PatternReader):
         if letter in _HEX_LENGTH:
             return self._hex(letter, begin, flags)
         if letter in "dDwWsS":
-            found = self._class(letter.lower(), flags)
+            self._is_plain &= letter != "S"
+            found = self._class(letter.lower(), flags - {TIDY} if letter == "S" else flags)
             return found.complement() if letter.isupper() else found
         if letter in "pP":
             return self._property(begin, flags, is_negated=letter == "P")
@@ -237,7 +238,7 @@ class _Reader(PatternReader):
         if "u" not in flags:
             return ASCII[{"d": "digit", "w": "word", "s": "space"}[letter]]
         if letter == "s":
-            return SPACES
+            return COMMON_SPACES if TIDY in flags else SPACES
         self._is_by_name = True
         return unicode_sets.word() if letter == "w" else unicode_sets.digits()
 
@@ -282,6 +283,7 @@ class _Reader(PatternReader):
         self._at += 1
         self._skip(flags)
         is_negated = self._taken("^")
+        self._is_plain &= not is_negated
         self._skip(flags)
         parts: list[CharacterClass] = []
         while self._taken("-"):
@@ -294,6 +296,7 @@ class _Reader(PatternReader):
             if not self._next():
                 self._fail("this set of characters is never closed", begin)
             if self._next(2) in _OPERATIONS:
+                self._is_plain = False
                 left = _combined(left, operation, _any_case(either(*parts), flags))
                 operation, parts = self._next(2), []
                 self._at += 2
@@ -323,7 +326,7 @@ class _Reader(PatternReader):
         return member
 
     def _posix(self, flags: Flags) -> CharacterClass | None:
-        match = _POSIX.match(self._pattern, self._at)
+        match = _POSIX.match(self.pattern, self._at)
         if match is None or match[2] not in ASCII:
             return None
         self._at = match.end()
@@ -339,7 +342,7 @@ class _TerminalReader(_Reader):
         if sign[1:] in ("b", "B", "<", ">"):
             self._fail(f"{sign} is not supported in a terminal", begin)
         is_first = sign in ("^", r"\A") and begin == 0
-        is_last = sign in ("$", r"\z") and self._at == len(self._pattern)
+        is_last = sign in ("$", r"\z") and self._at == len(self.pattern)
         if "m" in flags or self._depth > 0 or not (is_first or is_last):
             self._fail("a terminal always matches as a whole; leave out this anchor", begin)
         return super()._anchor(sign, begin, flags)

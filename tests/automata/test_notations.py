@@ -9,9 +9,11 @@ from collections.abc import Callable
 
 import pytest
 from pydantic_core import SchemaError, SchemaValidator, core_schema
+from support import ecma_judge
 from support.pattern_trees import is_found, matches_whole
 
-from cfgguide.automata import rust_patterns
+from cfgguide import errors
+from cfgguide.automata import ecma_notation, rust_patterns
 from cfgguide.automata.python_notation import read
 from cfgguide.errors import LimitError, PatternError
 
@@ -63,6 +65,77 @@ class _Rust(_Notation):
     )
     looks = ()
     characters = f"{_CHARACTERS}-\r"
+
+
+class _Ecma(_Notation):
+    atoms = (
+        *(
+            *_PLAIN,
+            *_SETS,
+            "[^K]",
+            r"\x41",
+            r"\u0041",
+            r"\cJ",
+            r"\/",
+            r"\.",
+            "[]",
+            "[^]",
+            "[[]",
+            r"[\b]",
+        ),
+        *(
+            r"\p{Lu}",
+            r"\P{L}",
+            r"[\p{Nd}a]",
+            r"\u{1F600}",
+            r"\ud83d\ude00",
+            r"\0",
+            "[a&&b]",
+            "[-a]",
+        ),
+        *(
+            "[a-]",
+            r"[\]\\a]",
+            r"[\u{61}-\u{6b}]",
+            "[^-]",
+            "[.]",
+            "[a||b]",
+            "[^&]",
+            r"[\-a]",
+            "[a\\/]",
+        ),
+    )
+    groups = ("(", "(?:", "(?<n%d>")
+    behinds = (
+        *("(?<=a)", "(?<!a)", "(?<=^|b)", r"(?<=\w+)", "(?<!a*b)", "(?<=(?:a|ab))", "(?<=$)"),
+        *("(?<=[^a])", r"(?<!\bK)"),
+    )
+    characters = f"{_CHARACTERS}-\r&\u2028\ufeff😀\b\0"
+
+
+class _Loose(_Ecma):
+    """What only the notation without the flag u has."""
+
+    atoms = (
+        *(
+            *_PLAIN,
+            *_SETS,
+            "]",
+            "}",
+            "{",
+            "a{",
+            "a{,2}",
+            "{a}",
+            r"\-",
+            r"\_",
+            r"\ ",
+            r"\&",
+            r"[a-\d]",
+        ),
+        *(r"[\w-]", r"[\w-a-k]", r"[\d-K]", r"[\s-b]", r"[\012]", r"[\8]", "x{a}"),
+    )
+    counts = (*_Ecma.counts, "", "")
+    looks = ("(?=", "(?!", "(?=a)*(?:", "(?!b)?(?:")
 
 
 class _Patterns:
@@ -155,6 +228,37 @@ def test_patterns_of_rust_are_found_where_pydantic_finds_them():
 @pytest.mark.slow
 def test_twenty_thousand_patterns_of_rust_are_found_where_pydantic_finds_them():
     _check_rust(20_000, seed=1)
+
+
+def _check_ecma(notation: type[_Notation], n_patterns: int, seed: int) -> None:
+    patterns = _Patterns(notation, seed)
+    cases = [(patterns.pattern(3), patterns.texts()) for _ in range(n_patterns)]
+    n_read = 0
+    for (pattern, texts), said in zip(cases, ecma_judge.judged(cases), strict=True):
+        if said is None:
+            with pytest.raises(errors.SchemaError):
+                ecma_notation.read(pattern)
+            continue
+        flags, found = said
+        n_read += 1
+        nodes = ecma_notation.read(pattern)
+        for text, is_there in zip(texts, found, strict=True):
+            if flags or max(text, default="") < "\ud800":  # without u, other characters are two
+                assert is_found(nodes, text) == is_there, (pattern, flags, text)
+    assert n_read > n_patterns // 2
+
+
+@pytest.mark.skipif(ecma_judge.PROGRAM is None, reason=ecma_judge.REASON)
+@pytest.mark.parametrize("notation", [_Ecma, _Loose])
+def test_patterns_of_ecma_are_found_where_node_finds_them(notation):
+    _check_ecma(notation, 400, seed=0)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(ecma_judge.PROGRAM is None, reason=ecma_judge.REASON)
+@pytest.mark.parametrize("notation", [_Ecma, _Loose])
+def test_twenty_thousand_patterns_of_ecma_are_found_where_node_finds_them(notation):
+    _check_ecma(notation, 10_000, seed=1)
 
 
 @pytest.mark.parametrize(
