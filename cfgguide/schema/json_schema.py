@@ -15,7 +15,7 @@ from cfgguide.base.collector import collector_off
 from cfgguide.base.limits import Limits, Steps
 from cfgguide.errors import SchemaError, SchemaWarning, shown
 from cfgguide.schema.loose_uniqueness import give_up_uncounted
-from cfgguide.schema.pydantic_models import closed as closed_schema
+from cfgguide.schema.pydantic_models import schema_of_model
 from cfgguide.schema.reader import SchemaReader
 from cfgguide.schema.schema_grammar import SchemaGrammar, SchemaOptions
 
@@ -95,7 +95,7 @@ def json_schema(
     [True, False]
     """
     if hasattr(schema, "model_json_schema"):
-        schema = closed_schema(schema.model_json_schema())
+        schema = schema_of_model(schema)
         order = order or "declared"
     if isinstance(schema, str):
         try:

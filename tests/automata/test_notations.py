@@ -243,7 +243,8 @@ def _check_ecma(notation: type[_Notation], n_patterns: int, seed: int) -> None:
         n_read += 1
         nodes = ecma_notation.read(pattern)
         for text, is_there in zip(texts, found, strict=True):
-            if flags or max(text, default="") < "\ud800":  # without u, other characters are two
+            # Without the flag u some characters are two, and even with it node finds `\\B` in one.
+            if (flags and r"\B" not in pattern) or max(text, default="") < "\ud800":
                 assert is_found(nodes, text) == is_there, (pattern, flags, text)
     assert n_read > n_patterns // 2
 

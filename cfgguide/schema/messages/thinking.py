@@ -15,7 +15,7 @@ from cfgguide.errors import SchemaError, shown
 from cfgguide.schema.messages.formats import Tag, exact, one_of, sequence, tag, text
 from cfgguide.schema.messages.message import MessageReading
 from cfgguide.schema.messages.message_grammar import MessageGrammar, message_grammar
-from cfgguide.schema.pydantic_models import closed
+from cfgguide.schema.pydantic_models import schema_of_model
 from cfgguide.schema.schema_grammar import SchemaGrammar
 
 
@@ -100,7 +100,7 @@ def _tag_of(answer: object, opening: str) -> Tag:
         made = _value(json.loads(answer.schema), chosen.order == "declared", chosen.max_whitespace)
         return made if chosen.separators is None else {**made, "separators": chosen.separators}
     if hasattr(answer, "model_json_schema"):
-        return _value(closed(answer.model_json_schema()), True)
+        return _value(schema_of_model(answer), True)
     if isinstance(answer, Mapping):
         return _value(answer, False)
     if isinstance(answer, re.Pattern) and isinstance(answer.pattern, str):
