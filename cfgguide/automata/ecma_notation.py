@@ -15,7 +15,6 @@ Source: ECMA-262, 16th edition, sections 22.2.1 and B.1.2.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from cfgguide.automata import unicode_sets
 from cfgguide.automata.charset import ANY_CHARACTER, CharacterClass
@@ -40,7 +39,6 @@ from cfgguide.automata.pattern_tree import (
 )
 from cfgguide.automata.unicode_sets import ASCII, either, folded
 
-_KEPT = 2000  # patterns of a process
 _LINE_ENDS = CharacterClass.of_characters([0x0A, 0x0D, 0x2028, 0x2029])
 _SPACES = CharacterClass.of(
     [
@@ -62,7 +60,6 @@ _LOOK = re.compile(r"\?(<?)([=!])")
 _HYPHEN = characters(ord("-"))
 
 
-@lru_cache(maxsize=_KEPT)
 def read(pattern: str, *, tidy: bool = False) -> Nodes:
     r"""Return the tree of a pattern.
 

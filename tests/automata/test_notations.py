@@ -225,6 +225,121 @@ def test_patterns_of_rust_are_found_where_pydantic_finds_them():
     _check_rust(400, seed=0)
 
 
+# What Rust reads in its own way: a set in a place for one, alone and as a part of a set.
+_CLASSES = (
+    *(r"\w", r"\W", r"\d", r"\D", r"\s", r"\S", r"\pL", r"\PL", r"\p{Lu}", r"\P{Lu}", r"\p{isLU}"),
+    *(r"\p{gc=L}", r"\p{gc!=L}", r"\p{gc:Nd}", r"\p{lowercase letter}", r"\p{ L }", r"\p{LC}"),
+    *(r"\p{Any}", r"\p{Assigned}", r"\P{Assigned}", r"\p{ASCII}", r"\pC", r"\PC", r"\p{Cn}"),
+    *(r"\p{punct}", r"\p{cntrl}", r"\p{Combining_Mark}", r"\p{space}", r"\p{White_Space}", r"\pM"),
+    *("[a-c&&b]", "[a-z&&[^aeiou]]", "[a-g--c]", "[a-c~~b-d]", "[a-z&&b-y--c]", "[&&a]", "[a&&]"),
+    *(
+        "[a&b]",
+        "[a~b]",
+        "[--a]",
+        "[a---]",
+        "[a-c--b-]",
+        "[^-a]",
+        "[]a]",
+        "[^]a]",
+        "[a-b-c]",
+        "[^[^a]]",
+    ),
+    *("[[:alpha:]-z]", "[[:^lower:]]", "[[:lower:]]", "[[:word:]]", "[[:punct:]]", "[[:foo:]]"),
+    *(
+        "[[.a.]]",
+        "[[=a=]]",
+        r"[\]\-]",
+        r"[\x{61}-\u007a]",
+        r"[\x00-\x7f--\w]",
+        r"[\w&&[^a-z]]",
+        "k",
+    ),
+    *(
+        "s",
+        "ß",
+        "ı",
+        "İ",
+        "σ",
+        ".",
+        "(?s:.)",
+        "(?R:.)",
+        "(?-u:[a-z])",
+        r"(?-u:\w)",
+        "}",
+        "]",
+        r"\&",
+    ),
+)
+_MORE = (
+    *(
+        "^$",
+        "a$",
+        r"a\z",
+        "(?m)a$",
+        "(?m)^a",
+        "(?m)^$",
+        "(?mR)a$",
+        "(?mR)^a",
+        "(?mR)^$",
+        r"(?mR)\n^",
+    ),
+    *(
+        r"(?mR)$\n",
+        "(?R)a$",
+        "^*a",
+        r"^a\b+",
+        r"\b{3}a",
+        r"\b{start}a",
+        r"a\b{end}",
+        r"\B{2}",
+        r"^\B$",
+    ),
+    *(r"\b{start-half}a\b{end-half}", r"(?x)\b{ start }", r"\<a\>", r"(?-u:\b)a", r"(?-u:\B)a"),
+    *(
+        "a{ 3 , 5 }",
+        "a{3, 5}",
+        "^a{2}{2}$",
+        "^(?:a{2})*$",
+        "^a+?*$",
+        "^a{0}$",
+        "(?x)a {2}",
+        "(?x)a{ 2 }",
+    ),
+    *(
+        "(?P<é>a)",
+        "(?<a.b[0]>a)",
+        "(?i)k|b",
+        "(?:(?i)a)b",
+        "a(?i)b|c",
+        "(?U)^a+$",
+        "(?u)a",
+        "a|",
+        "()",
+    ),
+    *("(?x) # a", "(?x)a#c\nb", "(?x)[a#b\n]c]", "(?x)[a-\n k]", r"(?x)\x { 41 }", "(?x)^a+ ?$"),
+    *("(?x)( ?:a)", "(?x)[ a - c ]", "(?x)[^ -a]", r"(?x)a\ b", r"(?x)a[ \ ]", "(?x)a(?-x) b"),
+    *("(?x:a b) c", "^(?i-u)[k]$", "(?s-i:.)(?i:a)", r"^(?:\r\n|[^\r\n])*$", r"(?:^|b)a(?:$|c)"),
+)
+_HARD = (
+    "abcAKks1_-. \n\r\té²\u0301\u0967\u0663ſ\u1c80ßẞıİ/&~[]^σςΣ\u200d\u203f\x85\xa0\u2028\ufffe😀Ⓐ½"
+)
+
+
+def test_what_rust_reads_in_its_own_way_is_found_where_pydantic_finds_it():
+    pieces = ("^{}$", "^(?i){}$", "^[{}_]$", "^(?i)[^{}]$")
+    patterns = [piece.format(each) for piece in pieces for each in _CLASSES] + [*_MORE]
+    texts = ["", *_HARD, *map("".join, itertools.product("ab\n\r -", repeat=2)), "aaaa", "KELVIN"]
+    n_read = 0
+    for pattern in patterns:
+        find = _of_rust(pattern)
+        if find is not None:
+            n_read += 1
+            nodes = rust_patterns.read(pattern)
+            wrong = [text for text in texts if is_found(nodes, text) != find(text)]
+            assert wrong == [], pattern
+    assert n_read >= 300
+
+
 @pytest.mark.slow
 def test_twenty_thousand_patterns_of_rust_are_found_where_pydantic_finds_them():
     _check_rust(20_000, seed=1)
