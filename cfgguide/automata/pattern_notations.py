@@ -57,9 +57,13 @@ def without_head(pattern: str) -> str:
 
 
 def as_whole(pattern: str) -> str:
-    """Return a pattern that is found in the texts which a pattern matches as a whole."""
-    bare = without_head(pattern)
-    return f"{pattern.removesuffix(bare)}^(?:{bare})$"
+    """Return a pattern that is found in the texts which a pattern matches as a whole.
+
+    One of Python's has its flags inside, as :func:`cfgguide.automata.rewrite.rewritten` writes it.
+    """
+    notation, _, bare = _parts(pattern)
+    end = r"\Z" if notation == "python" else "$"
+    return f"{pattern.removesuffix(bare)}^(?:{bare}){end}"
 
 
 def with_common_spaces(pattern: str) -> str:

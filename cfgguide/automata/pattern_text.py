@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from cfgguide.automata.charset import ANY_CHARACTER, CharacterClass, category
+from cfgguide.automata.charset import ANY_CHARACTER, CharacterClass
 from cfgguide.automata.pattern_tree import Characters, Choice, Nodes, Repeat
-from cfgguide.automata.syntax import Category
-from cfgguide.automata.unicode_sets import folded
+from cfgguide.automata.unicode_sets import digits, folded
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -81,11 +80,7 @@ def spelled(ranges: Ranges) -> str:
 @cache
 def _named() -> dict[Ranges, str]:
     """Return the classes that have a name in Python's notation."""
-    escapes = {
-        category(Category(kind, is_negated), ascii_only=False).ranges: f"\\{letter}"
-        for kind, is_negated, letter in (("d", False, "d"), ("d", True, "D"), ("w", False, "w"))
-    }
-    return {ANY_CHARACTER.ranges: "(?s:.)", **escapes}
+    return {ANY_CHARACTER.ranges: "(?s:.)", digits().ranges: r"\d"}
 
 
 def _range(bounds: tuple[int, int]) -> str:

@@ -25,6 +25,7 @@ from cfgguide.automata.charset import (
 )
 
 _KEPT = 2000  # names of a process
+_PLANE = 0x10000
 #: White space, as Unicode and Rust have it.
 SPACES = CharacterClass.of(
     [
@@ -77,13 +78,25 @@ _TURKISH = CharacterClass.of([(0x130, 0x131)])  # Python takes them for `i`, Uni
 
 @cache
 def _ranges_by_category() -> dict[str, list[tuple[int, int]]]:
-    """Return the ranges of code points of each general category."""
+    """Return the ranges of code points of each general category.
+
+    The planes from 4 on, except 14, have one category each, and two last ones that are no
+    characters.
+    """
     found: dict[str, list[tuple[int, int]]] = {}
-    first = 0
-    for kind, run in groupby(map(unicodedata.category, map(chr, range(sys.maxunicode + 1)))):
-        end = first + sum(1 for _ in run)
-        found.setdefault(kind, []).append((first, end - 1))
-        first = end
+    for plane in range(0, sys.maxunicode + 1, _PLANE):
+        if plane < 4 * _PLANE or plane == 14 * _PLANE:
+            first = plane
+            for kind, run in groupby(
+                map(unicodedata.category, map(chr, range(first, first + _PLANE)))
+            ):
+                end = first + sum(1 for _ in run)
+                found.setdefault(kind, []).append((first, end - 1))
+                first = end
+        else:
+            kind = unicodedata.category(chr(plane))
+            found.setdefault(kind, []).append((plane, plane + _PLANE - 3))
+            found["Cn"].append((plane + _PLANE - 2, plane + _PLANE - 1))
     return found
 
 
@@ -112,7 +125,7 @@ def digits() -> CharacterClass:
 @cache
 def known() -> CharacterClass:
     """Return the characters of which no later version of Unicode says what they are."""
-    planes = range(0, sys.maxunicode + 1, 0x10000)
+    planes = range(0, sys.maxunicode + 1, _PLANE)
     never = [(0xFDD0, 0xFDEF), *((plane + 0xFFFE, plane + 0xFFFF) for plane in planes)]
     return CharacterClass.of([*_of_categories(["Cn"]).complement().ranges, *never])
 

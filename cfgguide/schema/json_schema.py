@@ -43,7 +43,8 @@ def json_schema(
     schema : mapping, bool, str or type
         A JSON Schema of draft 4, 6, 7, 2019-09 or 2020-12, as ``json.load`` returns it or as a
         text; or a Pydantic model, or anything else with a method ``model_json_schema``. Objects of
-        a model have the members that it declares, and others only if it says ``extra="allow"``.
+        a model have the members that it declares, and others only if it says ``extra="allow"``;
+        patterns are Rust's or Python's, as Pydantic has them.
     order : {"any", "declared"}, optional
         Whether properties come in any order or as declared. By default they come in any order,
         for a Pydantic model as declared.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import re
+import unicodedata
 from collections.abc import Callable
 
 import pytest
@@ -13,7 +14,7 @@ from support import ecma_judge
 from support.pattern_trees import is_found, matches_whole
 
 from cfgguide import errors
-from cfgguide.automata import ecma_notation, rust_patterns
+from cfgguide.automata import ecma_notation, rust_patterns, unicode_sets
 from cfgguide.automata.python_notation import read
 from cfgguide.errors import LimitError, PatternError
 
@@ -174,6 +175,17 @@ class _Patterns:
         self._n_groups += 1
         group = self.rng.choice(self._notation.groups)
         return group % self._n_groups if "%" in group else group
+
+
+def test_each_code_point_has_the_category_that_unicodedata_says():
+    names = {unicodedata.category(chr(point)) for point in range(0x3000)} | {"Co", "Cs", "Cn"}
+    wrong = [
+        (name, low)
+        for name in sorted(names - {"Cs"})  # surrogates are no characters
+        for low, high in unicode_sets.named(name).ranges
+        if {unicodedata.category(chr(point)) for point in range(low, high + 1)} != {name}
+    ]
+    assert wrong == []
 
 
 _FLAGS = (0, 0, re.ASCII, re.IGNORECASE, re.MULTILINE, re.DOTALL, re.IGNORECASE | re.ASCII)
