@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, NoReturn
 
-from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES, CharacterClass
+from cfgguide.automata.charset import MAX_CODE_POINT, CharacterClass
 from cfgguide.automata.pattern_tree import Characters, Choice, Node, Nodes, Repeat
 from cfgguide.errors import SchemaError, shown
 
@@ -249,21 +249,18 @@ def alternatives(branches: Sequence[Nodes]) -> Nodes:
     """Return the nodes of alternatives: what all begin with once, and one class of characters."""
     if len(branches) == 1:
         return branches[0]
-    if all(branches) and len({branch[0] for branch in branches}) == 1:
-        return (branches[0][0], *alternatives([branch[1:] for branch in branches]))
+    n_alike, shortest = 0, min(map(len, branches))
+    while n_alike < shortest and len({branch[n_alike] for branch in branches}) == 1:
+        n_alike += 1
+    begin, branches = branches[0][:n_alike], [branch[n_alike:] for branch in branches]
     found: list[tuple[int, int]] = []
     for branch in branches:
         if len(branch) != 1 or not isinstance(branch[0], Characters):
-            return (Choice(tuple(branches)),)
+            return (*begin, Choice(tuple(branches)))
         found += branch[0].characters.ranges
-    return (Characters(CharacterClass.of(found)),)
+    return (*begin, Characters(CharacterClass.of(found)))
 
 
 def characters(member: Member) -> CharacterClass:
     """Return a member of a set as a class of characters."""
     return CharacterClass.of([(member, member)]) if isinstance(member, int) else member
-
-
-def is_surrogate(point: int) -> bool:
-    """Return whether a code point is half of a pair in UTF-16, and no character."""
-    return SURROGATES[0] <= point <= SURROGATES[1]

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 
 from cfgguide.automata import unicode_sets
-from cfgguide.automata.charset import ANY_CHARACTER, CharacterClass
+from cfgguide.automata.charset import ANY_CHARACTER, SURROGATES, CharacterClass
 from cfgguide.automata.pattern_reader import (
     COMMON_SPACES,
     TIDY,
@@ -27,7 +27,6 @@ from cfgguide.automata.pattern_reader import (
     NotationError,
     PatternReader,
     characters,
-    is_surrogate,
     tree_of,
 )
 from cfgguide.automata.pattern_text import spelled, text_of
@@ -256,7 +255,7 @@ class _Reader(PatternReader):
             digits = self._next(_HEX_LENGTH[letter]).ljust(_HEX_LENGTH[letter])
             self._at += _HEX_LENGTH[letter]
         point = self._code_point(digits, begin, letter=letter)
-        if is_surrogate(point):
+        if SURROGATES[0] <= point <= SURROGATES[1]:
             self._fail(f"\\{letter} is followed by the number of a character, in hex", begin)
         return point
 
