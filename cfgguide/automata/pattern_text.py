@@ -67,14 +67,11 @@ def spelled(ranges: Ranges) -> str:
     ('[0-9a]', '(?s:.)')
     """
     ranges = CharacterClass.of(ranges).ranges  # what automata have may hold surrogates
-    if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
-        return character(ranges[0][0])
     if ranges in _named():
         return _named()[ranges]
     others = CharacterClass(ranges).complement().ranges
-    if 0 < len(others) < len(ranges):
-        return f"[^{''.join(map(_range, others))}]"
-    return f"[{''.join(map(_range, ranges))}]"
+    is_shorter = 0 < len(others) < len(ranges)
+    return f"[^{_inside(others)}]" if is_shorter else in_brackets(ranges)
 
 
 @cache
@@ -83,31 +80,32 @@ def _named() -> dict[Ranges, str]:
     return {ANY_CHARACTER.ranges: "(?s:.)", digits().ranges: r"\d"}
 
 
-def _range(bounds: tuple[int, int]) -> str:
-    low, high = (_in_set(point) for point in bounds)
-    return low if low == high else low + high if bounds[1] == bounds[0] + 1 else f"{low}-{high}"
+def in_brackets(ranges: Ranges) -> str:
+    r"""Return a class of characters, without names or negation; one character has no brackets.
+
+    Examples
+    --------
+    >>> in_brackets(((48, 57), (97, 97), (233, 233))), in_brackets(((45, 45),))
+    ('[0-9a\\xe9]', '\\-')
+    """
+    if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
+        return _character(ranges[0][0])
+    return f"[{_inside(ranges)}]"
 
 
-def _in_set(point: int) -> str:
+def _inside(ranges: Ranges) -> str:
+    return "".join(
+        _character(low) if low == high else f"{_character(low)}-{_character(high)}"
+        for low, high in ranges
+    )
+
+
+def _character(point: int) -> str:
     character = chr(point)
-    if character.isascii() and (character.isalnum() or character in " _!\"#$%'()*+,./:;<=>?@`{}"):
+    if point < 0x7F and character.isalnum():
         return character
-    return _escaped(point)
-
-
-def character(point: int) -> str:
-    """Return one character in Python's notation."""
-    character = chr(point)
-    if character.isalnum() or character in " _!\"#%',/:;<=>@`":
-        return character
-    return f"\\{character}" if character in r"\.+*?()|[]{}^$&~-" else _escaped(point)
-
-
-def _escaped(point: int) -> str:
-    named = {9: r"\t", 10: r"\n", 12: r"\f", 13: r"\r"}
-    if point in named:
-        return named[point]
-    if point < 0x80 and chr(point) in r"\]^-[&|~":
-        return f"\\{chr(point)}"
-    width = 2 if point < 0x100 else 4 if point < 0x10000 else 8
-    return f"\\{'xuU'[(width // 4)]}{point:0{width}x}"
+    if 0x20 <= point < 0x7F:
+        return character if character in "\"<>,:;=_@!%&'`~ " else f"\\{character}"
+    if point <= 0xFF:
+        return f"\\x{point:02x}"
+    return f"\\u{point:04x}" if point <= 0xFFFF else f"\\U{point:08x}"
