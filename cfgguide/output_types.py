@@ -146,7 +146,7 @@ def _bundled(name: str) -> OutputType:
 
 def _of_type(what: Any) -> OutputType:
     from cfgguide.schema.json_schema import json_schema
-    from cfgguide.schema.pydantic_models import closed
+    from cfgguide.schema.pydantic_models import schema_of_adapter
 
     try:
         from pydantic import TypeAdapter
@@ -158,10 +158,10 @@ def _of_type(what: Any) -> OutputType:
         ) from None
     try:
         adapter = TypeAdapter(what)
-        schema = adapter.json_schema()
+        schema = schema_of_adapter(adapter)
     except PydanticUserError as error:
         raise GrammarError(f"Pydantic makes no schema of {shown(what)}: {error.message}") from error
-    grammar = json_schema(closed(schema), order="declared", tidy=True)
+    grammar = json_schema(schema, order="declared", tidy=True)
     return OutputType(grammar, adapter.validate_json)
 
 

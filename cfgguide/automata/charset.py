@@ -91,17 +91,21 @@ class CharacterClass:
 def common_ranges(
     ranges: tuple[tuple[int, int], ...], others: tuple[tuple[int, int], ...]
 ) -> tuple[tuple[int, int], ...]:
-    """Return what two sets of ranges have in common.
+    """Return what two sets of ranges have in common; the ranges of each are in order.
 
     >>> common_ranges(((0, 9),), ((2, 3), (8, 12)))
     ((2, 3), (8, 9))
     """
-    return tuple(
-        (max(low, first), min(high, last))
-        for first, last in others
-        for low, high in ranges
-        if max(low, first) <= min(high, last)
-    )
+    found, place, other = [], 0, 0
+    while place < len(ranges) and other < len(others):
+        (low, high), (first, last) = ranges[place], others[other]
+        if max(low, first) <= min(high, last):
+            found.append((max(low, first), min(high, last)))
+        if high < last:
+            place += 1
+        else:
+            other += 1
+    return tuple(found)
 
 
 def _without_surrogates(ranges: Iterable[Iterable[int]]) -> Iterable[tuple[int, int]]:

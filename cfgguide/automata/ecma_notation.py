@@ -1,28 +1,44 @@
 r"""Reads regular expressions of ECMA-262 as trees whose leaves are classes of characters.
 
-In: a pattern of JSON Schema. Out: a tuple of nodes that match one after the other. ``\d`` and
-``\w`` are ASCII, ``\s`` is Unicode's white space, ``\p{...}`` a general category, ``$`` the very
-end. The notation that Python lacks is translated first, then :mod:`cfgguide.automata.syntax` reads
-the pattern; flags such as ``(?i:...)`` are worked into the classes, and ``\b`` is written as a
-look-behind and a look-ahead.
+In: a pattern of JSON Schema. Out: a tuple of nodes that match one after the other. It is read as
+with the flag ``u``, and what that does not allow as without it: ``[a-\d]``, ``\-``, ``]`` and
+``a{`` are what browsers make of them. ``\d`` and ``\w`` are ASCII, ``\s`` is Unicode's white
+space, ``\p{...}`` a general category, ``$`` the very end.
+
+Letters that ECMA-262 gives no meaning are refused after a backslash, since other notations have one
+for most: ``\A``, ``\Z``, ``\h``. Flags may stand in groups, as in its edition of 2025, and at the
+start, as in Python.
+
+Source: ECMA-262, 16th edition, sections 22.2.1 and B.1.2.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-import unicodedata
-from collections.abc import Iterable
-from functools import cache, lru_cache
-from itertools import groupby
 
-from cfgguide.automata import syntax
-from cfgguide.automata.charset import ANY_CHARACTER, CharacterClass, ignoring_case
-from cfgguide.automata.pattern_tree import START, Characters, Choice, Look, Node, Nodes, Repeat
-from cfgguide.automata.syntax import Anchor, Category, CharacterSet, Dot, Literal, Unsupported
-from cfgguide.errors import SchemaError, shown
+from cfgguide.automata import unicode_sets
+from cfgguide.automata.charset import ANY_CHARACTER, CharacterClass
+from cfgguide.automata.pattern_reader import (
+    COMMON_SPACES,
+    TIDY,
+    Flags,
+    Member,
+    PatternReader,
+    characters,
+    tree_of,
+)
+from cfgguide.automata.pattern_tree import (
+    END,
+    START,
+    Characters,
+    Choice,
+    Look,
+    Node,
+    Nodes,
+    boundary,
+)
+from cfgguide.automata.unicode_sets import ASCII, either, folded
 
-_KEPT = 2000  # patterns of a process
 _LINE_ENDS = CharacterClass.of_characters([0x0A, 0x0D, 0x2028, 0x2029])
 _SPACES = CharacterClass.of(
     [
@@ -31,237 +47,182 @@ _SPACES = CharacterClass.of(
         (0xFEFF, 0xFEFF),
     ]
 )
-_DIGITS = CharacterClass.of([(0x30, 0x39)])
-_WORD = CharacterClass.of([(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)])
-_CATEGORIES = {"d": _DIGITS, "s": _SPACES, "w": _WORD}
-_LONG_NAMES = {
-    "letter": "L",
-    "uppercase_letter": "Lu",
-    "lowercase_letter": "Ll",
-    "titlecase_letter": "Lt",
-    "cased_letter": "LC",
-    "modifier_letter": "Lm",
-    "other_letter": "Lo",
-    "mark": "M",
-    "number": "N",
-    "decimal_number": "Nd",
-    "digit": "Nd",
-    "letter_number": "Nl",
-    "other_number": "No",
-    "punctuation": "P",
-    "punct": "P",
-    "symbol": "S",
-    "separator": "Z",
-    "space_separator": "Zs",
-    "other": "C",
-    "control": "Cc",
-    "cntrl": "Cc",
-    "format": "Cf",
-}
-_KNOWN_CATEGORIES = frozenset(unicodedata.category(chr(p)) for p in range(0x3000)) | {"Co", "Lo"}
-
-# Notation of ECMA-262 that Python reads otherwise or not at all.
-_COMMON_SPACES = " \t\n\r"
-_SPACE_IN_CLASS = re.compile(r"(-)?\\s(-)?|\\.", re.DOTALL)  # a hyphen beside it is no range
-_PIECES = re.compile(r"\[(?:[^\]\\]|\\.)*\]?|\(\?<?[=!]|\\.|.", re.DOTALL)
-_KEPT_CLASS = re.compile(r"\A\[\^|\\S")
-_ESCAPES = re.compile(
-    r"\\(?P<property>[pP]\{[^}\\]*\})|\\c(?P<control>[A-Za-z])|\\u\{(?P<point>[0-9A-Fa-f]+)\}"
-    r"|\\u[dD](?P<high>[89abAB][0-9A-Fa-f]{2})\\u[dD](?P<low>[c-fC-F][0-9A-Fa-f]{2})"
-    r"|\\(?P<slash>/)|\\(?P<foreign>[aAZzGQE])|(?P<class>\\[dDsSwW]-?)|(?P<escape>\\.)"
-    r"|(?P<name>\(\?<(?![=!]))|(?P<any>\[\^\])|(?P<none>\[\])|(?P<open>\[\^?)|(?P<close>\])"
-    r"|(?P<before>-(?=\\[dDsSwW]))|(?P<doubled>[&~|])",
-    re.DOTALL,
-)
+_CONTROL = {"f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
+_HEX = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,12})\}")
+_LOW_HALF = re.compile(r"\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
+_LETTER = re.compile(r"c([A-Za-z])")
+_OCTAL = re.compile(r"[0-3][0-7]{0,2}|[4-7][0-7]?")
+_PROPERTY = re.compile(r"[pP]\{([^}\\]*)\}")
+_GROUP = re.compile(r"\?(?:P?<[^\W\d][\w$]*>|([ims]*)(?:-([ims]+))?:)")
+_GLOBAL_FLAGS = re.compile(r"\(\?([imsx]+)\)")
+_VERBOSE = re.compile(r"\?[a-z-]*x[a-z-]*[:)]")
+_LOOK = re.compile(r"\?(<?)([=!])")
+_HYPHEN = characters(ord("-"))
 
 
-@lru_cache(maxsize=_KEPT)
-def read(pattern: str) -> Nodes:
-    """Return the tree of a pattern.
+def read(pattern: str, *, tidy: bool = False) -> Nodes:
+    r"""Return the tree of a pattern.
+
+    Parameters
+    ----------
+    pattern : str
+        The pattern.
+    tidy : bool
+        Whether ``\s`` is a space, a tab or a line break, where that makes the texts no more.
 
     Raises
     ------
     SchemaError
         If it is not a regular expression, or has what no automaton can express.
-    """
-    try:
-        tree = syntax.parse(_as_python(pattern), re.ASCII)
-        if tree.flags & re.VERBOSE:
-            raise SchemaError("the flag x is not supported")
-        return _resolved(tree.nodes, tree.flags)
-    except (re.error, ValueError, OverflowError, RecursionError) as error:
-        raise SchemaError(f"the pattern {shown(pattern)} cannot be read: {error}") from None
-    except SchemaError as error:
-        raise SchemaError(f"the pattern {shown(pattern)}: {error.args[0]}") from None
-
-
-def with_common_spaces(pattern: str) -> str:
-    r"""Return a pattern whose ``\s`` is a space, a tab or a line break, and nothing else.
-
-    It matches no more texts. What looks around is left as it is, and so are classes of all other
-    characters, and those that have ``\S`` too, which stand for any character. Patterns of Python
-    that :mod:`cfgguide.automata.rewrite` has written may be given as well.
 
     Examples
     --------
-    >>> with_common_spaces(r"^\s[\s,][^\s]"), with_common_spaces(r"(?!\s)[\s\S]")
-    ('^[ \t\n\r][ \t\n\r,][^\\s]', '(?!\\s)[\\s\\S]')
+    >>> read(r"[a-\d]\u{7a}")
+    (Characters(characters=...((45, 45), (48, 57), (97, 97)))), Characters(...((122, 122),)))
     """
-    written, looks, n_looks = [], [], 0
-    for match in _PIECES.finditer(pattern) if r"\s" in pattern else ():
-        piece = match[0]
-        if piece.startswith("("):
-            looks.append(piece != "(")
-            n_looks += looks[-1]
-        elif piece == ")" and looks:
-            n_looks -= looks.pop()
-        elif piece == r"\s" and not n_looks:
-            piece = f"[{_COMMON_SPACES}]"
-        elif piece.startswith("[") and not n_looks and _KEPT_CLASS.search(piece) is None:
-            piece = _SPACE_IN_CLASS.sub(_common_spaces, piece)
-        written.append(piece)
-    return "".join(written) or pattern
+    return tree_of(_Reader(pattern), {TIDY} if tidy else ())
 
 
-def _common_spaces(match: re.Match[str]) -> str:
-    if r"\s" not in match[0]:
-        return match[0]
-    before, behind = (r"\-" if hyphen else "" for hyphen in match.groups())
-    return f"{before}{_COMMON_SPACES}{behind}"
+class _Reader(PatternReader):
+    """Reads a pattern of ECMA-262."""
 
+    COUNT = re.compile(r"\{([0-9]+)(?:(,)([0-9]+)?)?\}")
+    REPEATS_AGAIN = False
 
-def _resolved(nodes: Iterable[syntax.Node], flags: int) -> Nodes:
-    return tuple([_node(node, flags) for node in nodes])
+    def _flags_here(self, flags: Flags) -> Flags | None:
+        """Return the flags at the start of a whole pattern, as in Python."""
+        match = self._match(_GLOBAL_FLAGS) if self._at == 0 else None
+        if match is None:
+            return None
+        if "x" in match[1]:
+            self._fail("the flag x is not supported", 0)
+        return flags | {*match[1]}
 
+    def _atom(self, flags: Flags) -> Nodes:
+        begin, sign = self._at, self._next()
+        self._at += 1
+        match sign:
+            case "(":
+                return self._bracket(flags, begin)
+            case "[":
+                self._at = begin
+                return (Characters(self._whole_set(flags)),)
+            case "^" | "$":
+                return self._place(_line_end(sign, flags))
+            case ".":
+                return (Characters(ANY_CHARACTER if "s" in flags else _LINE_ENDS.complement()),)
+            case "\\" if self._next() and self._next() in "bB":
+                self._at += 1
+                is_negated = self.pattern[self._at - 1] == "B"
+                return self._place(boundary(self._class("w", flags), is_negated=is_negated))
+            case "*" | "+" | "?":
+                self._fail(f"there is nothing to repeat before this; that sign is \\{sign}", begin)
+            case "{" if self.COUNT.match(self.pattern, begin):
+                self._fail("there is nothing to repeat before this; that sign is \\{", begin)
+        member = self._escape(flags) if sign == "\\" else ord(sign)
+        found = characters(member)
+        if "i" in flags and isinstance(member, int):
+            found = folded(found)
+        return (Characters(found),)
 
-def _node(node: syntax.Node, flags: int) -> Node:
-    match node:
-        case Literal() | Dot() | CharacterSet():
-            return Characters(_class_of(node, flags))
-        case Anchor():
-            return _anchor(node, flags)
-        case syntax.Group():
-            if node.added & re.VERBOSE:
-                raise SchemaError("the flag x is not supported")
-            return Choice((_resolved(node.body, node.flags_inside(flags)),))
-        case syntax.Alternation():
-            return Choice(tuple([_resolved(branch, flags) for branch in node.branches]))
-        case syntax.Repeat():
-            return Repeat(_resolved(node.body, flags), node.min_count, node.max_count)
-        case syntax.Look():
-            return Look(_resolved(node.body, flags), node.is_behind, node.is_negated)
-        case Unsupported():
-            raise SchemaError(f"{node.what} is not supported")
+    def _place(self, node: Node) -> Nodes:
+        """Return a condition on a place, which is not repeated."""
+        if self._next() and (self._next() in "*+?" or self.COUNT.match(self.pattern, self._at)):
+            self._fail("what stands before this is a place, and cannot be repeated")
+        return (node,)
 
+    def _bracket(self, flags: Flags, begin: int) -> Nodes:
+        if look := self._match(_LOOK):
+            body = self._group(flags - {TIDY}, begin)
+            node = Look(body, is_behind=look[1] == "<", is_negated=look[2] == "!")
+            return self._place(node) if node.is_behind else (node,)
+        if head := self._match(_GROUP):
+            flags = (flags | {*(head[1] or "")}) - {*(head[2] or "")}
+        elif self._next() == "?":
+            if _VERBOSE.match(self.pattern, self._at):
+                self._fail("the flag x is not supported", begin)
+            self._fail(f"({self._next(2)} begins no group that ECMA-262 knows", begin)
+        return self._group(flags, begin)
 
-def _anchor(anchor: Anchor, flags: int) -> Node:
-    if anchor in (Anchor.BOUNDARY, Anchor.NOT_BOUNDARY):
-        return _boundary(is_negated=anchor is Anchor.NOT_BOUNDARY)
-    if flags & re.MULTILINE:
-        line_end = Characters(_LINE_ENDS)
-        return Choice(((anchor,), (Look((line_end,), is_behind=anchor is START),)))
-    return anchor
+    def _escape(self, flags: Flags, *, is_in_set: bool = False) -> Member:
+        """Return what a backslash stands for, if it is one character or one of several."""
+        begin, letter = self._at - 1, self._next()
+        if letter and letter in "dDwWsS":
+            self._at += 1
+            return self._class(letter, flags)
+        if found := self._match(_PROPERTY):
+            return self._property(found[0][0] == "P", found[1], begin, flags)
+        if found := self._match(_HEX):
+            return self._number(found, begin)
+        if found := self._match(_LETTER):
+            return ord(found[1]) % 32
+        if (is_in_set or letter == "0") and (found := self._match(_OCTAL)):
+            return int(found[0], 8)
+        self._at += 1
+        if letter in _CONTROL:
+            return _CONTROL[letter]
+        if letter == "b" and is_in_set:
+            return 8
+        if not is_in_set and letter and letter in "123456789k":
+            self._fail("a backreference is not supported; write out what the group matches", begin)
+        if not letter or (letter.isascii() and letter.isalpha()):
+            said = "which ECMA-262 does not know; a backslash that is meant is \\\\"
+            self._fail(f"it has \\{letter}, {said}", begin)
+        return ord(letter)
 
-
-@cache
-def _boundary(*, is_negated: bool) -> Node:
-    """Return a condition on which of the characters around a position are of words."""
-    word = (Characters(_WORD),)
-    return Choice(
-        tuple(
-            (
-                Look(word, is_behind=True, is_negated=not is_word),
-                Look(word, is_negated=is_word != is_negated),
-            )
-            for is_word in (True, False)
-        )
-    )
-
-
-def _as_python(pattern: str) -> str:
-    """Return a pattern of ECMA-262 in Python's notation."""
-    is_in_class = False
-
-    def written(match: re.Match[str]) -> str:
-        nonlocal is_in_class
-        kind, text = str(match.lastgroup), match[str(match.lastgroup)]
-        if kind == "property":
-            ranges = property_class(text[2:-1], is_negated=text[0] == "P").ranges
-            inside = "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in ranges)
-            return inside if is_in_class else f"[{inside}]"
-        if kind == "control":
-            return f"\\x{ord(text) % 32:02x}"
-        if kind == "point":
-            return f"\\U{int(text, 16):08x}"
-        if kind == "high":
-            point = 0x10000 + ((int(f"d{text}", 16) - 0xD800) << 10)
-            return f"\\U{point + int('d' + match['low'], 16) - 0xDC00:08x}"
-        if kind == "low":
-            point = 0x10000 + ((int("d" + match["high"], 16) - 0xD800) << 10)
-            return f"\\U{point + int('d' + text, 16) - 0xDC00:08x}"
-        if kind == "foreign":
-            raise SchemaError(f"it has \\{text}, which ECMA-262 does not know")
-        if kind == "name":
-            return "(?P<"
-        if kind == "any" and not is_in_class:
-            return r"[\s\S]"
-        if kind == "none" and not is_in_class:
-            return r"[^\s\S]"
-        if kind == "open":
-            was_in_class, is_in_class = is_in_class, True
-            return "\\[" if was_in_class else match[0]
-        if kind in ("class", "before", "doubled"):  # `re` would see a range, or a set operation
-            return re.sub("[-&~|]", r"\\\g<0>", match[0]) if is_in_class else match[0]
-        if kind == "close":
-            is_in_class = False
-        return match[0] if kind != "slash" else "/"
-
-    return _ESCAPES.sub(written, pattern)
-
-
-@cache
-def _ranges_by_category() -> dict[str, list[tuple[int, int]]]:
-    """Return the ranges of code points of each general category."""
-    found: dict[str, list[tuple[int, int]]] = {}
-    first = 0
-    for kind, run in groupby(map(unicodedata.category, map(chr, range(sys.maxunicode + 1)))):
-        end = first + sum(1 for _ in run)
-        found.setdefault(kind, []).append((first, end - 1))
-        first = end
-    return found
-
-
-@lru_cache(maxsize=_KEPT)
-def property_class(name: str, *, is_negated: bool) -> CharacterClass:
-    r"""Return the class of ``\p{name}``: a general category, by its short or long name."""
-    bare = re.sub(r"^(gc|general_category)=", "", name, flags=re.IGNORECASE)
-    short = _LONG_NAMES.get(bare.lower(), bare)
-    if bare in ("Any", "ASCII"):
-        found = ANY_CHARACTER if bare == "Any" else CharacterClass.of([(0, 127)])
-        return found.complement() if is_negated else found
-    members = {"Lu", "Ll", "Lt"} if short == "LC" else {short}
-    kinds = {kind for kind in _KNOWN_CATEGORIES if kind in members or kind[0] in members}
-    if not kinds:
-        raise SchemaError(
-            f"\\p{{{name}}} is not a general category of Unicode; only those are supported"
-        )
-    found = CharacterClass.of(each for kind in kinds for each in _ranges_by_category()[kind])
-    return found.complement() if is_negated else found
-
-
-def _class_of(node: syntax.Character, flags: int) -> CharacterClass:
-    """Return the code points that a node matches in ECMA-262."""
-    if isinstance(node, Dot):
-        return ANY_CHARACTER if flags & re.DOTALL else _LINE_ENDS.complement()
-    members = (node.code_point,) if isinstance(node, Literal) else node.members
-    ranges: list[tuple[int, int]] = []
-    for member in members:
-        if isinstance(member, Category):
-            escaped = _CATEGORIES[member.kind]
-            ranges += (escaped.complement() if member.is_negated else escaped).ranges
+    def _class(self, letter: str, flags: Flags) -> CharacterClass:
+        self._is_plain &= letter != "S"
+        if letter in "sS":
+            found = COMMON_SPACES if letter == "s" and TIDY in flags else _SPACES
         else:
-            ranges.append(member if isinstance(member, tuple) else (member, member))
-    found = CharacterClass.of(ranges)
-    if flags & re.IGNORECASE:
-        found = ignoring_case(found, ascii_only=False)
-    return found.complement() if node.is_negated else found
+            found = ASCII["word" if letter in "wW" else "digit"]
+        found = folded(found) if "i" in flags else found
+        return found.complement() if letter.isupper() else found
+
+    def _property(self, is_negated: bool, name: str, begin: int, flags: Flags) -> CharacterClass:
+        found = unicode_sets.named(name)
+        if found is None:
+            said = "is not a general category of Unicode; only those are supported"
+            self._fail(f"\\p{{{name}}} {said}", begin)
+        found = folded(found) if "i" in flags else found
+        return found.complement() if is_negated else found
+
+    def _number(self, found: re.Match[str], begin: int) -> int:
+        point = self._code_point(found[1] or found[2] or found[3], begin, letter=found[0][0])
+        if found[2] and 0xD800 <= point < 0xDC00 and (low := self._match(_LOW_HALF)):
+            return 0x10000 + ((point - 0xD800) << 10) + int(low[1], 16) - 0xDC00
+        return point
+
+    def _set(self, flags: Flags) -> CharacterClass:
+        """Return the characters of a set in brackets."""
+        begin = self._at
+        self._at += 1
+        is_negated = self._taken("^")
+        self._is_plain &= not is_negated
+        parts: list[CharacterClass] = []
+        while not self._taken("]"):
+            if not self._next():
+                self._fail("this set of characters is never closed", begin)
+            parts.append(self._run(flags))
+        found = either(*parts)
+        found = folded(found) if "i" in flags else found
+        return found.complement() if is_negated else found
+
+    def _member(self, flags: Flags) -> Member:
+        sign = self._next()
+        self._at += 1
+        return self._escape(flags, is_in_set=True) if sign == "\\" else ord(sign)
+
+    def _is_range(self, flags: Flags) -> bool:
+        return self._next(2) not in ("-]", "-")
+
+    def _no_range(self, first: Member, last: Member, begin: int) -> CharacterClass:
+        return either(characters(first), _HYPHEN, characters(last))
+
+
+def _line_end(sign: str, flags: Flags) -> Node:
+    """Return the condition of ``^`` or ``$``."""
+    place = START if sign == "^" else END
+    if "m" not in flags:
+        return place
+    return Choice(((place,), (Look((Characters(_LINE_ENDS),), is_behind=sign == "^"),)))

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 
 from cfgguide.automata.charset import ANY_CHARACTER, common_ranges
-from cfgguide.automata.ecma_notation import read
 from cfgguide.automata.language import Language
 from cfgguide.automata.pattern_automaton import (
     GrowingAutomaton,
@@ -19,13 +18,13 @@ from cfgguide.automata.pattern_automaton import (
     automaton_of,
     language_of,
 )
-from cfgguide.automata.pattern_tree import END, START, Characters, Choice, Node, Nodes, Repeat
+from cfgguide.automata.pattern_notations import read
+from cfgguide.automata.pattern_text import Ranges, text_of
+from cfgguide.automata.pattern_tree import END, START, Characters, Choice, Node, Repeat
 from cfgguide.errors import SchemaError, shown
 
 _KEPT = 2000  # patterns of a process
 _SMALL = 14  # states: of their 2 ** 14 sets a deterministic automaton may have all
-
-Ranges = tuple[tuple[int, int], ...]
 
 
 def pattern_text(pattern: str, spell: Callable[[Ranges], str]) -> str | None:
@@ -37,30 +36,10 @@ def pattern_text(pattern: str, spell: Callable[[Ranges], str]) -> str | None:
     any_text = f"(?:{spell(ANY_CHARACTER.ranges)})*"
     is_begun = nodes[:1] == (START,)
     is_ended = nodes[-1:] == (END,)
-    text = _text_of(nodes[is_begun : len(nodes) - is_ended], spell)
+    text = text_of(nodes[is_begun : len(nodes) - is_ended], spell)
     if text is None:
         return None
     return ("" if is_begun else any_text) + text + ("" if is_ended else any_text)
-
-
-def _text_of(nodes: Nodes, spell: Callable[[Ranges], str]) -> str | None:
-    written = []
-    for node in nodes:
-        if isinstance(node, Characters):
-            ranges = node.characters.ranges
-            written.append(spell(ranges) if ranges else "(?!)")
-            continue
-        if not isinstance(node, Choice | Repeat):
-            return None
-        branches = node.branches if isinstance(node, Choice) else (node.body,)
-        texts = [_text_of(branch, spell) for branch in branches]
-        if None in texts:
-            return None
-        count = ""
-        if isinstance(node, Repeat):
-            count = f"{{{node.least},{'' if node.most is None else node.most}}}"
-        written.append(f"(?:{'|'.join(map(str, texts))}){count}")
-    return "".join(written)
 
 
 @lru_cache(maxsize=_KEPT)

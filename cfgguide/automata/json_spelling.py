@@ -19,6 +19,7 @@ from functools import lru_cache
 
 from cfgguide.automata.charset import MAX_CODE_POINT, common_ranges
 from cfgguide.automata.language import DEAD, Language
+from cfgguide.automata.pattern_text import Ranges, in_brackets
 from cfgguide.errors import SchemaError
 
 MAX_WORDS = 2000  # of a language that is spelled word by word
@@ -29,8 +30,6 @@ STRING = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\\/bfnrt]|u[0-9A-Fa-f]{4}))*"'  # any
 # Lark drops a backslash that stands before a quotation mark, whatever is before it.
 _SHORT = {8: "b", 9: "t", 10: "n", 12: "f", 13: "r", 0x22: r"\x22", 0x5C: r"\\"}
 _HEX = "0123456789abcdef"
-
-Ranges = tuple[tuple[int, int], ...]
 
 
 def string_pattern(language: Language) -> str:
@@ -64,7 +63,7 @@ def plain(text: str) -> str:
 
 def number_pattern(language: Language) -> str:
     """Return the pattern of a language of spellings of numbers."""
-    return _group(pattern_of(language, _raw))
+    return _group(pattern_of(language, in_brackets))
 
 
 @lru_cache(maxsize=_N_KEPT)
@@ -73,7 +72,7 @@ def spelled(ranges: Ranges) -> str:
     found = []
     raw = common_ranges(ranges, ((0x20, 0x21), (0x23, 0x5B), (0x5D, MAX_CODE_POINT)))
     if raw:
-        found.append(_raw(raw))
+        found.append(in_brackets(raw))
     short = [letter for point, letter in _SHORT.items() if _is_in(point, ranges)]
     if short:
         found.append(r"\\" + (f"[{''.join(short)}]" if len(short) > 1 else short[0]))
@@ -85,29 +84,6 @@ def spelled(ranges: Ranges) -> str:
 
 def _is_in(point: int, ranges: Ranges) -> bool:
     return any(low <= point <= high for low, high in ranges)
-
-
-@lru_cache(maxsize=_N_KEPT)
-def _raw(ranges: Ranges) -> str:
-    """Return the pattern of one unescaped character of a class."""
-    if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
-        return _character(ranges[0][0])
-    inside = "".join(
-        _character(low) if low == high else f"{_character(low)}-{_character(high)}"
-        for low, high in ranges
-    )
-    return f"[{inside}]"
-
-
-def _character(point: int) -> str:
-    character = chr(point)
-    if point < 0x7F and character.isalnum():
-        return character
-    if 0x20 <= point < 0x7F:
-        return character if character in "\"<>,:;=_@!%&'`~ " else f"\\{character}"
-    if point <= 0xFF:
-        return f"\\x{point:02x}"
-    return f"\\u{point:04x}" if point <= 0xFFFF else f"\\U{point:08x}"
 
 
 def _escapes(ranges: Ranges) -> str:

@@ -25,12 +25,13 @@ from cfgguide.automata.pattern_tree import (
     Repeat,
     boundary,
 )
+from cfgguide.automata.rewrite import common_spaces
 from cfgguide.automata.syntax import Anchor, Category
 
 _NOT_BOUNDARY_IN_NOTHING = re.fullmatch(r"\B", "") is not None  # depends on the version of Python
 
 
-def read(pattern: str, flags: int = 0) -> Nodes:
+def read(pattern: str, flags: int = 0, *, tidy: bool = False) -> Nodes:
     r"""Return the tree of a pattern.
 
     Parameters
@@ -39,6 +40,8 @@ def read(pattern: str, flags: int = 0) -> Nodes:
         A pattern of Python's ``re``.
     flags : int
         ``re`` flags in force from the start.
+    tidy : bool
+        Whether ``\s`` is a space, a tab or a line break, where that makes the texts no more.
 
     Raises
     ------
@@ -54,7 +57,7 @@ def read(pattern: str, flags: int = 0) -> Nodes:
     """
     tree = syntax.parse_supported(pattern, flags)
     with syntax.errors_of(pattern):
-        return _nodes(tree.nodes, tree.flags)
+        return _nodes(common_spaces(tree.nodes) if tidy else tree.nodes, tree.flags)
 
 
 def _nodes(nodes: syntax.Nodes, flags: int) -> Nodes:

@@ -13,6 +13,7 @@ safe. With look-around they might not be, so there only the first is done.
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 
@@ -44,6 +45,8 @@ _LETTERS = {
 _SPECIAL = re.compile(r"[][\\^$*+?{}()|./]")
 _SPECIAL_IN_CLASS = re.compile(r"[][\\^\-&|~/]")
 _NOT_BOUNDARY_IN_NOTHING = re.fullmatch(r"\B", "") is not None  # depends on the version of Python
+_SPACE, _NO_SPACE = Category("s"), Category("s", is_negated=True)
+_COMMON = tuple(map(ord, " \t\n\r"))
 _UNBOUNDED = 2**32 - 1  # how often a repetition without a limit counts, where widths are compared
 
 
@@ -154,6 +157,27 @@ def shortest_first(pattern: str) -> str:
     return _sequence(_preferring(syntax.parse(pattern).nodes, is_greedy=False))
 
 
+def with_common_spaces(pattern: str) -> str:
+    r"""Return a pattern whose ``\s`` is a space, a tab or a line break, and nothing else.
+
+    It matches no more texts. What looks around is left as it is, and so are classes of all other
+    characters, and those that have ``\S`` too, which stand for any character.
+
+    Examples
+    --------
+    >>> with_common_spaces(r"^\s[\s,][^\s]"), with_common_spaces(r"(?!\s)[\s\S]")
+    ('^[ \t\n\r][ \t\n\r,][^\\s]', '(?!\\s)[\\s\\S]')
+    """
+    nodes = syntax.parse(pattern).nodes
+    found = common_spaces(nodes)
+    return pattern if found == nodes else _sequence(found)
+
+
+def common_spaces(nodes: Nodes) -> Nodes:
+    """Return nodes whose white space is common, as :func:`with_common_spaces` has it."""
+    return tuple(map(_common_spaces, nodes))
+
+
 # --- What a pattern is changed to ----------------------------------------------------------------
 
 
@@ -164,6 +188,21 @@ def _without_ends(nodes: Nodes) -> Nodes:
     while nodes and nodes[-1] in (Anchor.LINE_END, Anchor.TEXT_END):
         nodes = nodes[:-1]
     return nodes
+
+
+def _common_spaces(node: Node) -> Node:
+    match node:
+        case CharacterSet() if _SPACE in node.members and not (
+            node.is_negated or _NO_SPACE in node.members
+        ):
+            members = [_COMMON if member == _SPACE else (member,) for member in node.members]
+            return CharacterSet(tuple(itertools.chain(*members)))
+        case Alternation():
+            return Alternation(tuple(map(common_spaces, node.branches)))
+        case Group() | Repeat():
+            return replace(node, body=common_spaces(node.body))
+        case _:
+            return node
 
 
 def _can_be_empty(nodes: Nodes) -> bool:

@@ -1,11 +1,14 @@
-r"""Regular expressions of Rust, which llguidance's dialect has, in the notation of Python's ``re``.
+r"""Reads regular expressions of Rust's crate ``regex`` as trees whose leaves are classes.
 
-In: what stands between slashes, and its flags. Out: a pattern that matches the same texts as a
-whole. Which match is preferred does not matter to llguidance, and is decided later. What differs
-between the two notations is written out: flags, sets of characters inside sets, ``\p{L}``,
-``[[:alpha:]]``, ``\x{1F600}``, ``\s`` (Python has four characters more)::
+In: a pattern, as Pydantic and llguidance have them. Out: a tuple of nodes that match one after the
+other. Flags, case, sets inside sets, ``\p{L}``, ``[[:alpha:]]`` and the like are worked into the
+classes, and word boundaries into looks::
 
-    (?i)a[b-d--c]\p{Nd}   ->   [Aa][BDbd][0-9...]
+    (?i)a[b-d--c]   ->   Characters(Aa), Characters(BDbd)
+
+``\w``, ``\d`` and ``\s`` are Unicode's. Which characters a later version of Unicode has added to
+words or other sets by name is not known here, so they are neither in these sets nor in what is left
+without them.
 
 Source: the syntax of the crate regex-syntax 0.8, https://docs.rs/regex/latest/regex/#syntax.
 """
@@ -13,73 +16,73 @@ Source: the syntax of the crate regex-syntax 0.8, https://docs.rs/regex/latest/r
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import NoReturn
 
-from cfgguide.automata.charset import CharacterClass, category
-from cfgguide.automata.ecma_notation import property_class
-from cfgguide.automata.rust_sets import (
-    ASCII,
-    SPACES,
-    ascii_set,
-    character,
-    combined,
-    folded,
-    spelled,
+from cfgguide.automata import unicode_sets
+from cfgguide.automata.charset import ANY_CHARACTER, SURROGATES, CharacterClass
+from cfgguide.automata.pattern_reader import (
+    COMMON_SPACES,
+    TIDY,
+    Flags,
+    Member,
+    NotationError,
+    PatternReader,
+    characters,
+    tree_of,
 )
-from cfgguide.automata.syntax import Category
-from cfgguide.errors import SchemaError
+from cfgguide.automata.pattern_text import spelled, text_of
+from cfgguide.automata.pattern_tree import END, START, Characters, Choice, Look, Nodes, boundary
+from cfgguide.automata.unicode_sets import ASCII, SPACES, both, either, folded, without
 
-#: Groups, and sets of characters, inside each other.
-MAX_NESTING = 50
 #: Characters of a pattern in Python's notation.
-MAX_CHARACTERS = 50_000
+MAX_CHARACTERS = 200_000
 
 _CONTROL = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
-_LITERAL = frozenset(r"\.+*?()|[]{}^$#&-~/" + "\"'!%,:;<=>@`_ ")
-_COUNT = re.compile(r"\{\s*(\d+)\s*(?:(,)\s*(?:(\d+)\s*)?)?\}")
-_ANYTHING = (r"[^\n]|\n", r"\n|[^\n]")  # how most people write it
 _HEX_LENGTH = {"x": 2, "u": 4, "U": 8}
 _FLAGS = re.compile(r"\?([imsxuUR]*)(?:-([imsxuUR]+))?([:)])")
-_GROUP_NAME = re.compile(r"\?P?<[A-Za-z_][A-Za-z0-9_.\[\]]*>")
-_NOT_REGULAR = "; llguidance has no look-around and no references to groups either"
+_GROUP_NAME = re.compile(r"\?P?<[^\W\d][\w.\[\]]*>")
+_POSIX = re.compile(r"\[:(\^?)([a-z]+):\]")
+_HALF_BOUNDARY = re.compile(r"\{([a-z-]+)\}")
+_SPACED_HALF_BOUNDARY = re.compile(r"\s*\{\s*([a-z-]+)\s*\}")
+_BRACED = re.compile(r"\{([^}]*)\}")
+_NOT_REGULAR = "; Rust has no look-around and no references to groups either"
+_LINE_FEED, _RETURN = (
+    (Characters(CharacterClass.of_characters([point])),) for point in (0x0A, 0x0D)
+)
+_OPERATIONS = ("&&", "--", "~~")
 
 
-class RustPatternError(Exception):
-    """A place in a regular expression that cannot be read.
+def read(pattern: str, *, tidy: bool = False) -> Nodes:
+    r"""Return the tree of a pattern.
 
     Parameters
     ----------
-    at : int
-        Its offset in the expression.
-    said : str
-        What is wrong there.
-    """
-
-    def __init__(self, at: int, said: str) -> None:
-        super().__init__(said)
-        self.at = at
-        self.said = said
-
-
-@dataclass(frozen=True)
-class _Flags:
-    ignores_case: bool = False
-    is_dotall: bool = False
-    is_verbose: bool = False
-    is_multiline: bool = False
-
-    def changed(self, letters: str, value: bool) -> _Flags:
-        names = {"i": "ignores_case", "s": "is_dotall", "x": "is_verbose", "m": "is_multiline"}
-        return replace(self, **{names[each]: value for each in letters if each in names})
-
-
-def as_python(pattern: str, flags: str = "") -> str:
-    r"""Return a pattern of Rust's in Python's notation.
+    pattern : str
+        The pattern.
+    tidy : bool
+        Whether ``\s`` is a space, a tab or a line break, where that makes the texts no more.
 
     Raises
     ------
-    RustPatternError
+    SchemaError
+        If it is not a regular expression of Rust, or has what is not known here.
+
+    Examples
+    --------
+    >>> read(r"[a-z&&[^aeiou]]\z")
+    (Characters(characters=...((98, 100), (102, 104), ...(118, 122)))), <Anchor.LINE_END: '$'>)
+    """
+    return tree_of(_Reader(pattern), {"u", TIDY} if tidy else {"u"})
+
+
+def as_python(pattern: str, flags: str = "") -> str:
+    r"""Return a pattern of a terminal in Python's notation.
+
+    It matches the same texts as a whole. Terminals have no anchors, except at their ends, where
+    these change nothing.
+
+    Raises
+    ------
+    NotationError
         If it is not a regular expression, or has what a terminal cannot have.
 
     Examples
@@ -89,282 +92,294 @@ def as_python(pattern: str, flags: str = "") -> str:
     >>> as_python("(?i)ok")
     '[Oo][Kk\\u212a]'
     """
-    written = _Translator(pattern).whole(_Flags().changed(flags, value=True))
+    nodes = _TerminalReader(pattern).whole(frozenset(flags + "u"))
+    ends = nodes[:1] == (START,), nodes[-1:] == (END,)
+    written = str(text_of(nodes[ends[0] : len(nodes) - ends[1]], spelled))
     if len(written) > MAX_CHARACTERS:
-        raise RustPatternError(
+        raise NotationError(
             0, f"this has {len(written)} characters in Python's notation, and {MAX_CHARACTERS} fit"
         )
     return written
 
 
-class _Translator:
-    """Reads a pattern from left to right."""
+class _Reader(PatternReader):
+    """Reads a pattern of Rust."""
+
+    COUNT = re.compile(r"\{\s*([0-9]+)\s*(?:(,)\s*(?:([0-9]+)\s*)?)?\}")
+    REPEATS_AGAIN = True
 
     def __init__(self, pattern: str) -> None:
-        self._pattern = pattern
-        self._at = 0
-        self._depth = -1  # the whole is no group
+        super().__init__(pattern)
+        self._is_by_name = False  # whether a set by name was in the set that is read
 
-    def whole(self, flags: _Flags) -> str:
-        """Return all of the pattern."""
-        written = self._choice(flags)
-        if self._at < len(self._pattern):
-            self._fail("this bracket closes nothing; a bracket that is meant is written \\)")
-        return written
+    def _no_count(self) -> None:
+        self._fail("a count is written {3}, {3,} or {3,5}; a brace that is meant is \\{")
 
-    def _fail(self, said: str, at: int | None = None) -> NoReturn:
-        raise RustPatternError(self._at if at is None else at, said)
+    # --- Flags and groups -------------------------------------------------------------------------
 
-    def _next(self, count: int = 1) -> str:
-        return self._pattern[self._at : self._at + count]
-
-    def _enter(self, at: int) -> None:
-        self._depth += 1
-        if self._depth > MAX_NESTING:
-            self._fail(f"more than {MAX_NESTING} groups inside each other", at)
-
-    # --- Groups and repetitions ------------------------------------------------------------------
-
-    def _choice(self, flags: _Flags, begin: int = 0) -> str:
-        self._enter(begin)
-        branches: list[list[str]] = [[]]
-        while self._at < len(self._pattern) and self._next() != ")":
-            if self._next() == "|":
-                self._at += 1
-                branches.append([])
-                continue
-            if flags.is_verbose and self._skipped():
-                continue
-            if (changed := self._flags_here(flags)) is not None:
-                flags = changed
-                continue
-            branches[-1].append(self._repeated(self._atom(flags), flags))
-        self._depth -= 1
-        written = "|".join("".join(each) for each in branches)
-        return "(?s:.)" if written in _ANYTHING else written
-
-    def _skipped(self) -> bool:
-        """Return whether white space or a comment was here, under the flag x."""
-        if self._next() == "#":
-            end = self._pattern.find("\n", self._at)
-            self._at = len(self._pattern) if end < 0 else end
-            return True
-        self._at += (is_space := self._next().isspace())
-        return is_space
-
-    def _flags_here(self, flags: _Flags) -> _Flags | None:
-        """Return the flags from here on, if they change here: ``(?i)``."""
-        found = _FLAGS.match(self._pattern, self._at + 1) if self._next() == "(" else None
-        if found is None or found[3] == ":":
-            return None
-        self._at = found.end()
-        return self._with(flags, found)
-
-    def _with(self, flags: _Flags, found: re.Match[str]) -> _Flags:
-        if found[2] and "u" in found[2]:
-            self._fail("(?-u) makes a pattern of bytes, and texts are UTF-8; leave it out")
-        return flags.changed(found[1], True).changed(found[2] or "", False)
-
-    def _repeated(self, atom: str, flags: _Flags) -> str:
-        while True:
-            while flags.is_verbose and self._at < len(self._pattern) and self._skipped():
-                pass
-            begin = self._at
-            sign = self._next()
-            if sign in ("*", "+", "?") and sign:
-                self._at += 1
-            elif sign == "{":
-                sign = self._count()
-            else:
-                return atom
-            if not atom:
-                self._fail("there is nothing to repeat before this", begin)
-            if self._next() == "?":  # lazy: no matter for whole matches
-                self._at += 1
-            atom = f"(?:{atom}){sign}" if len(atom) > 1 else f"{atom}{sign}"
-
-    def _count(self) -> str:
-        found = _COUNT.match(self._pattern, self._at)
-        if found is None:
-            self._fail("a count is written {3}, {3,} or {3,5}; a brace that is meant is \\{")
-        least, most = found[1], found[3]
-        if max(len(least), len(most or "")) > 9:
-            self._fail("this count is too large")
-        if most is not None and int(most) < int(least):
-            self._fail(f"the range {least} to {most} ends before it begins")
-        self._at = found.end()
-        return f"{{{least}}}" if found[2] is None else f"{{{least},{most or ''}}}"
-
-    def _atom(self, flags: _Flags) -> str:
-        begin, sign = self._at, self._next()
-        if sign == "(":
-            return self._group(flags)
-        if sign == "[":
-            return spelled(self._set(flags))
-        if sign in ("^", "$"):
-            return self._anchor(sign, flags)
-        if sign in ("*", "+", "?", "{"):
-            self._fail(
-                f"there is nothing to repeat before this; a {sign} that is meant is \\{sign}"
-            )
-        self._at += 1
-        if sign == ".":
-            return "(?s:.)" if flags.is_dotall else r"[^\n]"
-        if sign != "\\":
-            return self._literal(ord(sign), flags)
-        if self._next() in ("A", "z"):
-            self._at = begin + 1
-            return self._anchor(self._next(), flags)
-        if self._next() in ("d", "w"):
-            self._at += 1
-            return rf"\{self._pattern[self._at - 1]}"
-        escaped = self._escape(flags)
-        return self._literal(escaped, flags) if isinstance(escaped, int) else spelled(escaped)
-
-    def _anchor(self, sign: str, flags: _Flags) -> str:
-        """Return nothing for an anchor at an end of the whole pattern, where it changes nothing."""
-        is_first = (sign, self._at) in (("^", 0), ("A", 1))
-        is_last = sign in ("$", "z") and self._at + 1 == len(self._pattern)
-        self._at += 1
-        if flags.is_multiline or self._depth > 0 or not (is_first or is_last):
-            self._fail("a terminal always matches as a whole; leave out this anchor", self._at - 1)
-        return ""
-
-    def _group(self, flags: _Flags) -> str:
+    def _skip(self, flags: Flags) -> bool:
+        """Go over white space and comments, under the flag x."""
         begin = self._at
+        while "x" in flags and (sign := self._next()):
+            if sign == "#":
+                end = self.pattern.find("\n", self._at)
+                self._at = len(self.pattern) if end < 0 else end + 1
+            elif ord(sign) in SPACES:
+                self._at += 1
+            else:
+                break
+        return self._at > begin
+
+    def _flags_here(self, flags: Flags) -> Flags | None:
+        match = _FLAGS.match(self.pattern, self._at + 1) if self._next() == "(" else None
+        if match is None or match[3] == ":":
+            return None
+        self._at = match.end()
+        return self._changed(flags, match)
+
+    def _changed(self, flags: Flags, match: re.Match[str]) -> Flags:
+        letters = match[1] + (match[2] or "")
+        if len(set(letters)) < len(letters) or match[0] == "?)":
+            self._fail("this says no flag, or one of them twice", match.start())
+        return (flags | {*match[1]}) - {*(match[2] or "")}
+
+    def _head(self, flags: Flags) -> Flags:
+        """Return the flags inside a group; its beginning is gone over."""
+        self._skip(flags)
+        if match := self._match(_FLAGS):
+            return self._changed(flags, match)
+        if self._match(_GROUP_NAME) is None and self._next() == "?":
+            self._fail(f"({self._next(2)} is not supported{_NOT_REGULAR}")
+        return flags
+
+    # --- What matches a character or a place ------------------------------------------------------
+
+    def _atom(self, flags: Flags) -> Nodes:
+        begin, sign = self._at, self._next()
         self._at += 1
-        if found := _FLAGS.match(self._pattern, self._at):
-            flags, self._at = self._with(flags, found), found.end()
-        elif found := _GROUP_NAME.match(self._pattern, self._at):
-            self._at = found.end()
-        elif self._next() == "?":
-            self._fail(
-                f"(?{self._pattern[self._at + 1 : self._at + 2]} is not supported{_NOT_REGULAR}"
-            )
-        inside = self._choice(flags, begin)
-        if self._next() != ")":
-            self._fail("this group is never closed", begin)
-        self._at += 1
-        return f"(?:{inside})"
+        self._is_by_name = False
+        match sign:
+            case "(":
+                return self._group(self._head(flags), begin)
+            case "[":
+                self._at = begin
+                return (Characters(self._known(self._whole_set(flags), begin, flags)),)
+            case "^" | "$":
+                return self._anchor(sign, begin, flags)
+            case "*" | "+" | "?" | "{":
+                said = f"there is nothing to repeat before this; a {sign} that is meant is \\{sign}"
+                self._fail(said, begin)
+            case ".":
+                return (Characters(self._known(_dot(flags), begin, flags)),)
+            case "\\" if self._next() and self._next() in "AzbB<>":
+                sign += self._next()
+                self._at += 1
+                return self._anchor(sign, begin, flags)
+        member = self._escape(flags) if sign == "\\" else ord(sign)
+        if isinstance(member, int):
+            return (Characters(_any_case(characters(member), flags)),)
+        return (Characters(self._known(member, begin, flags)),)
 
-    def _literal(self, point: int, flags: _Flags) -> str:
-        if not flags.ignores_case:
-            return character(point)
-        return spelled(folded(CharacterClass.of_characters([point])))
+    def _known(self, found: CharacterClass, begin: int, flags: Flags) -> CharacterClass:
+        """Return what is sure of a set; texts are UTF-8, so without Unicode it has only ASCII."""
+        if "u" not in flags and without(found, ASCII["ascii"]).ranges:
+            self._fail("(?-u) makes a pattern of bytes, and texts are UTF-8; leave it out", begin)
+        return both(found, unicode_sets.known()) if self._is_by_name else found
 
-    # --- Escapes and sets of characters ----------------------------------------------------------
+    def _anchor(self, sign: str, begin: int, flags: Flags) -> Nodes:
+        """Return the condition of an anchor."""
+        if sign in ("^", r"\A"):
+            return _line_start("R" in flags) if sign == "^" and "m" in flags else (START,)
+        if sign in ("$", r"\z"):
+            return _line_end("R" in flags) if sign == "$" and "m" in flags else (END,)
+        word = unicode_sets.word() if "u" in flags else ASCII["word"]
+        inside = (Characters(word),)
+        kind = {r"\<": "start", r"\>": "end"}.get(sign, "")
+        half = _HALF_BOUNDARY if "x" not in flags else _SPACED_HALF_BOUNDARY
+        if sign == r"\b" and (match := self._match(half)):
+            kind = match[1]
+            if kind not in ("start", "end", "start-half", "end-half"):
+                self._fail(f"there is no boundary {kind}; there are start, end and halves", begin)
+        is_start = kind.startswith("start")
+        if not kind:
+            return (boundary(word, is_negated=sign == r"\B"),)
+        outside = Look(inside, is_behind=is_start, is_negated=True)
+        if kind.endswith("half"):
+            return (outside,)
+        return (outside, Look(inside, is_behind=not is_start))
 
-    def _escape(self, flags: _Flags) -> int | CharacterClass:
+    # --- Escapes and sets of characters -----------------------------------------------------------
+
+    def _escape(self, flags: Flags) -> Member:
         """Return what a backslash stands for, if it is one character or one of several."""
         begin = self._at - 1
         letter = self._next()
         self._at += 1
+        if not letter:
+            self._fail("there is no escape \\", begin)
         if letter in _CONTROL:
             return _CONTROL[letter]
         if letter in _HEX_LENGTH:
-            return self._hex(letter, begin)
-        if letter and letter in "dDwWsS":
-            is_negated = letter.isupper()
-            if letter in "sS":
-                return SPACES.complement() if is_negated else SPACES
-            return category(Category(letter.lower(), is_negated), ascii_only=False)
-        if letter and letter in "pP":
-            return self._property(letter == "P", begin, flags)
+            return self._hex(letter, begin, flags)
+        if letter in "dDwWsS":
+            self._is_plain &= letter != "S"
+            found = self._class(letter.lower(), flags - {TIDY} if letter == "S" else flags)
+            return found.complement() if letter.isupper() else found
+        if letter in "pP":
+            return self._property(begin, flags, is_negated=letter == "P")
         if letter.isdigit():
             self._fail(f"\\{letter} is not supported{_NOT_REGULAR}", begin)
-        if letter and letter in "bB<>":
-            self._fail(f"\\{letter} is not supported{_NOT_REGULAR}", begin)
-        if letter not in _LITERAL or not letter:
+        if not letter.isascii() or letter.isalpha() or letter in "<>":
             self._fail(f"there is no escape \\{letter}", begin)
         return ord(letter)
 
-    def _hex(self, letter: str, begin: int) -> int:
-        if self._next() == "{":
-            end = self._pattern.find("}", self._at)
-            digits = self._pattern[self._at + 1 : max(end, 0)]
-            self._at = end + 1
-        else:
+    def _class(self, letter: str, flags: Flags) -> CharacterClass:
+        if "u" not in flags:
+            return ASCII[{"d": "digit", "w": "word", "s": "space"}[letter]]
+        if letter == "s":
+            return COMMON_SPACES if TIDY in flags else SPACES
+        self._is_by_name = True
+        return unicode_sets.word() if letter == "w" else unicode_sets.digits()
+
+    def _braced(self, flags: Flags) -> str | None:
+        """Return what stands in braces here."""
+        match = self._match(_BRACED)
+        if match is None:
+            return None
+        return re.sub(r"\s", "", match[1]) if "x" in flags else match[1]
+
+    def _hex(self, letter: str, begin: int, flags: Flags) -> int:
+        self._skip(flags)
+        digits = self._braced(flags)
+        if digits is None:
             digits = self._next(_HEX_LENGTH[letter]).ljust(_HEX_LENGTH[letter])
             self._at += _HEX_LENGTH[letter]
-        is_hex = re.fullmatch("[0-9A-Fa-f]{1,8}", digits) is not None
-        if not is_hex or int(digits, 16) > 0x10FFFF or 0xD800 <= int(digits, 16) < 0xE000:
+        point = self._code_point(digits, begin, letter=letter)
+        if SURROGATES[0] <= point <= SURROGATES[1]:
             self._fail(f"\\{letter} is followed by the number of a character, in hex", begin)
-        return int(digits, 16)
+        return point
 
-    def _property(self, is_negated: bool, begin: int, flags: _Flags) -> CharacterClass:
-        name = self._next()
-        self._at += 1
-        if name == "{":
-            end = self._pattern.find("}", self._at)
-            name = self._pattern[self._at : max(end, 0)]
-            self._at = end + 1
-        try:
-            found = property_class(name, is_negated=is_negated)
-        except SchemaError as error:
-            self._fail(f"{error.args[0]}; write the ranges of the characters", begin)
-        return folded(found) if flags.ignores_case else found
+    def _property(self, begin: int, flags: Flags, *, is_negated: bool) -> CharacterClass:
+        self._skip(flags)
+        name = self._braced(flags)
+        if name is None:
+            name = self._next()
+            self._at += 1
+        if "!=" in name:
+            name, is_negated = name.replace("!=", "="), not is_negated
+        found = unicode_sets.named(name, is_loose=True)
+        if found is None:
+            said = "is not a general category of Unicode; only those are supported; write the"
+            self._fail(f"\\p{{{name}}} {said} ranges of the characters", begin)
+        self._is_by_name = True
+        found = folded(found) if "i" in flags else found
+        return found.complement() if is_negated else found
 
-    def _set(self, flags: _Flags) -> CharacterClass:
+    def _set(self, flags: Flags) -> CharacterClass:
         """Return the characters of a set in brackets, which may hold others."""
         begin = self._at
         self._enter(begin)
         self._at += 1
-        is_negated = self._next() == "^"
-        self._at += is_negated
-        found, operation, is_first = CharacterClass.of([]), "", True
-        left = found
-        while True:
-            if self._at >= len(self._pattern):
+        self._skip(flags)
+        is_negated = self._taken("^")
+        self._is_plain &= not is_negated
+        self._skip(flags)
+        parts: list[CharacterClass] = []
+        while self._taken("-"):
+            parts.append(characters(ord("-")))
+            self._skip(flags)
+        if not parts and self._taken("]"):
+            parts.append(characters(ord("]")))
+        left, operation = ANY_CHARACTER, "&&"
+        while self._skip(flags) or not self._taken("]"):
+            if not self._next():
                 self._fail("this set of characters is never closed", begin)
-            if self._next() == "]" and not is_first:
-                break
-            if self._next(2) in ("&&", "--", "~~") and not is_first:
-                left, found = combined(left, operation, found), CharacterClass.of([])
-                operation = self._next(2)
+            if self._next(2) in _OPERATIONS:
+                self._is_plain = False
+                left = _combined(left, operation, _any_case(either(*parts), flags))
+                operation, parts = self._next(2), []
                 self._at += 2
-                continue
-            found = CharacterClass.of([*found.ranges, *self._item(flags).ranges])
-            is_first = False
-        self._at += 1
+            elif self._next() == "[":
+                parts.append(self._posix(flags) or self._set(flags))
+            elif self._next() != "]":
+                parts.append(self._run(flags))
         self._depth -= 1
-        result = combined(left, operation, found)
+        result = _combined(left, operation, _any_case(either(*parts), flags))
         return result.complement() if is_negated else result
 
-    def _item(self, flags: _Flags) -> CharacterClass:
-        if self._next(2) == "[:":
-            return self._posix(flags)
-        if self._next() == "[":
-            return self._set(flags)
-        if flags.is_verbose and self._next().isspace():
-            self._at += 1
-            return CharacterClass.of([])
+    def _is_range(self, flags: Flags) -> bool:
         begin = self._at
-        first = self._member(flags)
-        is_range = self._next() == "-" and self._next(2) not in ("-]", "--", "-")
-        if isinstance(first, CharacterClass):
-            return first
-        last = first
-        if is_range:
-            self._at += 1
-            end = self._member(flags)
-            if isinstance(end, CharacterClass) or end < first:
-                self._fail("a range goes from one character to a later one", begin)
-            last = end
-        found = CharacterClass.of([(first, last)])
-        return folded(found) if flags.ignores_case else found
+        self._at += 1
+        self._skip(flags)
+        follower, self._at = self._next(), begin
+        return follower not in ("]", "-", "")
 
-    def _member(self, flags: _Flags) -> int | CharacterClass:
+    def _no_range(self, first: Member, last: Member, begin: int) -> CharacterClass:
+        self._fail("a range goes from one character to a later one", begin)
+
+    def _member(self, flags: Flags) -> Member:
         sign = self._next()
         self._at += 1
-        return self._escape(flags) if sign == "\\" else ord(sign)
+        member = self._escape(flags) if sign == "\\" else ord(sign)
+        self._skip(flags)
+        return member
 
-    def _posix(self, flags: _Flags) -> CharacterClass:
-        end = self._pattern.find(":]", self._at)
-        name = self._pattern[self._at + 2 : max(end, 0)]
-        found = ascii_set(name.removeprefix("^"))
-        if found is None:
-            self._fail(f"there is no set [:{name[:20]}:]; there are {', '.join(ASCII)}")
-        self._at = end + 2
-        if flags.ignores_case:
-            found = folded(found)
-        return found.complement() if name.startswith("^") else found
+    def _posix(self, flags: Flags) -> CharacterClass | None:
+        match = _POSIX.match(self.pattern, self._at)
+        if match is None or match[2] not in ASCII:
+            return None
+        self._at = match.end()
+        found = _any_case(ASCII[match[2]], flags)
+        return found.complement() if match[1] else found
+
+
+class _TerminalReader(_Reader):
+    """Reads a pattern that always matches as a whole."""
+
+    def _anchor(self, sign: str, begin: int, flags: Flags) -> Nodes:
+        """Return an anchor at an end of the whole pattern; there is none elsewhere."""
+        if sign[1:] in ("b", "B", "<", ">"):
+            self._fail(f"{sign} is not supported in a terminal", begin)
+        is_first = sign in ("^", r"\A") and begin == 0
+        is_last = sign in ("$", r"\z") and self._at == len(self.pattern)
+        if "m" in flags or self._depth > 0 or not (is_first or is_last):
+            self._fail("a terminal always matches as a whole; leave out this anchor", begin)
+        return super()._anchor(sign, begin, flags)
+
+
+def _any_case(found: CharacterClass, flags: Flags) -> CharacterClass:
+    if "i" not in flags:
+        return found
+    if "u" in flags:
+        return folded(found)
+    return either(found, both(folded(both(found, ASCII["alpha"])), ASCII["alpha"]))
+
+
+def _dot(flags: Flags) -> CharacterClass:
+    ends = "" if "s" in flags else "\r\n" if "R" in flags else "\n"
+    return CharacterClass.of_characters(map(ord, ends)).complement()
+
+
+def _line_start(has_returns: bool) -> Nodes:
+    after = (Look(_LINE_FEED, is_behind=True),)
+    if not has_returns:
+        return (Choice(((START,), after)),)
+    behind = (Look(_RETURN, is_behind=True), Look(_LINE_FEED, is_negated=True))
+    return (Choice(((START,), after, behind)),)
+
+
+def _line_end(has_returns: bool) -> Nodes:
+    before = (Look(_LINE_FEED),)
+    if not has_returns:
+        return (Choice(((END,), before)),)
+    alone = (*before, Look(_RETURN, is_behind=True, is_negated=True))
+    return (Choice(((END,), alone, (Look(_RETURN),))),)
+
+
+def _combined(left: CharacterClass, operation: str, right: CharacterClass) -> CharacterClass:
+    """Return what ``&&``, ``--`` or ``~~`` makes of two sets."""
+    if operation == "&&":
+        return both(left, right)
+    if operation == "--":
+        return without(left, right)
+    return either(without(left, right), without(right, left))

@@ -15,7 +15,7 @@ from cfgguide.base.collector import collector_off
 from cfgguide.base.limits import Limits, Steps
 from cfgguide.errors import SchemaError, SchemaWarning, shown
 from cfgguide.schema.loose_uniqueness import give_up_uncounted
-from cfgguide.schema.pydantic_models import closed as closed_schema
+from cfgguide.schema.pydantic_models import schema_of_model
 from cfgguide.schema.reader import SchemaReader
 from cfgguide.schema.schema_grammar import SchemaGrammar, SchemaOptions
 
@@ -43,7 +43,8 @@ def json_schema(
     schema : mapping, bool, str or type
         A JSON Schema of draft 4, 6, 7, 2019-09 or 2020-12, as ``json.load`` returns it or as a
         text; or a Pydantic model, or anything else with a method ``model_json_schema``. Objects of
-        a model have the members that it declares, and others only if it says ``extra="allow"``.
+        a model have the members that it declares, and others only if it says ``extra="allow"``;
+        patterns are Rust's or Python's, as Pydantic has them.
     order : {"any", "declared"}, optional
         Whether properties come in any order or as declared. By default they come in any order,
         for a Pydantic model as declared.
@@ -95,7 +96,7 @@ def json_schema(
     [True, False]
     """
     if hasattr(schema, "model_json_schema"):
-        schema = closed_schema(schema.model_json_schema())
+        schema = schema_of_model(schema)
         order = order or "declared"
     if isinstance(schema, str):
         try:

@@ -17,11 +17,11 @@ from types import MappingProxyType
 from typing import Any
 
 from cfgguide.automata import numbers
-from cfgguide.automata.ecma_notation import with_common_spaces
 from cfgguide.automata.ecma_patterns import is_surely_found, later_language, pattern_text
 from cfgguide.automata.json_spelling import spelled
 from cfgguide.automata.language import Language, is_small_together
 from cfgguide.automata.pattern_automaton import GrowingAutomaton
+from cfgguide.automata.pattern_notations import with_common_spaces
 from cfgguide.automata.string_formats import FORMATS, OTHER_FORMATS, format_pattern, later_format
 from cfgguide.errors import SchemaError, SchemaWarning, shown
 from cfgguide.schema.keywords import Keywords, unknown_keywords

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from cfgguide.automata.pattern_tree import END, START, Characters, Choice, Look, Node, Nodes, Repeat
 
 
@@ -14,29 +12,33 @@ def matches_whole(nodes: Nodes, text: str) -> bool:
 
 def is_found(nodes: Nodes, text: str) -> bool:
     """Return whether nodes match somewhere in a text."""
-    return any(_Text(text).ends(nodes, start) for start in range(len(text) + 1))
+    inside = _Text(text)
+    return any(inside.ends(nodes, start) for start in range(len(text) + 1))
 
 
 class _Text:
     def __init__(self, text: str) -> None:
         self._text = text
-        self.ends = cache(self._ends)
+        self._known: dict[tuple[int, int], set[int]] = {}  # by the nodes' identity: they are large
 
-    def _ends(self, nodes: Nodes, start: int) -> frozenset[int]:
+    def ends(self, nodes: Nodes, start: int) -> set[int]:
         """Return where matches end that begin at a place."""
-        places = {start}
-        for node in nodes:
-            places = {end for place in places for end in self._node(node, place)}
-        return frozenset(places)
+        key = (id(nodes), start)
+        if key not in self._known:
+            places = {start}
+            for node in nodes:
+                places = {end for place in places for end in self._node(node, place)}
+            self._known[key] = places
+        return self._known[key]
 
-    def _node(self, node: Node, start: int) -> frozenset[int]:
+    def _node(self, node: Node, start: int) -> set[int]:
         is_met: bool
         match node:
             case Characters(characters):
                 is_met = start < len(self._text) and ord(self._text[start]) in characters
-                return frozenset([start + 1] if is_met else [])
+                return {start + 1} if is_met else set()
             case Choice(branches):
-                return frozenset().union(*(self.ends(branch, start) for branch in branches))
+                return set().union(*(self.ends(branch, start) for branch in branches))
             case Repeat(body, least, most):
                 return self._repeated(body, least, most, start)
             case Look(body, is_behind, is_negated):
@@ -45,13 +47,13 @@ class _Text:
                     if is_behind
                     else bool(self.ends(body, start))
                 )
-                return frozenset([start] if is_met != is_negated else [])
+                return {start} if is_met != is_negated else set()
         assert node in (START, END)
         is_met = start == (0 if node is START else len(self._text))
-        return frozenset([start] if is_met else [])
+        return {start} if is_met else set()
 
-    def _repeated(self, body: Nodes, least: int, most: int | None, start: int) -> frozenset[int]:
-        found, places, count = set(), {start}, 0
+    def _repeated(self, body: Nodes, least: int, most: int | None, start: int) -> set[int]:
+        found, places, count = set[int](), {start}, 0
         while places and (most is None or count <= most):
             new = places - found if count > least else places
             if count >= least:
@@ -60,4 +62,4 @@ class _Text:
                 break
             places = {end for place in places for end in self.ends(body, place)}
             count += 1
-        return frozenset(found)
+        return found

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from cfgguide.automata.ecma_notation import with_common_spaces
 from cfgguide.automata.preference import is_longest_first
+from cfgguide.automata.rewrite import with_common_spaces
 from cfgguide.grammar.grammar import LEXERS, Grammar
 from cfgguide.grammar.llguidance.special_tokens import told_apart, word_of
 

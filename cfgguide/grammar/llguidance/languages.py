@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from cfgguide.automata.charset import CharacterClass
 from cfgguide.automata.json_spelling import pattern_of
 from cfgguide.automata.language import (
     DEAD,
     NO_TEXTS,
     Language,
-    Ranges,
     grouped,
     intersection,
     smallest,
 )
 from cfgguide.automata.pattern_automaton import language_of as tree_language
+from cfgguide.automata.pattern_text import spelled
 from cfgguide.automata.python_notation import read
 from cfgguide.automata.rust_patterns import MAX_CHARACTERS
-from cfgguide.automata.rust_sets import spelled
 from cfgguide.errors import LimitError, SchemaError
 
 Result = TypeVar("Result")
@@ -105,14 +103,10 @@ def _cut(language: Language) -> Language:
 def _pattern(language: Language) -> str | None:
     if language.is_empty:
         return None
-    found = str(_limited(lambda: pattern_of(language, _spelled)))
+    found = str(_limited(lambda: pattern_of(language, spelled)))
     if len(found) > MAX_CHARACTERS:
         raise LimitError("this would be too long as a regular expression; simplify it")
     return found
-
-
-def _spelled(ranges: Ranges) -> str:
-    return spelled(CharacterClass.of(ranges))
 
 
 def _limited(compute: Callable[[], Result]) -> Result:

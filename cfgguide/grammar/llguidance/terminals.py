@@ -11,9 +11,10 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from cfgguide.automata.determinize import fsm_of_pattern
+from cfgguide.automata.pattern_reader import NotationError
+from cfgguide.automata.pattern_text import any_case
 from cfgguide.automata.rewrite import escaped, rewritten
-from cfgguide.automata.rust_patterns import MAX_CHARACTERS, RustPatternError, as_python
-from cfgguide.automata.rust_sets import any_case
+from cfgguide.automata.rust_patterns import MAX_CHARACTERS, as_python
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.errors import CfgGuideError, LimitError
 from cfgguide.grammar.combinators.parts import Regular
@@ -157,7 +158,7 @@ class Terminals:
     def _of_rust(self, at: int, pattern: str, flags: str) -> str:
         try:
             return as_python(pattern, flags)
-        except RustPatternError as error:
+        except NotationError as error:
             self._fail(at + 1 + error.at, error.said)
 
     def _computed(self, at: int, compute: Callable[[], str | None]) -> str:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from cfgguide.automata.pattern_notations import without_head
 from cfgguide.errors import GrammarError, SchemaError, shown
 from cfgguide.grammar.combinators.escaping import json_string
 from cfgguide.grammar.combinators.parts import Composed
@@ -193,7 +194,8 @@ def composed(part: Part, names: Iterable[str], value: ValueGrammar) -> Composed:
                 raise SchemaError("tokens of a text are not counted where a tool has a grammar")
             return free_text(without=part.excludes) if part.excludes else free_text()
         case Pattern():
-            return regex(part.pattern)
+            pattern = without_head(part.pattern)
+            return regex(pattern, tidy=pattern != part.pattern)
         case Value():
             return concat(value(part.schema))
         case Sentence():

@@ -22,7 +22,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cfgguide.automata.ecma_notation import with_common_spaces
+from cfgguide.automata.pattern_notations import with_common_spaces
 from cfgguide.errors import SchemaError, shown
 from cfgguide.schema.messages.parts import (
     NOTHING,

@@ -22,6 +22,7 @@ from itertools import count
 from cfgguide.automata.charset import SURROGATES, CharacterClass, Utf8Node, utf8_tree
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import DEAD, Language, smallest
+from cfgguide.automata.pattern_notations import as_whole
 from cfgguide.errors import SchemaError, VocabularyError
 from cfgguide.grammar.llguidance.languages import language_of
 from cfgguide.schema.messages.parts import (
@@ -252,7 +253,7 @@ class _Fragments:
             case AnyText():
                 self._text(text_without(part.excludes), start, end, part.max_tokens)
             case Pattern():
-                self._text(pattern_language(f"^(?:{part.pattern})$"), start, end)
+                self._text(pattern_language(as_whole(part.pattern)), start, end)
             case PlainText():
                 self._text(language_of(part.pattern), start, end)
             case Value():

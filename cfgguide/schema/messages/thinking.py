@@ -11,11 +11,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from cfgguide.automata.pattern_notations import headed
+from cfgguide.automata.rewrite import rewritten
 from cfgguide.errors import SchemaError, shown
 from cfgguide.schema.messages.formats import Tag, exact, one_of, sequence, tag, text
 from cfgguide.schema.messages.message import MessageReading
 from cfgguide.schema.messages.message_grammar import MessageGrammar, message_grammar
-from cfgguide.schema.pydantic_models import closed
+from cfgguide.schema.pydantic_models import schema_of_model
 from cfgguide.schema.schema_grammar import SchemaGrammar
 
 
@@ -34,8 +36,8 @@ def thinking(
     Parameters
     ----------
     answer : mapping, type, pattern, list of str, or grammar
-        A JSON Schema or a Pydantic model, ``re.compile(...)`` with a pattern of JSON Schema, a list
-        of texts, or what :func:`cfgguide.json_schema`, :func:`cfgguide.tools` or
+        A JSON Schema or a Pydantic model, ``re.compile(...)`` for what ``re.fullmatch`` matches, a
+        list of texts, or what :func:`cfgguide.json_schema`, :func:`cfgguide.tools` or
         :func:`cfgguide.structural_tag` returns. None for any text.
     opening, closing : str
         What stands around the thinking: tokens, if the vocabulary has some that are called so. The
@@ -100,11 +102,12 @@ def _tag_of(answer: object, opening: str) -> Tag:
         made = _value(json.loads(answer.schema), chosen.order == "declared", chosen.max_whitespace)
         return made if chosen.separators is None else {**made, "separators": chosen.separators}
     if hasattr(answer, "model_json_schema"):
-        return _value(closed(answer.model_json_schema()), True)
+        return _value(schema_of_model(answer), True)
     if isinstance(answer, Mapping):
         return _value(answer, False)
     if isinstance(answer, re.Pattern) and isinstance(answer.pattern, str):
-        return {"type": "regex", "pattern": answer.pattern}
+        pattern, _ = rewritten(answer.pattern, answer.flags)
+        return {"type": "regex", "pattern": headed(pattern, "python")}
     if isinstance(answer, list | tuple) and answer and all(isinstance(t, str) for t in answer):
         return one_of(*map(exact, answer))
     raise SchemaError(

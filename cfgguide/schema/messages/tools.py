@@ -22,7 +22,7 @@ from cfgguide.schema.messages.grammar_tools import (
 )
 from cfgguide.schema.messages.message import MessageReading
 from cfgguide.schema.messages.message_grammar import MessageGrammar, message_grammar
-from cfgguide.schema.pydantic_models import closed
+from cfgguide.schema.pydantic_models import schema_of_model
 from cfgguide.schema.schema_grammar import SEPARATORS
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
@@ -131,7 +131,7 @@ def tools(
 def _call(given: object, value: Mapping[str, Any], options: tuple[tuple[str, Any], ...]) -> Call:
     """Return the call of a tool."""
     if hasattr(given, "model_json_schema"):
-        schema: Any = closed(given.model_json_schema())
+        schema: Any = schema_of_model(given)
         return Call(_checked(getattr(given, "__name__", None)), _arguments(schema, value))
     if isinstance(given, Mapping) and isinstance(given.get("function"), Mapping):
         given = given["function"]

@@ -15,9 +15,8 @@ import pytest
 from support.judges import accepts, parses
 
 import cfgguide
-from cfgguide.automata.ecma_notation import with_common_spaces
 from cfgguide.automata.preference import is_longest_first, may_begin
-from cfgguide.automata.rewrite import not_empty, rewritten
+from cfgguide.automata.rewrite import not_empty, rewritten, with_common_spaces
 from cfgguide.automata.syntax import names_of_groups
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError, PatternError
 from cfgguide.grammar.literals import pattern_literal, text_literal

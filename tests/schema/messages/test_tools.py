@@ -231,6 +231,7 @@ def test_each_alias_is_that_of_a_format():
     [
         ({"type": "integer"}, "12"),
         (re.compile("[a-c]+"), "abc"),
+        (re.compile(r"(?x) [a-c]\w # é\n", re.I), "Aé"),  # as `re` has it
         (["yes", "no"], "no"),
         (None, "Anything."),
         (cfgguide.json_schema({"type": "boolean"}), "true"),
