@@ -1,10 +1,12 @@
-"""Regular expressions as automata over bytes, exactly as Python's ``re`` matches.
+"""Regular expressions as automata: languages of whole texts, and matches that ``re`` prefers.
 
-Knows nothing of grammars, vocabularies or Lark. A pattern goes from a tree (``syntax``) to an NFA
-whose paths have an order of preference (``nfa``, ``preference``), and from there to a DFA that
-finds the same lexeme as ``re`` (``determinize``, ``dfa``, ``minimize``). Languages of whole texts,
-where preference does not matter, are a thing of their own (``language``), with which ECMA's and
-Rust's patterns, numbers and string formats are made.
+Knows nothing of grammars, vocabularies or Lark. Python's, ECMA-262's and Rust's notations are read
+into one tree (``pattern_tree``). Where a whole text has to match, one automaton over characters
+reads that tree (``pattern_automaton``), lazily or at once, and languages are computed with
+(``language``, ``side_by_side``). Terminals of Lark are another question: which match ``re``
+prefers. There, a pattern becomes an NFA over bytes whose paths have an order (``nfa``,
+``preference``), and from that a DFA that finds the same lexeme (``determinize``, ``dfa``).
 
-Read first: ``syntax``, ``nfa``, ``determinize``, ``dfa``; then ``language``, ``ecma_patterns``.
+Read first: ``pattern_tree``, ``pattern_automaton``, ``language``; then ``syntax``, ``nfa``,
+``determinize``.
 """

@@ -69,6 +69,9 @@ class Part(Protocol):
     def longest(self, state: int) -> float:
         """Return how many characters at most lead from a state to an end; may be infinite."""
 
+    def effort(self, state: int) -> float:
+        """Return about how many characters lead to an end; a search goes where these are few."""
+
 
 class Lengths(Protocol):
     """Knows with how many characters a text can end."""
@@ -318,6 +321,10 @@ class Language:
     def longest(self, state: int) -> float:
         """Return how many characters at most lead from a state to an end; may be infinite."""
         return self.distances.longest[state]
+
+    def effort(self, state: int) -> float:
+        """Return how many characters at least lead from a state to an end."""
+        return self.distances.shortest[state]
 
     def near(self, state: int, n: int) -> int:
         """Return the same state: each of a minimal automaton does something else."""

@@ -770,6 +770,10 @@ class PatternAutomaton:
         facts = self._program.facts
         return max((facts(rest).size.longest for rest in self._rests(state)), default=-inf)
 
+    def effort(self, state: int) -> float:
+        """Return how many characters at least lead from a state to an end."""
+        return self.shortest(state)
+
     def sizes(self, state: int) -> Iterator[_Size]:
         """Yield how many characters the rests of a state may have."""
         for rest in self._rests(state):
@@ -997,6 +1001,17 @@ class LookingAutomaton(PatternAutomaton):
                 *(each.automaton.shortest(each.state) for each in owed if not each.is_negated),
                 0,
             )
+            for rest, owed in ways
+        )
+
+    def effort(self, state: int) -> float:
+        """Return about how many characters lead to an end: of all that is owed, together."""
+        if state == DEAD:
+            return inf
+        ways: Iterable[tuple[int, Obligations]] = self._states[state].ways
+        return min(
+            self._program.facts(rest).size.shortest
+            + sum(each.automaton.effort(each.state) for each in owed if not each.is_negated)
             for rest, owed in ways
         )
 

@@ -92,6 +92,10 @@ class _Counter:
         """Return how many characters at most may come."""
         return inf if self._most is None else self._most + 1 - state
 
+    def effort(self, state: int) -> float:
+        """Return how many characters at least have to come."""
+        return self.shortest(state)
+
 
 class _Product:
     """The states of several automata together, by numbers; `DEAD` leads to no end."""
@@ -140,6 +144,11 @@ class _Product:
     def _nearest(self, state: State) -> float:
         """Return how many characters at least lead to an end."""
         return max(part.shortest(each) for part, each in zip(self._parts, state, strict=True))
+
+    def effort(self, state: int) -> float:
+        """Return about how many characters lead to an end: of all parts, one after the other."""
+        pairs = zip(self._parts, self.states[state], strict=True)
+        return sum(part.effort(each) for part, each in pairs)
 
     def is_end(self, state: int) -> bool:
         """Return whether a text may end in a state."""
@@ -214,9 +223,9 @@ class _Product:
             targets = [each for each in dict.fromkeys(self.targets(state)) if each != DEAD]
             for each in targets:
                 before.setdefault(each, []).append(state)
-            # The nearest to an end is put last, and so taken first: most searches go straight to an
+            # What needs the least is put last, and so taken first: most searches go straight to an
             # end.
-            pending += sorted(targets, key=lambda each: (-self._nearest(self.states[each]), each))
+            pending += sorted(targets, key=lambda each: (-self.effort(each), each))
         for state in (queue := [live] if live != DEAD else []):  # grows while it is walked
             for each in before.get(state, ()):
                 if not self._is_live[each]:
@@ -299,6 +308,10 @@ class SideBySide:
     def longest(self, state: int) -> float:
         """Return how many characters lead at most to an end; there may be none that far."""
         return min(p.longest(each) for p, each in self._pairs(state))
+
+    def effort(self, state: int) -> float:
+        """Return about how many characters lead to an end."""
+        return self._product.effort(state)
 
     def _pairs(self, state: int) -> Iterable[tuple[TextAutomaton, int]]:
         return zip(self._parts, self._product.states[state], strict=True)

@@ -32,11 +32,13 @@ cpdef int run(
 ) noexcept
 @cython.locals(
     state=int, target=int, row=int, number=int, depth=int, node=int, end_node=int, first_child=int, end_child=int,
-    end_own=int, index=int, token_id=int,
+    end_own=int, index=int, token_id=int, first_token=int, n_segments=int,
 )
 cdef int walk_alone(
-    ArraysView arrays, TrieView trie, WorkView work, unsigned int[::1] bitmask, bint is_begun
+    ArraysView arrays, TrieView trie, const unsigned char[::1] letters, WorkView work, unsigned int[::1] bitmask,
+    bint has_segments, bint is_begun
 ) noexcept nogil
 cpdef int run_alone(
-    ArraysView arrays, TrieView trie, WorkView work, unsigned int[::1] bitmask, bint is_begun
+    ArraysView arrays, TrieView trie, const unsigned char[::1] letters, WorkView work, unsigned int[::1] bitmask,
+    bint has_segments, bint is_begun
 ) noexcept

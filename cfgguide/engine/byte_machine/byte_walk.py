@@ -33,6 +33,20 @@ class Trie:
         self.max_depth = max_depth
 
 
+class LetterTrie(Trie):
+    """A trie of characters, and what an automaton reads for each of them.
+
+    Attributes
+    ----------
+    letters : uint8, shape (n_characters,)
+        By the numbers that stand in the trie.
+    """
+
+    def __init__(self, trie: Trie, letters: npt.NDArray[np.uint8]) -> None:
+        self.packed, self.view, self.max_depth = trie.packed, trie.view, trie.max_depth
+        self.letters = letters
+
+
 class ByteWalk:
     """What a walk over a trie found; it holds until the next walk in the same memory."""
 
@@ -131,16 +145,40 @@ class WalkMemory:
             else:
                 return int(result)
 
-    def fill_alone(self, trie: Trie, state: int, bitmask: npt.NDArray[np.uint32]) -> None:
-        """Add the tokens that may follow a state to a bitmask; the automaton never pushes."""
+    def walk_alone(
+        self,
+        trie: LetterTrie,
+        state: int,
+        bitmask: npt.NDArray[np.uint32],
+        *,
+        has_segments: bool = False,
+    ) -> None:
+        """Add the tokens that may follow a state to a bitmask; the automaton never pushes.
+
+        With `has_segments`, note in `work` where they lead, instead.
+        """
         self._make_room(trie)
-        work, view_of_work = self._new([BOTTOM])
-        work.at_state[0] = state
-        work.next_node[1], work.end_node[1] = 0, trie.packed.n_roots
-        is_begun = False
-        while kernels.run_alone(self._pushdown.view, trie.view, view_of_work, bitmask, is_begun):
-            is_begun = True
-            self._pushdown.need_row(int(work.counts[views.NEEDED]))
+        while True:
+            work, view_of_work = self._new([BOTTOM])
+            work.at_state[0] = state
+            work.next_node[1], work.end_node[1] = 0, trie.packed.n_roots
+            result, is_begun = views.NEED_ROW, False
+            while result == views.NEED_ROW:
+                result = kernels.run_alone(
+                    self._pushdown.view,
+                    trie.view,
+                    trie.letters,
+                    view_of_work,
+                    bitmask,
+                    has_segments,
+                    is_begun,
+                )
+                is_begun = True
+                if result == views.NEED_ROW:
+                    self._pushdown.need_row(int(work.counts[views.NEEDED]))
+            if result == views.DONE:
+                return
+            self._enlarge()
 
     def _make_room(self, trie: Trie) -> None:
         if trie.max_depth + 2 > self._depth:

@@ -1,16 +1,15 @@
 r"""Vocabularies as the letters of an automaton over characters.
 
-In: a vocabulary, and the intervals of characters that an automaton reads alike, its *letters*. Out:
-:class:`LetterTrie`, the trie of all tokens of whole characters, spelled in letters. A walk over it
-needs no rows for the bytes of UTF-8, of which ``\\w`` alone has hundreds. Tokens that end inside of
-a character, or begin there, are few; they stand beside the trie.
+In: a vocabulary. Out: :class:`VocabularyCharacters`, the trie of all tokens of whole characters,
+which a walk reads in *letters*: the intervals of characters that an automaton reads alike. It needs
+no rows for the bytes of UTF-8, of which ``\w`` alone has hundreds. Tokens that end inside of a
+character, or begin there, are few; they stand beside the trie.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -19,13 +18,12 @@ import numpy.typing as npt
 
 from cfgguide.automata.charset import MAX_CODE_POINT
 from cfgguide.base.locks import new_lock
-from cfgguide.engine.byte_machine.byte_walk import Trie
-from cfgguide.engine.vocabulary.trie import BYTE, PackedTrie, VocabularyTrie
+from cfgguide.engine.byte_machine.byte_walk import LetterTrie, Trie
+from cfgguide.engine.vocabulary.trie import PackedTrie, VocabularyTrie
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 
 MAX_LETTERS = 256
 _N_KEPT = 4  # vocabularies
-_N_ALPHABETS = 16  # of one vocabulary
 _KNOWN: OrderedDict[str, VocabularyCharacters] = OrderedDict()  # by digest; used last is last
 _LOCK = new_lock()
 
@@ -90,8 +88,9 @@ class VocabularyCharacters:
                 whole_ids.append(token_id)
         lengths = np.fromiter(map(len, whole), dtype=np.int64, count=len(whole))
         points = np.frombuffer("".join(whole).encode("utf-32-le"), dtype=np.int32)
-        self._trie = VocabularyTrie.of_sorted(points, lengths, whole_ids)
-        self.longest = self._trie.max_depth + 1
+        self._points, numbers = np.unique(points, return_inverse=True)
+        made = VocabularyTrie.of_sorted(numbers.astype(np.int32), lengths, whole_ids)
+        self.longest = made.max_depth + 1
         ids = [*whole_ids, *(token_id for each in begun.values() for _, token_id in each), *inside]
         self.token_ids = np.array(ids, dtype=np.int32)
         self.inside = range(len(ids) - len(inside), len(ids))
@@ -101,7 +100,8 @@ class VocabularyCharacters:
         places = np.arange(len(whole_ids), len(whole_ids) + len(rests))
         ends = list(accumulate(map(len, begun.values())))
         self.begun = BegunTokens(list(begun), ends, places, rests, lows, highs)
-        self._letter_tries: OrderedDict[object, Trie] = OrderedDict()
+        packed = made.packed._replace(token_ids=self.token_ids)
+        self._trie = Trie(PackedTrie.without_rows(*packed[:3]), made.max_depth)
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> VocabularyCharacters:
@@ -116,14 +116,8 @@ class VocabularyCharacters:
                 _KNOWN.popitem(last=False)
         return found
 
-    @cached_property
-    def _points(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """The different code points of the trie, and which of them each node has."""
-        points, numbers = np.unique(self._trie.packed.nodes[:, BYTE], return_inverse=True)
-        return points, numbers.reshape(-1)
-
-    def trie(self, cuts: Sequence[int], letters: Sequence[int]) -> Trie:
-        """Return the trie of whole characters, spelled in letters.
+    def trie(self, cuts: Sequence[int], letters: Sequence[int]) -> LetterTrie:
+        """Return the trie of whole characters, and the letter of each character.
 
         Parameters
         ----------
@@ -132,19 +126,8 @@ class VocabularyCharacters:
         letters : sequence of int
             The letter of each interval, below `MAX_LETTERS`.
         """
-        key = (tuple(cuts), tuple(letters))
-        found = self._letter_tries.get(key)
-        if found is None:
-            points, numbers = self._points
-            places = np.searchsorted(np.array(cuts), points, side="right") - 1
-            packed = self._trie.packed
-            nodes = packed.nodes.copy()
-            nodes[:, BYTE] = np.array(letters, dtype=np.int32)[places][numbers]
-            made = PackedTrie.without_rows(nodes, self.token_ids, packed.n_roots)
-            found = self._letter_tries[key] = Trie(made, self._trie.max_depth)
-            while len(self._letter_tries) > _N_ALPHABETS:
-                self._letter_tries.popitem(last=False)
-        return found
+        places = np.searchsorted(np.array(cuts), self._points, side="right") - 1
+        return LetterTrie(self._trie, np.array(letters, dtype=np.uint8)[places])
 
 
 def cut(data: bytes) -> tuple[str | None, bytes]:

@@ -25,7 +25,6 @@ from cfgguide.base import archive
 from cfgguide.base.archive import Arrays
 from cfgguide.base.collector import collector_off
 from cfgguide.base.limits import Limits, Steps
-from cfgguide.engine.byte_machine import byte_views as views
 from cfgguide.engine.byte_machine.automaton import BOTTOM, IS_END, Pushdown
 from cfgguide.engine.byte_machine.byte_machine import ByteKey, ByteMachine
 from cfgguide.engine.byte_machine.byte_walk import WalkMemory
@@ -52,6 +51,7 @@ VERSION = 1  # of what the masks mean
 _BOTTOM = Stack(BOTTOM)
 _NONE_LIVE = np.zeros(1, dtype=np.int64)
 _NO_PLACES = np.empty(0, dtype=np.int64)
+_NO_WORDS = np.empty(0, dtype=np.uint32)
 
 Key = tuple[int, bytes]  # a state of the automaton, and the beginning of a character
 
@@ -391,7 +391,8 @@ class TextWalker:
         #: The intervals of characters that begin like each token beside the trie.
         self._first = np.searchsorted(cuts, characters.begun.lows, side="right") - 1
         self._end = np.searchsorted(cuts, characters.begun.highs, side="right")
-        self.trie = characters.trie(automaton.cuts, automaton.letters)
+        self._letter_trie = characters.trie(automaton.cuts, automaton.letters)
+        self.trie = self._letter_trie.packed
         self._memory = WalkMemory(machine.pushdown)
         self._outcomes: SplitOutcomes | None = None
 
@@ -408,7 +409,7 @@ class TextWalker:
         """
         bitmask = np.zeros(self._n_words, dtype=np.uint32)
         if not self._pushdown.meaning(number)[1]:
-            self._memory.fill_alone(self.trie, number, bitmask)
+            self._memory.walk_alone(self._letter_trie, number, bitmask)
         places = np.concatenate([_NO_PLACES, *(places for places, _, _ in self._apart(number))])
         apart = bitmask_of(self._characters.token_ids[places], self._n_words)
         return bitmask.view(np.int32) | apart
@@ -464,8 +465,8 @@ class TextWalker:
             places: list[npt.NDArray[np.int64]] = [_NO_PLACES]
             numbers: list[npt.NDArray[np.int64]] = [_NO_PLACES]
             if not self._pushdown.meaning(number)[1]:
-                self._memory.walk(self.trie, number, [BOTTOM], views.VISIT)
-                outcomes = ByteOutcomes(self.trie.packed, self._memory.work, _BOTTOM)
+                self._memory.walk_alone(self._letter_trie, number, _NO_WORDS, has_segments=True)
+                outcomes = ByteOutcomes(self.trie, self._memory.work, _BOTTOM)
                 for outcome in range(outcomes.n_outcomes):
                     found[outcomes.configuration(outcome)] = outcome
                 for array, more in zip((places, numbers), outcomes.places(), strict=True):
@@ -479,7 +480,7 @@ class TextWalker:
                     np.array([found.setdefault(each, len(found)) for each in after], int)
                 )
         at, outcome_of = np.concatenate(places), np.concatenate(numbers)
-        self._outcomes = SplitOutcomes(self.trie.packed, at, outcome_of, list(found))
+        self._outcomes = SplitOutcomes(self.trie, at, outcome_of, list(found))
         return self._outcomes
 
     def fill(self, bitmask: Int32Array) -> None:
