@@ -180,7 +180,7 @@ def either(*classes: CharacterClass) -> CharacterClass:
     """Return what is in one of some classes."""
     if len(classes) == 1:
         return classes[0]
-    return CharacterClass.of(bounds for each in classes for bounds in each.ranges)
+    return CharacterClass.of(bounds for each in dict.fromkeys(classes) for bounds in each.ranges)
 
 
 def folded(characters: CharacterClass) -> CharacterClass:
