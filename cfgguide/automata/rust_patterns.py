@@ -93,8 +93,8 @@ def as_python(pattern: str, flags: str = "") -> str:
     '[Oo][Kk\\u212a]'
     """
     nodes = _TerminalReader(pattern).whole(frozenset(flags + "u"))
-    ends = nodes[:1] == (START,), nodes[-1:] == (END,)
-    written = str(text_of(nodes[ends[0] : len(nodes) - ends[1]], spelled))
+    written = text_of(nodes, spelled)
+    assert written is not None, "a terminal has no conditions on places"
     if len(written) > MAX_CHARACTERS:
         raise NotationError(
             0, f"this has {len(written)} characters in Python's notation, and {MAX_CHARACTERS} fit"
@@ -338,14 +338,14 @@ class _TerminalReader(_Reader):
     """Reads a pattern that always matches as a whole."""
 
     def _anchor(self, sign: str, begin: int, flags: Flags) -> Nodes:
-        """Return an anchor at an end of the whole pattern; there is none elsewhere."""
+        """Return nothing for an anchor at an end of the whole pattern; there is none elsewhere."""
         if sign[1:] in ("b", "B", "<", ">"):
             self._fail(f"{sign} is not supported in a terminal", begin)
         is_first = sign in ("^", r"\A") and begin == 0
         is_last = sign in ("$", r"\z") and self._at == len(self.pattern)
         if "m" in flags or self._depth > 0 or not (is_first or is_last):
             self._fail("a terminal always matches as a whole; leave out this anchor", begin)
-        return super()._anchor(sign, begin, flags)
+        return ()
 
 
 def _class(letter: str, flags: Flags) -> CharacterClass:
