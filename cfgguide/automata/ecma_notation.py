@@ -141,7 +141,9 @@ class _Reader(PatternReader):
         elif self._next() == "?":
             if _VERBOSE.match(self.pattern, self._at):
                 self._fail("the flag x is not supported", begin)
-            self._fail(f"({self._next(2)} begins no group that ECMA-262 knows", begin)
+            self._fail(
+                f"({self._next(2)} begins no group that ECMA-262 knows; write (?:...)", begin
+            )
         return self._group(flags, begin)
 
     def _escape(self, flags: Flags, *, is_in_set: bool = False) -> Member:

@@ -63,10 +63,10 @@ def tree_of(reader: PatternReader, flags: Iterable[str] = "") -> Nodes:
     try:
         return reader.whole(frozenset(flags))
     except NotationError as error:
-        said = f"{error.said}, at position {error.at}"
+        said = f"at position {error.at}: {error.said}"
     except RecursionError:
-        said = "it nests groups too deeply"
-    raise SchemaError(f"the pattern {shown(reader.pattern)} cannot be read: {said}")
+        said = "since it nests groups too deeply; flatten it"
+    raise SchemaError(f"the pattern {shown(reader.pattern)} cannot be read {said}")
 
 
 class PatternReader(ABC):
