@@ -37,7 +37,7 @@ from cfgguide.automata.pattern_tree import (
     Nodes,
     boundary,
 )
-from cfgguide.automata.unicode_sets import ASCII, either
+from cfgguide.automata.unicode_sets import ASCII, either, others
 
 _LINE_ENDS = CharacterClass.of_characters([0x0A, 0x0D, 0x2028, 0x2029])
 _SPACES = CharacterClass.of(
@@ -187,7 +187,7 @@ class _Reader(PatternReader):
             said = "is not a general category of Unicode; only those are supported"
             self._fail(f"\\p{{{name}}} {said}", begin)
         found = self._any_case(found, flags)
-        return self._made(("not", found), found.complement) if is_negated else found
+        return others(found) if is_negated else found
 
     def _number(self, found: re.Match[str], begin: int) -> int:
         point = self._code_point(found[1] or found[2] or found[3], begin, letter=found[0][0])

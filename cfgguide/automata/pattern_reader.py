@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, NoReturn
 
 from cfgguide.automata.charset import MAX_CODE_POINT, CharacterClass
@@ -88,8 +88,6 @@ class PatternReader(ABC):
         self._at = 0
         self._depth = -1  # the whole is no group
         self._is_plain = True  # whether the set that is read has only what stands in it
-        #: Classes by what they were made of: a pattern may say the same thing often.
-        self._classes: dict[object, CharacterClass] = {}
 
     def whole(self, flags: Flags) -> Nodes:
         """Return the tree of all of the pattern; raises NotationError."""
@@ -220,15 +218,9 @@ class PatternReader(ABC):
             self._fail(f"\\{letter} is followed by the number of a character, in hex", begin)
         return point
 
-    def _made(self, key: object, make: Callable[[], CharacterClass]) -> CharacterClass:
-        """Return a class that a function makes, but once for a key."""
-        if key not in self._classes:
-            self._classes[key] = make()
-        return self._classes[key]
-
     def _any_case(self, found: CharacterClass, flags: Flags) -> CharacterClass:
         """Return characters in any case, under the flag i."""
-        return self._made(("i", found), lambda: folded(found)) if "i" in flags else found
+        return folded(found) if "i" in flags else found
 
     def _whole_set(self, flags: Flags) -> CharacterClass:
         """Return the characters of a set in brackets that stands in no other one.

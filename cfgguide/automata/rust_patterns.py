@@ -31,7 +31,7 @@ from cfgguide.automata.pattern_reader import (
 )
 from cfgguide.automata.pattern_text import spelled, text_of
 from cfgguide.automata.pattern_tree import END, START, Characters, Choice, Look, Nodes, boundary
-from cfgguide.automata.unicode_sets import ASCII, SPACES, both, either, without
+from cfgguide.automata.unicode_sets import ASCII, SPACES, both, either, others, without
 
 #: Characters of a pattern in Python's notation.
 MAX_CHARACTERS = 200_000
@@ -184,9 +184,7 @@ class _Reader(PatternReader):
         """Return what is sure of a set; texts are UTF-8, so without Unicode it has only ASCII."""
         if "u" not in flags and without(found, ASCII["ascii"]).ranges:
             self._fail("(?-u) makes a pattern of bytes, and texts are UTF-8; leave it out", begin)
-        if not self._is_by_name:
-            return found
-        return self._made(("known", found), lambda: both(found, unicode_sets.known()))
+        return unicode_sets.sure(found) if self._is_by_name else found
 
     def _anchor(self, sign: str, begin: int, flags: Flags) -> Nodes:
         """Return the condition of an anchor."""
@@ -233,7 +231,7 @@ class _Reader(PatternReader):
         if letter in "dDwWsS":
             self._is_plain &= letter != "S"
             self._is_by_name |= letter in "dDwW" and "u" in flags
-            return self._made((letter, flags), lambda: _class(letter, flags))
+            return _class(letter, flags)
         if letter in "pP":
             return self._property(begin, flags, is_negated=letter == "P")
         if letter.isdigit():
@@ -274,7 +272,7 @@ class _Reader(PatternReader):
             self._fail(f"\\p{{{name}}} {said} ranges of the characters", begin)
         self._is_by_name = True
         found = self._any_case(found, flags)
-        return self._made(("not", found), found.complement) if is_negated else found
+        return others(found) if is_negated else found
 
     def _set(self, flags: Flags) -> CharacterClass:
         """Return the characters of a set in brackets, which may hold others."""
@@ -351,7 +349,7 @@ class _TerminalReader(_Reader):
 def _class(letter: str, flags: Flags) -> CharacterClass:
     r"""Return the class of ``\d``, ``\w``, ``\s`` or what is not in it."""
     if letter.isupper():
-        return _class(letter.lower(), flags - {TIDY}).complement()
+        return others(_class(letter.lower(), flags - {TIDY}))
     if "u" not in flags:
         return ASCII[{"d": "digit", "w": "word", "s": "space"}[letter]]
     if letter == "s":
