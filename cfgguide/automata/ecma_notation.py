@@ -37,7 +37,7 @@ from cfgguide.automata.pattern_tree import (
     Nodes,
     boundary,
 )
-from cfgguide.automata.unicode_sets import ASCII, either, folded
+from cfgguide.automata.unicode_sets import ASCII, either, others
 
 _LINE_ENDS = CharacterClass.of_characters([0x0A, 0x0D, 0x2028, 0x2029])
 _SPACES = CharacterClass.of(
@@ -121,8 +121,8 @@ class _Reader(PatternReader):
                 self._fail("there is nothing to repeat before this; that sign is \\{", begin)
         member = self._escape(flags) if sign == "\\" else ord(sign)
         found = characters(member)
-        if "i" in flags and isinstance(member, int):
-            found = folded(found)
+        if isinstance(member, int):
+            found = self._any_case(found, flags)
         return (Characters(found),)
 
     def _place(self, node: Node) -> Nodes:
@@ -141,7 +141,9 @@ class _Reader(PatternReader):
         elif self._next() == "?":
             if _VERBOSE.match(self.pattern, self._at):
                 self._fail("the flag x is not supported", begin)
-            self._fail(f"({self._next(2)} begins no group that ECMA-262 knows", begin)
+            self._fail(
+                f"({self._next(2)} begins no group that ECMA-262 knows; write (?:...)", begin
+            )
         return self._group(flags, begin)
 
     def _escape(self, flags: Flags, *, is_in_set: bool = False) -> Member:
@@ -176,7 +178,7 @@ class _Reader(PatternReader):
             found = COMMON_SPACES if letter == "s" and TIDY in flags else _SPACES
         else:
             found = ASCII["word" if letter in "wW" else "digit"]
-        found = folded(found) if "i" in flags else found
+        found = self._any_case(found, flags)
         return found.complement() if letter.isupper() else found
 
     def _property(self, is_negated: bool, name: str, begin: int, flags: Flags) -> CharacterClass:
@@ -184,8 +186,8 @@ class _Reader(PatternReader):
         if found is None:
             said = "is not a general category of Unicode; only those are supported"
             self._fail(f"\\p{{{name}}} {said}", begin)
-        found = folded(found) if "i" in flags else found
-        return found.complement() if is_negated else found
+        found = self._any_case(found, flags)
+        return others(found) if is_negated else found
 
     def _number(self, found: re.Match[str], begin: int) -> int:
         point = self._code_point(found[1] or found[2] or found[3], begin, letter=found[0][0])
@@ -204,8 +206,7 @@ class _Reader(PatternReader):
             if not self._next():
                 self._fail("this set of characters is never closed", begin)
             parts.append(self._run(flags))
-        found = either(*parts)
-        found = folded(found) if "i" in flags else found
+        found = self._any_case(either(*parts), flags)
         return found.complement() if is_negated else found
 
     def _member(self, flags: Flags) -> Member:

@@ -18,6 +18,8 @@ from typing import ClassVar, NoReturn
 
 from cfgguide.automata.charset import MAX_CODE_POINT, CharacterClass
 from cfgguide.automata.pattern_tree import Characters, Choice, Node, Nodes, Repeat
+from cfgguide.automata.unicode_sets import folded
+from cfgguide.base.limits import check_step
 from cfgguide.errors import SchemaError, shown
 
 #: Groups, and sets of characters, inside each other.
@@ -61,10 +63,10 @@ def tree_of(reader: PatternReader, flags: Iterable[str] = "") -> Nodes:
     try:
         return reader.whole(frozenset(flags))
     except NotationError as error:
-        said = f"{error.said}, at position {error.at}"
+        said = f"at position {error.at}: {error.said}"
     except RecursionError:
-        said = "it nests groups too deeply"
-    raise SchemaError(f"the pattern {shown(reader.pattern)} cannot be read: {said}")
+        said = "since it nests groups too deeply; flatten it"
+    raise SchemaError(f"the pattern {shown(reader.pattern)} cannot be read {said}")
 
 
 class PatternReader(ABC):
@@ -156,6 +158,7 @@ class PatternReader(ABC):
         self._enter(begin)
         branches: list[list[Node]] = [[]]
         while self._next() not in ("", ")"):
+            check_step()
             if self._taken("|"):
                 branches.append([])
             elif self._skip(flags):
@@ -215,6 +218,10 @@ class PatternReader(ABC):
             self._fail(f"\\{letter} is followed by the number of a character, in hex", begin)
         return point
 
+    def _any_case(self, found: CharacterClass, flags: Flags) -> CharacterClass:
+        """Return characters in any case, under the flag i."""
+        return folded(found) if "i" in flags else found
+
     def _whole_set(self, flags: Flags) -> CharacterClass:
         """Return the characters of a set in brackets that stands in no other one.
 
@@ -230,6 +237,7 @@ class PatternReader(ABC):
 
     def _run(self, flags: Flags) -> CharacterClass:
         """Return the characters of a member of a set: of one, of a range, or of an escape."""
+        check_step()
         begin = self._at
         first = self._member(flags)
         if self._next() != "-" or not self._is_range(flags):

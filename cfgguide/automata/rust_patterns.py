@@ -31,7 +31,7 @@ from cfgguide.automata.pattern_reader import (
 )
 from cfgguide.automata.pattern_text import spelled, text_of
 from cfgguide.automata.pattern_tree import END, START, Characters, Choice, Look, Nodes, boundary
-from cfgguide.automata.unicode_sets import ASCII, SPACES, both, either, folded, without
+from cfgguide.automata.unicode_sets import ASCII, SPACES, both, either, others, without
 
 #: Characters of a pattern in Python's notation.
 MAX_CHARACTERS = 200_000
@@ -93,8 +93,8 @@ def as_python(pattern: str, flags: str = "") -> str:
     '[Oo][Kk\\u212a]'
     """
     nodes = _TerminalReader(pattern).whole(frozenset(flags + "u"))
-    ends = nodes[:1] == (START,), nodes[-1:] == (END,)
-    written = str(text_of(nodes[ends[0] : len(nodes) - ends[1]], spelled))
+    written = text_of(nodes, spelled)
+    assert written is not None, "a terminal has no conditions on places"
     if len(written) > MAX_CHARACTERS:
         raise NotationError(
             0, f"this has {len(written)} characters in Python's notation, and {MAX_CHARACTERS} fit"
@@ -177,14 +177,14 @@ class _Reader(PatternReader):
                 return self._anchor(sign, begin, flags)
         member = self._escape(flags) if sign == "\\" else ord(sign)
         if isinstance(member, int):
-            return (Characters(_any_case(characters(member), flags)),)
+            return (Characters(self._any_case(characters(member), flags)),)
         return (Characters(self._known(member, begin, flags)),)
 
     def _known(self, found: CharacterClass, begin: int, flags: Flags) -> CharacterClass:
         """Return what is sure of a set; texts are UTF-8, so without Unicode it has only ASCII."""
         if "u" not in flags and without(found, ASCII["ascii"]).ranges:
             self._fail("(?-u) makes a pattern of bytes, and texts are UTF-8; leave it out", begin)
-        return both(found, unicode_sets.known()) if self._is_by_name else found
+        return unicode_sets.sure(found) if self._is_by_name else found
 
     def _anchor(self, sign: str, begin: int, flags: Flags) -> Nodes:
         """Return the condition of an anchor."""
@@ -208,6 +208,13 @@ class _Reader(PatternReader):
             return (outside,)
         return (outside, Look(inside, is_behind=not is_start))
 
+    def _any_case(self, found: CharacterClass, flags: Flags) -> CharacterClass:
+        """Return characters in any case; without Unicode, letters of ASCII have one alone."""
+        if "u" in flags:
+            return super()._any_case(found, flags)
+        letters = super()._any_case(both(found, ASCII["alpha"]), flags)
+        return either(found, both(letters, ASCII["alpha"]))
+
     # --- Escapes and sets of characters -----------------------------------------------------------
 
     def _escape(self, flags: Flags) -> Member:
@@ -223,8 +230,8 @@ class _Reader(PatternReader):
             return self._hex(letter, begin, flags)
         if letter in "dDwWsS":
             self._is_plain &= letter != "S"
-            found = self._class(letter.lower(), flags - {TIDY} if letter == "S" else flags)
-            return found.complement() if letter.isupper() else found
+            self._is_by_name |= letter in "dDwW" and "u" in flags
+            return _class(letter, flags)
         if letter in "pP":
             return self._property(begin, flags, is_negated=letter == "P")
         if letter.isdigit():
@@ -232,14 +239,6 @@ class _Reader(PatternReader):
         if not letter.isascii() or letter.isalpha() or letter in "<>":
             self._fail(f"there is no escape \\{letter}", begin)
         return ord(letter)
-
-    def _class(self, letter: str, flags: Flags) -> CharacterClass:
-        if "u" not in flags:
-            return ASCII[{"d": "digit", "w": "word", "s": "space"}[letter]]
-        if letter == "s":
-            return COMMON_SPACES if TIDY in flags else SPACES
-        self._is_by_name = True
-        return unicode_sets.word() if letter == "w" else unicode_sets.digits()
 
     def _braced(self, flags: Flags) -> str | None:
         """Return what stands in braces here."""
@@ -272,8 +271,8 @@ class _Reader(PatternReader):
             said = "is not a general category of Unicode; only those are supported; write the"
             self._fail(f"\\p{{{name}}} {said} ranges of the characters", begin)
         self._is_by_name = True
-        found = folded(found) if "i" in flags else found
-        return found.complement() if is_negated else found
+        found = self._any_case(found, flags)
+        return others(found) if is_negated else found
 
     def _set(self, flags: Flags) -> CharacterClass:
         """Return the characters of a set in brackets, which may hold others."""
@@ -296,7 +295,7 @@ class _Reader(PatternReader):
                 self._fail("this set of characters is never closed", begin)
             if self._next(2) in _OPERATIONS:
                 self._is_plain = False
-                left = _combined(left, operation, _any_case(either(*parts), flags))
+                left = _combined(left, operation, self._any_case(either(*parts), flags))
                 operation, parts = self._next(2), []
                 self._at += 2
             elif self._next() == "[":
@@ -304,7 +303,7 @@ class _Reader(PatternReader):
             elif self._next() != "]":
                 parts.append(self._run(flags))
         self._depth -= 1
-        result = _combined(left, operation, _any_case(either(*parts), flags))
+        result = _combined(left, operation, self._any_case(either(*parts), flags))
         return result.complement() if is_negated else result
 
     def _is_range(self, flags: Flags) -> bool:
@@ -329,7 +328,7 @@ class _Reader(PatternReader):
         if match is None or match[2] not in ASCII:
             return None
         self._at = match.end()
-        found = _any_case(ASCII[match[2]], flags)
+        found = self._any_case(ASCII[match[2]], flags)
         return found.complement() if match[1] else found
 
 
@@ -337,22 +336,25 @@ class _TerminalReader(_Reader):
     """Reads a pattern that always matches as a whole."""
 
     def _anchor(self, sign: str, begin: int, flags: Flags) -> Nodes:
-        """Return an anchor at an end of the whole pattern; there is none elsewhere."""
+        """Return nothing for an anchor at an end of the whole pattern; there is none elsewhere."""
         if sign[1:] in ("b", "B", "<", ">"):
             self._fail(f"{sign} is not supported in a terminal", begin)
         is_first = sign in ("^", r"\A") and begin == 0
         is_last = sign in ("$", r"\z") and self._at == len(self.pattern)
         if "m" in flags or self._depth > 0 or not (is_first or is_last):
             self._fail("a terminal always matches as a whole; leave out this anchor", begin)
-        return super()._anchor(sign, begin, flags)
+        return ()
 
 
-def _any_case(found: CharacterClass, flags: Flags) -> CharacterClass:
-    if "i" not in flags:
-        return found
-    if "u" in flags:
-        return folded(found)
-    return either(found, both(folded(both(found, ASCII["alpha"])), ASCII["alpha"]))
+def _class(letter: str, flags: Flags) -> CharacterClass:
+    r"""Return the class of ``\d``, ``\w``, ``\s`` or what is not in it."""
+    if letter.isupper():
+        return others(_class(letter.lower(), flags - {TIDY}))
+    if "u" not in flags:
+        return ASCII[{"d": "digit", "w": "word", "s": "space"}[letter]]
+    if letter == "s":
+        return COMMON_SPACES if TIDY in flags else SPACES
+    return unicode_sets.word() if letter == "w" else unicode_sets.digits()
 
 
 def _dot(flags: Flags) -> CharacterClass:

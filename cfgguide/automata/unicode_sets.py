@@ -24,7 +24,7 @@ from cfgguide.automata.charset import (
     ignoring_case,
 )
 
-_KEPT = 2000  # names of a process
+_KEPT = 500  # classes of a process
 _PLANE = 0x10000
 #: White space, as Unicode and Rust have it.
 SPACES = CharacterClass.of(
@@ -166,6 +166,18 @@ def named(name: str, *, is_loose: bool = False) -> CharacterClass | None:
     return _of_categories([short]) if short in _SHORT.values() else None
 
 
+@lru_cache(maxsize=_KEPT)
+def others(found: CharacterClass) -> CharacterClass:
+    """Return what is not in a class."""
+    return found.complement()
+
+
+@lru_cache(maxsize=_KEPT)
+def sure(found: CharacterClass) -> CharacterClass:
+    """Return those characters of a class of which no later version of Unicode says more."""
+    return both(found, known())
+
+
 def both(left: CharacterClass, right: CharacterClass) -> CharacterClass:
     """Return what two classes have in common."""
     return CharacterClass.of(common_ranges(left.ranges, right.ranges))
@@ -180,9 +192,10 @@ def either(*classes: CharacterClass) -> CharacterClass:
     """Return what is in one of some classes."""
     if len(classes) == 1:
         return classes[0]
-    return CharacterClass.of(bounds for each in classes for bounds in each.ranges)
+    return CharacterClass.of(bounds for each in dict.fromkeys(classes) for bounds in each.ranges)
 
 
+@lru_cache(maxsize=_KEPT)
 def folded(characters: CharacterClass) -> CharacterClass:
     """Return characters in any case, by Unicode's simple case folding."""
     found = ignoring_case(without(characters, _TURKISH), ascii_only=False)

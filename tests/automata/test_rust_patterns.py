@@ -84,6 +84,7 @@ FINAL_SIGMA, CAPITAL_SIGMA = "\u03c2", "\u03a3"
         # Anchors at the ends of a whole pattern change nothing.
         ("^ab$", "", ["ab"], ["a"]),
         (r"\Aab\z", "", ["ab"], ["abc"]),
+        ("^a|b$", "", ["a", "b"], ["ab"]),
     ],
 )
 def test_a_pattern_matches_the_same_texts(pattern, flags, right, wrong):

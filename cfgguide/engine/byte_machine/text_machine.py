@@ -112,7 +112,7 @@ class TextMachine(ByteMachine):
     limits : Limits, optional
         What each step may cost.
     cancelled : callable, optional
-        Asked often whether to give up.
+        Asked often whether to give up making it.
 
     Raises
     ------
@@ -132,14 +132,8 @@ class TextMachine(ByteMachine):
         cancelled: Callable[[], bool] | None = None,
     ) -> None:
         self._pattern, self._limits = pattern, limits
-        self.steps = Steps(
-            limits,
-            cancelled,
-            error=LimitError,
-            what="a step of the pattern",
-            way_out="simplify the pattern",
-        )
-        with self.steps.begun():
+        self.steps = _steps(limits)
+        with _steps(limits, cancelled).begun():
             automaton = automaton_of(nodes)
         if automaton.is_empty:
             raise GrammarError(
@@ -220,6 +214,11 @@ class TextMachine(ByteMachine):
     def packed(self) -> tuple[Arrays, dict[str, object]]:
         """Return the pattern."""
         return {}, {"pattern": self._pattern}
+
+
+def _steps(limits: Limits | None, cancelled: Callable[[], bool] | None = None) -> Steps:
+    what, way_out = "a step of the pattern", "simplify the pattern"
+    return Steps(limits, cancelled, error=LimitError, what=what, way_out=way_out)
 
 
 def text_machine(
