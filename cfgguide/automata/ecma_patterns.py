@@ -18,7 +18,7 @@ from cfgguide.automata.pattern_automaton import (
     automaton_of,
     language_of,
 )
-from cfgguide.automata.pattern_notations import read
+from cfgguide.automata.pattern_notations import read, without_head
 from cfgguide.automata.pattern_text import Ranges, text_of
 from cfgguide.automata.pattern_tree import END, START, Characters, Choice, Node, Repeat
 from cfgguide.errors import SchemaError, shown
@@ -62,7 +62,7 @@ def pattern_language(pattern: str) -> Language:
     try:
         return language_of(anywhere(nodes))
     except (SchemaError, RecursionError) as error:
-        raise SchemaError(f"the pattern {shown(pattern)}: {error.args[0]}") from None
+        raise SchemaError(f"the pattern {shown(without_head(pattern))}: {error.args[0]}") from None
 
 
 @lru_cache(maxsize=_KEPT)
@@ -93,7 +93,7 @@ def later_language(
         if not is_small and (is_late or grown.is_deterministic):
             return grown
     except (SchemaError, RecursionError) as error:
-        raise SchemaError(f"the pattern {shown(pattern)}: {error.args[0]}") from None
+        raise SchemaError(f"the pattern {shown(without_head(pattern))}: {error.args[0]}") from None
     if not is_small:
         pattern_language(pattern)
     return partial(pattern_language, pattern)

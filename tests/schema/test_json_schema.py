@@ -234,7 +234,6 @@ def test_formats(name: str, allowed: list[str], refused: list[str]) -> None:
         ),
         ({"maximum": int("1" * 500)}, "has more than 400 digits"),
         ({"type": "string", "pattern": "(a)\\1"}, "a backreference is not supported"),
-        ({"type": "string", "pattern": "a{9999}"}, "repeats more than"),
         ({"type": "string", "pattern": "("}, "cannot be read"),
         ({"type": "number", "multipleOf": 0.123456789}, "at /multipleOf: multipleOf"),
         ({"not": {"type": "array", "uniqueItems": True}}, "at /not/uniqueItems: values cannot be"),
@@ -311,7 +310,7 @@ def test_there_is_no_text_of_many_properties_in_any_order() -> None:
     ("schema", "message"),
     [
         ({"type": "array", "maxItems": 10**9}, "arrays are counted up to"),
-        ({"type": "string", "maxLength": 10**6}, "it repeats more than 5000 times"),
+        ({"type": "string", "maxLength": 10**6}, "it has more than 20000 states"),
     ],
 )
 def test_texts_do_not_count_far(schema: Any, message: str) -> None:

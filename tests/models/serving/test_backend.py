@@ -159,7 +159,6 @@ def test_what_would_take_minutes_is_refused():
     [
         r"x(?=(?:.{7})*a)(?=(?:.{11})*b)(?=(?:.{13})*c)(?=(?:.{17})*d)[e-z]*",
         "y|x(?=(?:.{7})*a)(?=(?:.{11})*b)(?=(?:.{13})*c)(?=(?:.{17})*d)[e-z]*",
-        "(?:a?){5000}b",
     ],
 )
 def test_a_pattern_that_takes_too_long_fails_its_own_request(pattern):
@@ -167,6 +166,17 @@ def test_a_pattern_that_takes_too_long_fails_its_own_request(pattern):
     with pytest.raises(LimitError, match="max_seconds"):
         backend.matcher("regex", pattern)
     assert backend.metrics.n_refused == 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [("(?:a?){5000}b", b"aab"), ("(?:a{1,100}){1,100}", b"a"), (r"(?=.*a)(?=.*b).{1,9}", b"ab")],
+)
+def test_a_pattern_whose_counts_are_large_is_one_as_any_other(pattern, text):
+    matcher = Backend(VOCABULARY, use_cache=False).matcher("regex", pattern)
+    assert matcher.accept(list(text))
+    matcher.rollback(len(text))
+    assert not matcher.accept(list(b"\n"))
 
 
 def test_what_was_asked_before_is_at_hand(caplog):
