@@ -15,7 +15,7 @@ from typing import NoReturn
 from cfgguide.grammar.llguidance.dialect_syntax import Attribute, Expression, Rule, Text
 from cfgguide.grammar.llguidance.lexemes import WrittenTerminals
 from cfgguide.grammar.llguidance.nonempty_parts import Part
-from cfgguide.grammar.llguidance.source import Source
+from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.llguidance.terminals import Terminals
 
 _REFUSED = {

@@ -23,7 +23,7 @@ from typing import Any
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.errors import GrammarError, LimitError
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.grammar.llguidance.source import Source
+from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.llguidance.translation import SchemaRules, Translation
 
 Grammars = Mapping[str, Grammar | str] | None

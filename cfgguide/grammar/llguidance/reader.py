@@ -19,7 +19,7 @@ from cfgguide.grammar.llguidance.dialect_syntax import (
 )
 from cfgguide.grammar.llguidance.dialect_words import OPTIONS, Word
 from cfgguide.grammar.llguidance.right_hand_sides import REFUSED, Expressions
-from cfgguide.grammar.llguidance.source import Source
+from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.llguidance.word_cursor import Cursor, shown
 
 

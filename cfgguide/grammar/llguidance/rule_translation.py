@@ -33,10 +33,10 @@ from cfgguide.grammar.llguidance.dialect_syntax import (
 )
 from cfgguide.grammar.llguidance.embedding import one_of_schemas
 from cfgguide.grammar.llguidance.lexemes import WrittenTerminals
-from cfgguide.grammar.llguidance.names import NameAllocator
+from cfgguide.grammar.rules.names import NameAllocator
 from cfgguide.grammar.llguidance.nonempty_parts import Leaf, Part, alternatives, sequence, times
-from cfgguide.grammar.llguidance.source import Source
-from cfgguide.grammar.llguidance.special_tokens import tokens_of
+from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.special_tokens import tokens_of
 from cfgguide.grammar.llguidance.terminals import Terminals, unknown
 
 #: What is not empty of an expression, and whether it may be empty.

@@ -37,7 +37,7 @@ from cfgguide.grammar.llguidance.dialect_syntax import (
     Substring,
     Text,
 )
-from cfgguide.grammar.llguidance.source import Source
+from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.llguidance.substrings import pattern_of
 
 #: Terminals that one is made of, each by the one before.

@@ -24,7 +24,7 @@ from cfgguide.grammar.llguidance.embedding import can_be_empty, rules_of_grammar
 from cfgguide.grammar.llguidance.ends import together
 from cfgguide.grammar.llguidance.fused import fused
 from cfgguide.grammar.llguidance.lexemes import WrittenTerminals
-from cfgguide.grammar.llguidance.names import NameAllocator
+from cfgguide.grammar.rules.names import NameAllocator
 from cfgguide.grammar.llguidance.nonempty_parts import (
     Alternatives,
     Leaf,
@@ -37,8 +37,8 @@ from cfgguide.grammar.llguidance.nonempty_parts import (
 from cfgguide.grammar.llguidance.options import DialectOptions
 from cfgguide.grammar.llguidance.reader import read
 from cfgguide.grammar.llguidance.rule_translation import Conversion, Found, Parts
-from cfgguide.grammar.llguidance.source import Source
-from cfgguide.grammar.llguidance.special_tokens import Tokens, terminals_of
+from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.special_tokens import Tokens, terminals_of
 from cfgguide.grammar.rejections import n_conflicts
 
 _JSON_SPACE = r"[ \t\n\r]+"

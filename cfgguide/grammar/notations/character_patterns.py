@@ -22,7 +22,7 @@ from functools import cached_property
 
 from cfgguide.automata.charset import MAX_CODE_POINT, CharacterClass
 from cfgguide.automata.rewrite import escaped
-from cfgguide.grammar.notations.syntax import Ranges
+from cfgguide.grammar.rules.tree import Ranges
 
 _IN_CLASS = {each: f"\\{each}" for each in "\\]^-[&~|"}
 #: Larger than any limit.

@@ -22,12 +22,12 @@ from typing import NoReturn
 from cfgguide.automata.language import difference
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError, SchemaError
 from cfgguide.grammar.literals import pattern_literal, text_literal
-from cfgguide.grammar.llguidance.names import NameAllocator
-from cfgguide.grammar.llguidance.source import Source
-from cfgguide.grammar.llguidance.special_tokens import Tokens, terminals_of
+from cfgguide.grammar.rules.names import NameAllocator
+from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.special_tokens import Tokens, terminals_of
 from cfgguide.grammar.notations.automaton import automaton_of
 from cfgguide.grammar.notations.character_patterns import Pattern, of_text, one_of_characters, times
-from cfgguide.grammar.notations.checks import facts_of, needed, ordered
+from cfgguide.grammar.rules.facts import check_texts, facts_of, needed, ordered
 from cfgguide.grammar.notations.linear import without_itself
 from cfgguide.grammar.notations.longest import MAX_DEPTH, from_automaton, longest_first
 from cfgguide.grammar.notations.regular import (
@@ -39,7 +39,7 @@ from cfgguide.grammar.notations.regular import (
     regular_times,
 )
 from cfgguide.grammar.notations.rules import NOTHING, Alternative, Piece, Rules, choice, symbol
-from cfgguide.grammar.notations.syntax import (
+from cfgguide.grammar.rules.tree import (
     Characters,
     Choice,
     Expression,
@@ -86,7 +86,8 @@ class Conversion:
         self._rules = {
             name: without_itself(rule) for name, rule in needed(source, rules, root).items()
         }
-        self._facts = facts_of(source, self._rules)
+        self._facts = facts_of(self._rules)
+        check_texts(source, self._rules, self._facts)
         self._names = NameAllocator()
         self._lark = Rules(self._names)
         self._rule_names: dict[str, str] = {}

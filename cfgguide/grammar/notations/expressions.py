@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from cfgguide.errors import LimitError
-from cfgguide.grammar.llguidance.source import Source
+from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.notations.character_cursor import Cursor
-from cfgguide.grammar.notations.syntax import Choice, Expression, Minus, Repeated, Row, Rule
+from cfgguide.grammar.rules.tree import Choice, Expression, Minus, Repeated, Row, Rule
 
 #: Groups inside each other; llama.cpp's grammars of JSON Schemas nest one for each character of a
 #: property's name.

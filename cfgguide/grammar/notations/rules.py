@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cfgguide.grammar.llguidance.names import NameAllocator
+from cfgguide.grammar.rules.names import NameAllocator
 
 _MAX_OPTIONAL = 3  # in a row
 

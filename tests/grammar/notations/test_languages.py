@@ -16,7 +16,7 @@ from support.judges import is_parsed
 from support.spans import FIRST_TOKEN, Recogniser, lark_parser
 
 from cfgguide import notations
-from cfgguide.grammar.llguidance.source import Source
+from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.notations.ebnf_reader import read_ebnf
 from cfgguide.grammar.notations.gbnf_reader import read_gbnf
 from cfgguide.grammar.notations.w3c_reader import read_w3c

@@ -15,7 +15,7 @@ from support.spans import Recogniser, lark_parser
 
 from cfgguide import notations
 from cfgguide.errors import GrammarError
-from cfgguide.grammar.llguidance.source import Source
+from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.notations.gbnf_reader import read_gbnf
 from cfgguide.grammar.notations.w3c_reader import read_w3c
 
