@@ -371,7 +371,9 @@ def _general(
     is_text = np.array([name not in special for name in table.terminals])
     is_text[0] = False  # the end of the text
     rows: dict[bytes, int] = {}  # states share them: a row is spelled out once
-    set_of_state = [rows.setdefault(row.tobytes(), len(rows)) for row in is_text & (table.action != ERROR)]
+    set_of_state = [
+        rows.setdefault(row.tobytes(), len(rows)) for row in is_text & (table.action != ERROR)
+    ]
     members = [SetMember(name, False, ()) for name in table.terminals]
     terminal_sets = tuple(
         (*(members[terminal] for terminal in np.flatnonzero(np.frombuffer(row, bool))), *ignored)

@@ -26,8 +26,8 @@ from lark.lexer import (
     TerminalDef,
     Token,
 )
-from lark.parsers.lalr_analysis import IntParseTable, Reduce, Shift
 from lark.parser_frontends import EarleyRegexpMatcher
+from lark.parsers.lalr_analysis import IntParseTable, Reduce, Shift
 from lark.parsers.lalr_parser import LALR_Parser, _Parser
 
 from cfgguide.automata.syntax import names_of_groups
@@ -146,7 +146,8 @@ class Rules(Lark):
     def _build_parser(self) -> Any:
         if not (self.options.parser == "earley" and str(self.options.lexer).startswith("dynamic")):
             return super()._build_parser()
-        EarleyRegexpMatcher(self.lexer_conf)
+        matcher: Any = EarleyRegexpMatcher  # has no types
+        matcher(self.lexer_conf)
         known = {rule.origin for rule in self.rules}
         used = [symbol for rule in self.rules for symbol in rule.expansion]
         for symbol in [*used, *map(NonTerminal, self.options.start)]:

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from cfgguide.grammar.llguidance.dialect_syntax import Attribute, Expression, Rule, Text
 from cfgguide.grammar.llguidance.lexemes import WrittenTerminals
 from cfgguide.grammar.llguidance.nonempty_parts import Part
-from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.llguidance.terminals import Terminals
+from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.tree import Attribute, Expression, Rule, Text
 
 _REFUSED = {
     "max_tokens": "max_tokens counts tokens, and a mask here depends on the text alone; bound the "

@@ -17,10 +17,10 @@ from cfgguide.automata.rewrite import can_be_empty, shortest_first
 from cfgguide.base.limits import Budget
 from cfgguide.errors import CfgGuideError, LimitError
 from cfgguide.grammar.literals import pattern_literal, text_literal
-from cfgguide.grammar.rules.names import NameAllocator
 from cfgguide.grammar.llguidance.nonempty_parts import Leaf
-from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.llguidance.terminals import NOTHING, Terminals
+from cfgguide.grammar.rules.names import NameAllocator
+from cfgguide.grammar.rules.source import Source
 
 
 @dataclass

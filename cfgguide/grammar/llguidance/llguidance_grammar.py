@@ -23,8 +23,8 @@ from typing import Any
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.errors import GrammarError, LimitError
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.llguidance.translation import SchemaRules, Translation
+from cfgguide.grammar.rules.source import Source
 
 Grammars = Mapping[str, Grammar | str] | None
 #: Characters of a text.

@@ -19,12 +19,10 @@ from cfgguide.grammar.fragments import Rules
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.literals import pattern_literal, text_literal
 from cfgguide.grammar.llguidance.beginnings import confused
-from cfgguide.grammar.llguidance.dialect_syntax import Document, Nested, Reference, Schema
 from cfgguide.grammar.llguidance.embedding import can_be_empty, rules_of_grammar
 from cfgguide.grammar.llguidance.ends import together
 from cfgguide.grammar.llguidance.fused import fused
 from cfgguide.grammar.llguidance.lexemes import WrittenTerminals
-from cfgguide.grammar.rules.names import NameAllocator
 from cfgguide.grammar.llguidance.nonempty_parts import (
     Alternatives,
     Leaf,
@@ -37,9 +35,11 @@ from cfgguide.grammar.llguidance.nonempty_parts import (
 from cfgguide.grammar.llguidance.options import DialectOptions
 from cfgguide.grammar.llguidance.reader import read
 from cfgguide.grammar.llguidance.rule_translation import Conversion, Found, Parts
+from cfgguide.grammar.rejections import n_conflicts
+from cfgguide.grammar.rules.names import NameAllocator
 from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.rules.special_tokens import Tokens, terminals_of
-from cfgguide.grammar.rejections import n_conflicts
+from cfgguide.grammar.rules.tree import Document, Nested, Reference, Schema
 
 _JSON_SPACE = r"[ \t\n\r]+"
 _NOT_FIRST = "(?<=(?s:.))"  # llguidance ignores nothing before the first terminal

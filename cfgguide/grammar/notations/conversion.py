@@ -22,12 +22,8 @@ from typing import NoReturn
 from cfgguide.automata.language import difference
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError, SchemaError
 from cfgguide.grammar.literals import pattern_literal, text_literal
-from cfgguide.grammar.rules.names import NameAllocator
-from cfgguide.grammar.rules.source import Source
-from cfgguide.grammar.rules.special_tokens import Tokens, terminals_of
 from cfgguide.grammar.notations.automaton import automaton_of
 from cfgguide.grammar.notations.character_patterns import Pattern, of_text, one_of_characters, times
-from cfgguide.grammar.rules.facts import check_texts, facts_of, needed, ordered
 from cfgguide.grammar.notations.linear import without_itself
 from cfgguide.grammar.notations.longest import MAX_DEPTH, from_automaton, longest_first
 from cfgguide.grammar.notations.regular import (
@@ -39,6 +35,10 @@ from cfgguide.grammar.notations.regular import (
     regular_times,
 )
 from cfgguide.grammar.notations.rules import NOTHING, Alternative, Piece, Rules, choice, symbol
+from cfgguide.grammar.rules.facts import check_texts, facts_of, needed, ordered
+from cfgguide.grammar.rules.names import NameAllocator
+from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.special_tokens import Tokens, terminals_of
 from cfgguide.grammar.rules.tree import (
     Characters,
     Choice,

@@ -17,12 +17,12 @@ from typing import Any
 
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.errors import GrammarError, LimitError
-from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.notations.conversion import MAX_CHARACTERS, Conversion
 from cfgguide.grammar.notations.ebnf_reader import read_ebnf
 from cfgguide.grammar.notations.gbnf_reader import read_gbnf
-from cfgguide.grammar.rules.tree import Rule
 from cfgguide.grammar.notations.w3c_reader import read_w3c
+from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.tree import Rule
 
 #: Characters of a text.
 MAX_TEXT = 1_000_000

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 
-from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.notations.expressions import Notation
+from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.rules.tree import Characters, Expression, Name, Rule, Special, Text
 
 # A `+` after a quantifier keeps what was read: a comment of many # would be cut in all ways.

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from cfgguide.errors import LimitError
-from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.notations.character_cursor import Cursor
+from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.rules.tree import Choice, Expression, Minus, Repeated, Row, Rule
 
 #: Groups inside each other; llama.cpp's grammars of JSON Schemas nest one for each character of a

@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 
 from cfgguide.automata.charset import MAX_CODE_POINT, CharacterClass
+from cfgguide.grammar.notations.expressions import Notation
 from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.rules.special_tokens import tokens_of
-from cfgguide.grammar.notations.expressions import Notation
 from cfgguide.grammar.rules.tree import Characters, Expression, Name, Rule, Special, Text
 
 _BLANKS = re.compile(r"(?:[ \t]|#[^\r\n]*+)*+")

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 
-from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.notations.expressions import Notation
+from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.rules.tree import Characters, Expression, Name, Rule, Text
 
 _BLANKS = re.compile(r"[ \t\r\n]*")

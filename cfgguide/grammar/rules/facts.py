@@ -52,7 +52,9 @@ def needed(source: Source, rules: Mapping[str, Rule], root: str) -> dict[str, Ru
     for rule in rules.values():
         for used in names_in(rule.body):
             if used.name not in rules:
-                raise source.error(used.at, unknown(used.name, "there is no rule called", rules))
+                raise source.error(
+                    used.at, not_known(f"there is no rule called {used.name}", used.name, rules)
+                )
     return {name: rules[name] for name in reached(rules, root)}
 
 
@@ -68,14 +70,14 @@ def reached(rules: Mapping[str, Rule], root: str) -> list[str]:
     return [*found]
 
 
-def unknown(name: str, said: str, known: Iterable[str]) -> str:
-    """Return what an error says of a name that is not known.
+def not_known(said: str, name: str, known: Iterable[str]) -> str:
+    """Return what an error says of a name that is not known, with the one that may be meant.
 
-    >>> unknown("rot", "there is no rule called", ["root"])
+    >>> not_known("there is no rule called rot", "rot", ["root"])
     'there is no rule called rot; did you mean root?'
     """
     near = difflib.get_close_matches(name, [*known][:1000], 1)
-    return f"{said} {name}" + (f"; did you mean {near[0]}?" if near else "")
+    return said + (f"; did you mean {near[0]}?" if near else "")
 
 
 def check_texts(source: Source, rules: Mapping[str, Rule], facts: Mapping[str, Facts]) -> None:
@@ -105,7 +107,7 @@ def facts_of(
     rules : mapping of str to Rule
         Rules by name; other names in them are leaves.
     of_leaf : callable
-        Returns what the texts of an expression are that is no text and has no parts.
+        Returns what the texts of an expression are that is no text, row, choice or count.
 
     Examples
     --------
@@ -127,9 +129,7 @@ class _Walk:
     propositional Horn formulae".
     """
 
-    def __init__(
-        self, rules: Mapping[str, Rule], of_leaf: Callable[[Expression], Facts]
-    ) -> None:
+    def __init__(self, rules: Mapping[str, Rule], of_leaf: Callable[[Expression], Facts]) -> None:
         self._nodes: list[Expression] = []
         self._above: list[int] = []
         self.roots: dict[str, int] = {}
@@ -170,7 +170,8 @@ class _Walk:
             self._above.append(above)
             if isinstance(node, Name) and node.name in self._uses:
                 self._uses[node.name].append(place)
-            pending.extend((part, place) for part in reversed(parts_of(node)))
+            if isinstance(node, Row | Choice | Repeated | Minus):
+                pending.extend((part, place) for part in reversed(parts_of(node)))
 
     def _begin(self, place: int, node: Expression, of_leaf: Callable[[Expression], Facts]) -> None:
         match node:
@@ -216,7 +217,9 @@ class _Walk:
                 self._pending.append((above, now.is_optional, now.is_something))
             case Repeated(most=most):
                 self._pending.append((above, now.is_optional, now.is_something and most != 0))
-            case Minus() if place == above + 1:  # of A - B; whether something is left is checked later
+            case Minus() if (
+                place == above + 1
+            ):  # of A - B; whether something is left is checked later
                 self._pending.append((above, False, now.is_something))
 
 
@@ -227,7 +230,7 @@ def ordered(rules: Mapping[str, Rule]) -> list[tuple[str, bool]]:
     stack.
     """
     uses = {
-        name: list(dict.fromkeys(each.name for each in names_in(rule.body)))
+        name: list(dict.fromkeys(each.name for each in names_in(rule.body) if each.name in rules))
         for name, rule in rules.items()
     }
     numbers: dict[str, int] = {}
