@@ -152,7 +152,7 @@ class Conversion:
             return NOTHING
         if name not in self._rule_names:
             self._rule_names[name] = self._names.new(_plain(name))
-            self.names[self._rule_names[name]] = name
+            self.names[self._rule_names[name]] = name.partition(" ")[0]  # it may be a macro's
             self._pending.append(name)
         return symbol(self._rule_names[name], is_optional=facts.is_optional)
 
@@ -299,7 +299,7 @@ class Conversion:
         if written not in self._patterns:
             rule = self._hints.get(pattern.written, self._rule)
             name = self._names.new(_plain(rule).upper())
-            self.names[name] = rule
+            self.names[name] = rule.partition(" ")[0]
             self._patterns[written] = name
         return self._patterns[written]
 

@@ -103,8 +103,9 @@ def ebnf(text: str, *, root: str = "root", limits: Limits | None = None) -> Conv
     Raises
     ------
     GrammarError
-        If the text is not in the notation, or has what is not supported: macros other than
-        ``Token``, look-ahead, options of rules. The message points to the place.
+        If the text is not in the notation, or has what a grammar here cannot say: macros that
+        mean all tokens but some, rules that are lazy or count tokens. The message points to the
+        place.
     LimitError
         If it is too large.
 
