@@ -126,7 +126,11 @@ class Conversion:
 
     def _regular_rule(self, rule: Rule) -> Regular | None:
         """Return what a rule is if it is regular and fits into a terminal."""
-        return folded(rule.body, self._regular_of)
+        return self.regular_part(rule.body)
+
+    def regular_part(self, expression: Expression) -> Regular | None:
+        """Return an expression of the rules as a regular part, or None if it is none that fits."""
+        return folded(expression, self._regular_of)
 
     def _define_from(self, root: str) -> None:
         """Define the rule of Lark's with which the grammar starts, and those that it needs."""

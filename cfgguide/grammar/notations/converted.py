@@ -85,7 +85,7 @@ def gbnf(text: str, *, root: str = "root", limits: Limits | None = None) -> Conv
     ROOT: /[a-z]+/
     %declare END
     """
-    return _converted(text, root, read_gbnf, limits)
+    return _converted(text, root, "gbnf", limits)
 
 
 def ebnf(text: str, *, root: str = "root", limits: Limits | None = None) -> Converted:
@@ -114,7 +114,7 @@ def ebnf(text: str, *, root: str = "root", limits: Limits | None = None) -> Conv
     >>> ebnf("root ::= Token(3, 4)").special
     {'TOKENS': (3, 4)}
     """
-    return _converted(text, root, read_ebnf, limits)
+    return _converted(text, root, "ebnf", limits)
 
 
 def w3c(text: str, *, root: str | None = None, limits: Limits | None = None) -> Converted:
@@ -142,27 +142,48 @@ def w3c(text: str, *, root: str | None = None, limits: Limits | None = None) -> 
     start: LETTER
     LETTER: /[b-df-hj-np-tv-z]/
     """
-    return _converted(text, root, read_w3c, limits)
+    return _converted(text, root, "w3c", limits)
 
 
-def _converted(
-    text: Any, root: str | None, read: Callable[[Source], dict[str, Rule]], limits: Limits | None
-) -> Converted:
+_READERS: dict[str, Callable[[Source], dict[str, Rule]]] = {
+    "gbnf": read_gbnf,
+    "ebnf": read_ebnf,
+    "w3c": read_w3c,
+}
+
+
+def reading(
+    text: Any, notation: str, root: str | None, limits: Limits | None
+) -> tuple[Source, dict[str, Rule], str, Conversion]:
+    """Return what a text in a notation says: its rules, the start rule, and their conversion.
+
+    Raises
+    ------
+    GrammarError, LimitError
+        As :func:`gbnf`.
+    """
     if not isinstance(text, str):
         raise GrammarError(f"a grammar is a text, not {type(text).__name__}")
     if len(text) > MAX_TEXT:
         raise LimitError(f"the grammar has {len(text)} characters, and at most {MAX_TEXT} fit")
+    if notation not in _READERS:
+        raise GrammarError(f"the notations are {', '.join(_READERS)}, not {notation!r}")
     source = Source(text, "the grammar")
     budget = Budget(limits)
     budget.begin("reading the grammar")
 
-    def conversion() -> Conversion:
-        rules = read(source)
+    def read() -> tuple[Source, dict[str, Rule], str, Conversion]:
+        rules = _READERS[notation](source)
         if not rules:
             raise source.error(0, "there is no rule; a rule is written name ::= ...")
-        return Conversion(source, rules, next(iter(rules)) if root is None else root)
+        start = root or ("root" if notation != "w3c" else next(iter(rules)))
+        return source, rules, start, Conversion(source, rules, start)
 
-    found = budget.run(conversion)
+    return budget.run(read)
+
+
+def _converted(text: Any, root: str | None, notation: str, limits: Limits | None) -> Converted:
+    _, _, _, found = reading(text, notation, root, limits)
     if sum(map(len, found.lines)) > MAX_CHARACTERS:
         raise LimitError(
             f"the grammar has more than {MAX_CHARACTERS} characters in Lark's language; give parts "
