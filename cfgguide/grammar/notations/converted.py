@@ -20,8 +20,10 @@ from cfgguide.errors import GrammarError, LimitError
 from cfgguide.grammar.notations.conversion import MAX_CHARACTERS, Conversion
 from cfgguide.grammar.notations.ebnf_reader import read_ebnf
 from cfgguide.grammar.notations.gbnf_reader import read_gbnf
+from cfgguide.grammar.notations.mixed_up import advice
 from cfgguide.grammar.notations.w3c_reader import read_w3c
-from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.facts import needed
+from cfgguide.grammar.rules.source import Source, with_advice
 from cfgguide.grammar.rules.tree import Rule
 
 #: Characters of a text.
@@ -173,10 +175,14 @@ def reading(
     budget.begin("reading the grammar")
 
     def read() -> tuple[Source, dict[str, Rule], str, Conversion]:
-        rules = _READERS[notation](source)
-        if not rules:
-            raise source.error(0, "there is no rule; a rule is written name ::= ...")
-        start = root or ("root" if notation != "w3c" else next(iter(rules)))
+        try:
+            rules = _READERS[notation](source)
+            if not rules:
+                raise source.error(0, "there is no rule; a rule is written name ::= ...")
+            start = root or ("root" if notation != "w3c" else next(iter(rules)))
+            needed(source, rules, start)
+        except GrammarError as error:
+            raise with_advice(error, advice(text, notation)) from None
         return source, rules, start, Conversion(source, rules, start)
 
     return budget.run(read)

@@ -54,12 +54,12 @@ def _convert(options: argparse.Namespace) -> int:
     name = "standard input" if options.file == STANDARD_INPUT else Path(options.file).name
     if options.to == "lark":
         return _to_lark(options, notation, name, text)
-    from cfgguide.grammar.notations import translation
+    from cfgguide.grammar.notations import transcription
 
     if notation == "lark":
-        written = translation.from_lark(_of_lark(options, text), options.to, wider=options.wider)
+        written = transcription.from_lark(_of_lark(options, text), options.to, wider=options.wider)
     else:
-        written = translation.translate(text, notation, options.to)
+        written = transcription.translate(text, notation, options.to)
     options.output.data(f"{_COMMENTS[options.to].format(f'From {name}.')}\n{written}")
     options.output.document({"notation": notation, "to": options.to, "text": written})
     return YES

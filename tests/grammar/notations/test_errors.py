@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cfgguide import notations
+import cfgguide
+from cfgguide import Grammar, notations
 from cfgguide.errors import GrammarError, LimitError
 
 GBNF = [
@@ -136,6 +137,54 @@ def test_a_mistake_is_shown_where_it_is(notation, grammar, line, column, said):
     message = str(caught.value)
     assert message.startswith(f"[grammar] the grammar, line {line}, column {column}: ")
     assert said in message
+
+
+#: A text, as what it is given, what it looks like.
+MIXED_UP = [
+    ("root ::= 'a' x\nx ::= #x41", "gbnf", "W3C's EBNF: try Grammar.w3c"),
+    ("root ::= 'a' x(\nx ::= #x41", "ebnf", "W3C's EBNF: try Grammar.w3c"),
+    ("[1] a ::= [a-z] - 'b' /* c */", "gbnf", "W3C's EBNF: try Grammar.w3c"),
+    ('root ::= x{2} # one\nx ::= "\\x41"', "w3c", "llama.cpp's GBNF: try Grammar.gbnf"),
+    ('root ::= "a" . <[12]>', "ebnf", "llama.cpp's GBNF: try Grammar.gbnf"),
+    ('root ::= TagDispatch(("a", x.y))\nx.y ::= "b"', "gbnf", "XGrammar's EBNF: try Grammar.ebnf"),
+    ('root ::= "a" (= "b")', "gbnf", "XGrammar's EBNF: try Grammar.ebnf"),
+    ('start: "a" b?\nb: /c/', "gbnf", "Lark's language: try Grammar(text)"),
+    ('start: "a" B\nB.2: /c/i', "w3c", "Lark's language: try Grammar(text)"),
+    ('%llguidance {}\nstart: "a"', "ebnf", "llguidance's dialect of Lark's language"),
+    ('root ::= "a"', "lark", "llama.cpp's GBNF: try Grammar.gbnf"),
+    ("root ::= 'a' #x41", "lark", "W3C's EBNF: try Grammar.w3c"),
+    ('start: <|end|>\nx[lazy]: "a"', "lark", "llguidance's dialect of Lark's language"),
+    ('root ::= "a"', "llguidance", "llama.cpp's GBNF: try Grammar.gbnf"),
+    ("digit = '0' | '1' ;\nnumber = digit, { digit } ;", "w3c", "ISO's EBNF"),
+]
+
+
+def check(text, given_as):
+    """Look at a text as a grammar in a notation."""
+    given = Grammar(text) if given_as == "lark" else getattr(Grammar, given_as)(text)
+    cfgguide.check(given, "a")
+
+
+@pytest.mark.parametrize(("text", "given_as", "looks_like"), MIXED_UP)
+def test_a_notation_that_is_mixed_up_is_named(text, given_as, looks_like):
+    with pytest.raises(GrammarError) as caught:
+        check(text, given_as)
+    assert f"this looks like {looks_like}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "given_as"),
+    [
+        ('root ::= "a" b', "gbnf"),
+        ("a ::= 'b", "w3c"),
+        ('start: "a', "lark"),
+        ("start: b", "llguidance"),
+    ],
+)
+def test_a_mistake_in_the_right_notation_has_no_such_advice(text, given_as):
+    with pytest.raises(GrammarError) as caught:
+        check(text, given_as)
+    assert "looks like" not in str(caught.value)
 
 
 def test_an_excerpt_and_a_caret_show_the_place():
