@@ -1,28 +1,14 @@
 """Which notation a grammar is in that is not in the one as which it was given.
 
 In: a text that could not be read, and its supposed notation. Out: what the error adds, such as
-"this looks like W3C's EBNF: try Grammar.w3c". A notation is named if its reader takes the whole
-text, or if the text has marks that only this notation has.
+"this looks like W3C's EBNF: try Grammar.w3c". A notation is named if the text has marks of it that
+the supposed one has not.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
-from cfgguide.errors import CfgGuideError
-from cfgguide.grammar.notations.ebnf_reader import read_ebnf
-from cfgguide.grammar.notations.gbnf_reader import read_gbnf
-from cfgguide.grammar.notations.w3c_reader import read_w3c
-from cfgguide.grammar.rules.facts import needed
-from cfgguide.grammar.rules.source import Source
-from cfgguide.grammar.rules.tree import Rule
-
-_READERS: dict[str, Callable[[Source], dict[str, Rule]]] = {
-    "gbnf": read_gbnf,
-    "ebnf": read_ebnf,
-    "w3c": read_w3c,
-}
 _ADVICE = {
     "gbnf": "llama.cpp's GBNF: try Grammar.gbnf",
     "ebnf": "XGrammar's EBNF: try Grammar.ebnf",
@@ -33,11 +19,12 @@ _ADVICE = {
 }
 # No pattern has two parts next to each other that match the same characters.
 _DEFINITION = re.compile(r"^[ \t]*+(?:\[[0-9]++\][ \t]*+)?[\w.-]++[ \t]*+::=", re.MULTILINE)
-_MARKS = [
-    ("ebnf", re.compile(r"\b(?:TagDispatch|TokenTagDispatch|ExcludeToken|Token|Regex)\(|\(=")),
-    ("w3c", re.compile(r"#x[0-9A-Fa-f]|^\[[0-9]++\][ \t]*+\w|/\*", re.MULTILINE)),
-    ("gbnf", re.compile(r"<\[[0-9]|![ \t]*+<|\\x[0-9A-Fa-f]{2}|\{[0-9]")),
-]
+_MARKS = {
+    "ebnf": r"\b(?:TagDispatch|TokenTagDispatch|ExcludeToken|Token|Regex)\(|\(=|\[\^\]",
+    "w3c": r"(?:::=|[|(])[ \t]*+'|#x[0-9A-Fa-f]|^\[[0-9]++\][ \t]*+\w|/\*",
+    "gbnf": r"<\[[0-9]|![ \t]*+<|[ \t]\.(?:\s|\Z)",
+}
+_BOTH = r"\\[nrtx\"]|\{[0-9]|^[ \t]*+#[^x]"  # marks of GBNF and XGrammar's EBNF
 _LARK = re.compile(
     r"^[ \t]*+[?!]?_?[A-Za-z]\w*+(?:\[[^\]\n]*+\])?(?:\.[0-9]++)?[ \t]*+:(?![:=])", re.MULTILINE
 )
@@ -75,20 +62,8 @@ def _looks_like(text: str, notation: str) -> str | None:
         if _LARK.search(text):
             return "llguidance" if _LLGUIDANCE.search(text) else "lark"
         return "iso" if _ISO.search(text) else None
-    for name, read in _READERS.items():
-        if name != notation and _is_read(text, read):
+    for name, marks in _MARKS.items():
+        if name != notation and re.search(marks, text, re.MULTILINE):
             return name
-    return next((name for name, marks in _MARKS if marks.search(text)), None) or (
-        None if notation in _READERS else "gbnf"
-    )
-
-
-def _is_read(text: str, read: Callable[[Source], dict[str, Rule]]) -> bool:
-    source = Source(text, "the grammar")
-    try:
-        rules = read(source)
-        if rules:
-            needed(source, rules, next(iter(rules)))
-    except CfgGuideError:
-        return False
-    return bool(rules)
+    is_plain = notation in ("gbnf", "ebnf") or not re.search(_BOTH, text, re.MULTILINE)
+    return None if is_plain and notation in _MARKS else "gbnf"
