@@ -1,7 +1,7 @@
 """Rules of llguidance's dialect as rules of Lark's language.
 
 In: documents. Out: for each rule that the start rule needs, a part that is not empty
-(:mod:`cfgguide.grammar.llguidance.nonempty_parts`), with its terminals, tokens and embedded
+(:mod:`cfgguide.grammar.rules.nonempty`), with its terminals, tokens and embedded
 grammars noted in a :class:`Parts` that all documents of a grammar share.
 """
 
@@ -14,10 +14,10 @@ from typing import NoReturn
 from cfgguide.grammar.llguidance.attributes import Attributes
 from cfgguide.grammar.llguidance.embedding import one_of_schemas
 from cfgguide.grammar.llguidance.lexemes import WrittenTerminals
-from cfgguide.grammar.llguidance.nonempty_parts import Leaf, Part, alternatives, sequence, times
 from cfgguide.grammar.llguidance.terminals import Terminals, unknown
 from cfgguide.grammar.rules.facts import SOMETHING, Facts, facts_of, ordered, reached
 from cfgguide.grammar.rules.names import NameAllocator
+from cfgguide.grammar.rules.nonempty import alternatives, sequence, times
 from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.rules.tree import (
     Both,
@@ -42,7 +42,7 @@ from cfgguide.grammar.rules.tree import (
 )
 
 #: What is not empty of an expression, and whether it may be empty.
-Found = tuple[Part | None, bool]
+Found = tuple[Expression | None, bool]
 _LEAVES = (Text, Characters, Pattern, Special, Reference, Schema, Substring, Nested, Not)
 
 
@@ -58,7 +58,7 @@ class Parts:
         The terminals.
     left_out : list of (str, str)
         What has no effect here, and why.
-    rules : dict of str to Part
+    rules : dict of str to Expression
         The rules, by their names in Lark's language.
     inside : callable
         Returns what is found for a schema, a nested grammar or one that is given by name.
@@ -68,7 +68,7 @@ class Parts:
     lexemes: WrittenTerminals
     inside: Callable[[Source, Schema | Nested | Reference], Found]
     left_out: list[tuple[str, str]] = field(default_factory=list)
-    rules: dict[str, Part] = field(default_factory=dict)
+    rules: dict[str, Expression] = field(default_factory=dict)
 
 
 class Conversion:
@@ -189,7 +189,7 @@ class Conversion:
         if rule.name not in self._names:
             self._names[rule.name] = self._parts.names.new(rule.name)
             self._pending.append(rule.name)
-        return Leaf("rule", self._names[rule.name]), facts.is_optional
+        return Name(0, self._names[rule.name]), facts.is_optional
 
     def _is_rule(self, expression: Expression) -> bool:
         return isinstance(expression, Name) and expression.name in self._document.rules
@@ -209,7 +209,7 @@ class Conversion:
             case Text():
                 return self._text(expression)
             case Special():
-                return Leaf("tokens", expression.tokens), False
+                return expression, False
             case Schema() | Nested() | Reference():
                 return self._parts.inside(self._source, expression)
             case Both():
@@ -228,7 +228,7 @@ class Conversion:
     def _text(self, expression: Text) -> Found:
         if not expression.text:
             return None, True
-        return Leaf("literal", (expression.text, expression.ignores_case)), False
+        return expression, False
 
     def _named(self, name: Name) -> Found:
         if name.name in self._document.rules:
