@@ -9,7 +9,7 @@ at a rule again because another one has changed.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cfgguide.grammar.rules.source import Source
@@ -224,44 +224,52 @@ class _Walk:
 
 
 def ordered(rules: Mapping[str, Rule]) -> list[tuple[str, bool]]:
-    """Return rules after those that they use, each with whether it can come back to itself.
-
-    Source: Tarjan 1972, "Depth-first search and linear graph algorithms", with a list for the
-    stack.
-    """
+    """Return rules after those that they use, each with whether it can come back to itself."""
     uses = {
         name: list(dict.fromkeys(each.name for each in names_in(rule.body) if each.name in rules))
         for name, rule in rules.items()
     }
-    numbers: dict[str, int] = {}
+    return [
+        (name, len(members) > 1 or name in uses[name])
+        for members in components(uses)
+        for name in reversed(members)
+    ]
+
+
+def components(edges: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
+    """Yield the strongly connected components of a graph, each after those that it leads to.
+
+    Source: Tarjan 1972, "Depth-first search and linear graph algorithms", with lists for the stack.
+
+    >>> [*components({"a": ["b"], "b": ["c", "b"], "c": ["a"], "d": []})]
+    [['c', 'b', 'a'], ['d']]
+    """
+    depth: dict[str, int] = {}
     lowest: dict[str, int] = {}
-    component: list[str] = []
+    open_nodes: list[str] = []
     is_open: set[str] = set()
-    found: list[tuple[str, bool]] = []
-    for first in rules:
-        walk = [(first, 0)] if first not in numbers else []
-        while walk:
-            name, place = walk.pop()
-            if place == 0:
-                numbers[name] = lowest[name] = len(numbers)
-                component.append(name)
-                is_open.add(name)
-            if place < len(uses[name]):
-                walk.append((name, place + 1))
-                used = uses[name][place]
-                if used not in numbers:
-                    walk.append((used, 0))
-                elif used in is_open:
-                    lowest[name] = min(lowest[name], numbers[used])
-                continue
-            if walk:
-                lowest[walk[-1][0]] = min(lowest[walk[-1][0]], lowest[name])
-            if lowest[name] == numbers[name]:
-                members = [component.pop()]
-                while members[-1] != name:
-                    members.append(component.pop())
-                members.reverse()
-                is_open -= set(members)
-                is_cyclic = len(members) > 1 or name in uses[name]
-                found += [(member, is_cyclic) for member in members]
-    return found
+    for root in edges:
+        path = [(root, iter(edges[root]))] if root not in depth else []
+        while path:
+            node, following = path[-1]
+            if node not in depth:
+                depth[node] = len(depth)
+                open_nodes.append(node)
+                is_open.add(node)
+                lowest[node] = depth[node]
+            after = next(following, None)
+            if after is not None and after not in depth:
+                path.append((after, iter(edges[after])))
+            elif after is not None and after in is_open:
+                lowest[node] = min(lowest[node], depth[after])
+            elif after is None:
+                path.pop()
+                if path:
+                    parent = path[-1][0]
+                    lowest[parent] = min(lowest[parent], lowest[node])
+                if lowest[node] == depth[node]:
+                    members = [open_nodes.pop()]
+                    while members[-1] != node:
+                        members.append(open_nodes.pop())
+                    is_open.difference_update(members)
+                    yield members
