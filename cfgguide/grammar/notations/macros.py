@@ -30,9 +30,11 @@ from cfgguide.grammar.rules.tree import (
     Text,
 )
 
-#: Characters of the texts that one TagDispatch looks for; texts of one Substring.
-MAX_CHARACTERS = 20_000
-MAX_SUBSTRINGS = 200_000
+#: Characters of the texts that one TagDispatch looks for, of one of them, and of all texts of one
+#: Substring.
+MAX_CHARACTERS = 10_000
+MAX_TEXT = 1_000
+MAX_SUBSTRINGS = 40_000
 _NAME = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*+")
 _DISPATCH = ("loop_after_dispatch", "excludes", "stop_eos", "stop_str")
 
@@ -271,8 +273,11 @@ def tag_dispatch(given: Arguments, name: Callable[[int], str]) -> tuple[Expressi
     texts = list(dict.fromkeys([*rules, *excluded, *stops]))
     if len(texts) < len(rules) + len({*excluded}) + len({*stops}):
         given.fail("a text stands both among tags, excludes and stop_str, and can be one of these")
-    if sum(map(len, texts)) > MAX_CHARACTERS:
-        said = f"the texts of this TagDispatch have more than {MAX_CHARACTERS} characters"
+    if sum(map(len, texts)) > MAX_CHARACTERS or max(map(len, texts), default=0) > MAX_TEXT:
+        said = (
+            f"the texts of this TagDispatch have more than {MAX_CHARACTERS} characters, or one has "
+            f"more than {MAX_TEXT}"
+        )
         raise given.cursor.error(said, given.at, LimitError)
     for text in texts:
         for other in texts:

@@ -214,6 +214,19 @@ def test_a_limit_is_named(grammar, said):
         notations.gbnf(grammar)
 
 
+@pytest.mark.parametrize(
+    ("grammar", "said"),
+    [
+        (f'root ::= TagDispatch(excludes=("{"a" * 1001}"))', "or one has more than 1000"),
+        (f'root ::= Substring("{"a" * 201}")', "this Substring have more than 40000 characters"),
+    ],
+    ids=["TagDispatch", "Substring"],
+)
+def test_a_macro_has_a_limit(grammar, said):
+    with pytest.raises(LimitError, match=said):
+        notations.ebnf(grammar)
+
+
 def test_what_a_minus_leaves_may_be_too_large():
     """An automaton that remembers the last six characters has no short pattern."""
     with pytest.raises(LimitError, match="what this - leaves is too large for a pattern"):
