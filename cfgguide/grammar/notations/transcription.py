@@ -6,9 +6,10 @@ Out: a text in GBNF or W3C's EBNF. What that cannot say is an error with a place
 Neither of the two has a lexer, and Lark's has a say in which texts are sentences: it takes one
 terminal at each place and never goes back, and drops what is ignored. Rules can say which texts are
 made of the terminals that the grammar asks for, with ignored text between them; each sentence is
-one, but not each of these has to be a sentence. The two languages are the same for Lark's Earley
-parser with the lexer `dynamic_complete`, which tries all ends of a terminal, if nothing is ignored.
-Otherwise a caller has to say that more texts may be allowed.
+one, but not each of these has to be a sentence. The two languages are the same where the lexer has
+nothing to choose (:mod:`cfgguide.grammar.notations.lexer_readings`), as in JSON, and for Lark's
+Earley parser with the lexer `dynamic_complete`, which tries all ends of a terminal, if nothing is
+ignored. Otherwise a caller has to say that more texts may be allowed.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ from cfgguide.base.limits import Limits
 from cfgguide.errors import CfgGuideError, GrammarError
 from cfgguide.grammar.fragments import Rules, TerminalText, every_rule_of
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.grammar.lark_frontend import load
 from cfgguide.grammar.notations.character_patterns import Pattern
 from cfgguide.grammar.notations.converted import reading
+from cfgguide.grammar.notations.lexer_readings import why_fewer
 from cfgguide.grammar.notations.linear import without_itself
 from cfgguide.grammar.rules.facts import needed
 from cfgguide.grammar.rules.names import NameAllocator
@@ -217,28 +220,31 @@ class _LarkRules:
     def _differences(self, found: Rules) -> list[str]:
         """Return why the rules may allow more texts than the grammar."""
         grammar = self._grammar
-        reasons = []
-        if grammar.lexer != "dynamic_complete":
-            reasons.append(
-                f"Lark's lexer ({grammar.lexer}) takes one terminal at each place and never goes "
-                "back"
+        reasons = [
+            f"{what} refuses some texts that the rules allow"
+            for what, is_there in (
+                ("restrict", bool(grammar.restrict)),
+                ("keywords", grammar.keywords is not None),
+                ("max_ignored", grammar.max_ignored is not None),
             )
-        if found.ignored:
-            reasons.append("Lark decides where ignored text ends before it reads on")
-        for what, is_there in (
-            ("restrict", bool(grammar.restrict)),
-            ("keywords", grammar.keywords is not None),
-            ("max_ignored", grammar.max_ignored is not None),
-        ):
-            if is_there:
-                reasons.append(f"{what} refuses some texts that the rules allow")
-        if not reasons:
-            for each in found.terminals:
-                if not each.is_string and not is_longest_first(each.pattern):
-                    reasons.append(
-                        f"{each.name} prefers short matches, and Lark tries no longer ones"
-                    )
-        return reasons
+            if is_there
+        ]
+        if grammar.parser == "lalr":
+            why = why_fewer(load(grammar))
+        elif grammar.lexer != "dynamic_complete":
+            why = f"Lark's lexer ({grammar.lexer}) tries one end of each terminal only"
+        elif found.ignored:
+            why = "Lark decides where ignored text ends before it reads on"
+        else:
+            bad = [
+                t.name
+                for t in found.terminals
+                if not t.is_string and not is_longest_first(t.pattern)
+            ]
+            why = f"{bad[0]} prefers short matches, and Lark tries no longer ones" if bad else None
+        if why is not None and grammar.parser == "lalr":
+            why = f"Lark's lexer takes one terminal at each place and never goes back, and {why}"
+        return [*reasons, *([why] if why is not None else [])]
 
     def _add(self, name: str, body: Expression) -> None:
         self.rules[name] = without_itself(Rule(self._at(name), name, body))

@@ -145,6 +145,46 @@ def test_without_a_lexer_lark_and_rules_say_the_same(text, target):
         assert is_parsed(written, word) == is_parsed(judge, word), word
 
 
+def lark_grammar(random: Random) -> str:
+    """Return a random grammar with a lexer, perhaps with ignored text."""
+    atoms = ["A", "B", '"c"', '"cc"', "x", '"("', "(A | B)", "A?", "x*", '("c" B)+']
+    patterns = ["a", "a+", "ab?", "b+a", "[ab]", "a?b", "aa|a", "b*c"]
+    rules = [" ".join(random.choices(atoms, k=random.randint(1, 3))) for _ in range(4)]
+    ignored = random.choice(["", "", '\n%ignore " "', "\n%ignore / +/", "\n%ignore /[ c]/"])
+    a, b = random.sample(patterns, 2)
+    return (
+        f'start: {rules[0]} | {rules[1]}\nx: {rules[2]} | {rules[3]} ")"\n'
+        f"A: /{a}/\nB: /{b}/{ignored}"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_written_without_a_word_means_the_same_as_with_larks_lexer(seed):
+    random, n = Random(seed), 0
+    for _ in range(40):
+        text = lark_grammar(random)
+        lexer = random.choice(["contextual", "basic"])
+        try:
+            written = notations.from_lark(Grammar(text, parser="lalr", lexer=lexer), "gbnf")
+            rules = lark_parser(notations.gbnf(written))
+        except GrammarError:
+            continue
+        judge = lark.Lark(text, parser="lalr", lexer=lexer)
+        n += 1
+        for word in words("abc( )"[: 4 + seed % 3], 4):
+            assert is_parsed(rules, word) == is_parsed(judge, word), (word, text, written)
+    assert n > 0
+
+
+def test_json_is_written_without_a_word():
+    rules = lark_parser(notations.gbnf(notations.from_lark(Grammar.bundled("json"), "gbnf")))
+    for text in ['{"a": [1, -2.5e3, true]}', " null ", '["\\u00e9"]', "[]"]:
+        assert is_parsed(rules, text)
+    for text in ["{,}", "[1 2]", '"\n"', "01", ""]:
+        assert not is_parsed(rules, text)
+
+
 @pytest.mark.parametrize("lexer", ["contextual", "basic"])
 def test_with_a_lexer_each_sentence_is_allowed_and_a_comment_says_that_more_may_be(lexer):
     text = 'start: (A | AB | "c" start)+\nA: "a"\nAB: /ab?b/\n%ignore /c /\n%ignore " "'
@@ -160,7 +200,10 @@ def test_with_a_lexer_each_sentence_is_allowed_and_a_comment_says_that_more_may_
 
 NOT_RULES = [
     ("start: A\nA: /a(?=b)/", {}, "line 2, column 1: A looks around, which no rule can say"),
-    ('start: "a"', {}, "Lark's lexer (contextual) takes one terminal at each place"),
+    ("start: A A\nA: /a+/", {}, "what follows A may be read as more of it"),
+    ("start: A | B\nA: /a/\nB: /ab/", {}, "B and A may begin alike"),
+    ("start: A\nA: /a+?/", {}, "A may prefer a match that is not the longest"),
+    ('start: "a" start | "a" start "b" | "c"', {"parser": "lalr"}, "resolved a conflict before B"),
     ('start: "a"\n%ignore " "', {"parser": "earley"}, "Lark's lexer (dynamic)"),
     ("start: A\nA: /a|ab/", {"parser": "earley", "lexer": "dynamic_complete"},
      "A prefers short matches, and Lark tries no longer"),
