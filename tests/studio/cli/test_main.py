@@ -568,7 +568,7 @@ def test_convert_names_the_tokens(run):
         (["a.gbnf", "--to", "w3c"], '/* From a.gbnf. */\nroot ::= "(" root ")" | [0-9] [0-9]?'),
         (["a.gbnf", "--to", "gbnf"], '# From a.gbnf.\nroot ::= "(" root ")" | [0-9]{1,2}'),
         (["a.lark", "--to", "gbnf", "--lexer", "dynamic_complete"], 'root ::= "a"* "b"\n'),
-        (["json", "--to", "w3c"], "start ::= ws value\n"),
+        (["json", "--to", "w3c"], "start ::= _ws value\n"),
         (["b.lark", "--to", "w3c", "--wider"], "/* May allow more texts than the grammar: Lark's"),
     ],
 )
