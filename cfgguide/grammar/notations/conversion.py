@@ -37,6 +37,7 @@ from cfgguide.grammar.notations.regular import (
 from cfgguide.grammar.notations.rules import NOTHING, Alternative, Piece, Rules, choice, symbol
 from cfgguide.grammar.rules.facts import check_texts, facts_of, needed, ordered
 from cfgguide.grammar.rules.names import NameAllocator
+from cfgguide.grammar.rules.nonempty import in_lark
 from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.rules.special_tokens import Tokens, terminals_of
 from cfgguide.grammar.rules.tree import (
@@ -158,7 +159,7 @@ class Conversion:
             self._rule_names[name] = self._names.new(_plain(name))
             self.names[self._rule_names[name]] = name.partition(" ")[0]  # it may be a macro's
             self._pending.append(name)
-        return symbol(self._rule_names[name], is_optional=facts.is_optional)
+        return symbol(Name(0, self._rule_names[name]), is_optional=facts.is_optional)
 
     # --- Regular parts ---------------------------------------------------------------------------
 
@@ -227,7 +228,7 @@ class Conversion:
                 return self._of_rule(node.name)
             case Special():
                 names = self._parts_of_set[node.tokens]
-                return Piece(tuple((name,) for name in names), is_optional=False)
+                return Piece(tuple((Name(0, name),) for name in names), is_optional=False)
             case Row():
                 return self._lark.row([self._piece(part) for part in self._joined(parts)])
             case Choice():
@@ -268,8 +269,8 @@ class Conversion:
             return found
         if found.some is None:
             return NOTHING
-        name = self._terminal(found.some)
-        piece = self._split(found.some) if name is None else symbol(name)
+        terminal = self._terminal(found.some)
+        piece = self._split(found.some) if terminal is None else symbol(terminal)
         return Piece(piece.alternatives, found.is_optional)
 
     def _split(self, pattern: Pattern) -> Piece:
@@ -288,16 +289,17 @@ class Conversion:
             ]
         )
 
-    def _terminal(self, pattern: Pattern) -> str | None:
+    def _terminal(self, pattern: Pattern) -> Expression | None:
         """Return the terminal for a pattern, or None if there is no way to write one."""
         if pattern.text is not None:
-            return text_literal(pattern.text)
+            return Text(0, pattern.text)
         if pattern.written not in self._terminals:
             good = longest_first(pattern)
             is_good = good is not None and (good.kind == "set" or _fits(Regular(good, good)))
             written = good.written if good is not None and is_good else None
             self._terminals[pattern.written] = written and self._named(pattern, written)
-        return self._terminals[pattern.written]
+        name = self._terminals[pattern.written]
+        return Name(0, name) if name is not None else None
 
     def _named(self, pattern: Pattern, written: str) -> str:
         if written not in self._patterns:
@@ -359,4 +361,12 @@ def _cut(text: str) -> list[str]:
 
 
 def _rule_line(name: str, alternatives: Sequence[Alternative]) -> str:
-    return f"{name}: {' | '.join(map(' '.join, alternatives))}".rstrip()
+    rows = Choice(0, tuple([Row(0, alternative) for alternative in alternatives]))
+    return f"{name}: {in_lark(rows, _in_lark)}".rstrip()
+
+
+def _in_lark(leaf: Expression) -> str:
+    if isinstance(leaf, Text):
+        return text_literal(leaf.text)
+    assert isinstance(leaf, Name)
+    return leaf.name
