@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NoReturn
 
-from cfgguide.automata.charset import CharacterClass
 from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.rewrite import escaped, rewritten
 from cfgguide.automata.rust_patterns import MAX_CHARACTERS, RustPatternError, as_python
-from cfgguide.automata.rust_sets import any_case, spelled
+from cfgguide.automata.rust_sets import any_case
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.errors import CfgGuideError, LimitError
 from cfgguide.grammar.combinators.parts import Regular
 from cfgguide.grammar.combinators.patterns import regular
 from cfgguide.grammar.llguidance import languages
 from cfgguide.grammar.llguidance.substrings import pattern_of
+from cfgguide.grammar.notations.character_patterns import written_set
 from cfgguide.grammar.rules.facts import not_known
 from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.rules.tree import (
@@ -122,7 +122,7 @@ class Terminals:
                 text = expression.text
                 return any_case(text) if expression.ignores_case else escaped(text)
             case Characters():
-                return spelled(CharacterClass(expression.ranges))
+                return written_set(expression.ranges)
             case Pattern():
                 return self._of_rust(expression.at, expression.pattern, expression.flags)
             case Name():
