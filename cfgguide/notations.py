@@ -11,11 +11,15 @@ if TYPE_CHECKING:
     from cfgguide.grammar.notations.converted import ebnf as ebnf
     from cfgguide.grammar.notations.converted import gbnf as gbnf
     from cfgguide.grammar.notations.converted import w3c as w3c
+    from cfgguide.grammar.notations.transcription import from_lark as from_lark
+    from cfgguide.grammar.notations.transcription import translate as translate
 
 _NAMES = {
     "Converted": "grammar.notations.converted",
     "ebnf": "grammar.notations.converted",
+    "from_lark": "grammar.notations.transcription",
     "gbnf": "grammar.notations.converted",
+    "translate": "grammar.notations.transcription",
     "w3c": "grammar.notations.converted",
 }
 

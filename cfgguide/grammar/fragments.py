@@ -233,7 +233,18 @@ def rules_of(grammar: Grammar) -> Rules:
                 f"a grammar with {what} cannot be a part of another one: that holds for a whole "
                 "text or not at all"
             )
-    parser = parser_of(grammar)
+    return every_rule_of(grammar)
+
+
+def every_rule_of(grammar: Grammar) -> Rules:
+    """Return the rules and terminals of a grammar, whatever else it asks of texts.
+
+    Raises
+    ------
+    GrammarError
+        If Lark rejects the grammar, or a special terminal is not declared.
+    """
+    parser = parser_of(grammar, parses=False)
     check_declared(parser, grammar)
     productions = {
         Production(

@@ -208,9 +208,9 @@ def chosen(grammar: Grammar) -> Grammar:
 def _chosen(
     grammar: Grammar, imports: ImportedFiles | None, budget: Budget
 ) -> tuple[Grammar, lark.Lark]:
-    """Return a grammar with a parser that takes it, and that parser."""
+    """Return a grammar with a parser that takes it, and what that parser knows of it."""
     if grammar.parser != AUTO:
-        return grammar, parser_of(grammar, imports, budget=budget)
+        return grammar, parser_of(grammar, imports, budget=budget, parses=False)
     lexer = grammar.lexer if grammar.lexer != AUTO else None
     with_lalr = replace(grammar, parser="lalr", lexer=lexer)
     try:
@@ -219,7 +219,7 @@ def _chosen(
         has_other_way = grammar.postlex is None and not grammar.strict
         if has_other_way and is_of_conflicts(error):
             with_earley = replace(grammar, parser="earley", lexer=lexer)
-            return with_earley, parser_of(with_earley, imports, budget=budget)
+            return with_earley, parser_of(with_earley, imports, budget=budget, parses=False)
     except CfgGuideError:
         raise
     except Exception:  # whatever it is, it is explained below
@@ -228,9 +228,16 @@ def _chosen(
 
 
 def parser_of(
-    grammar: Grammar, imports: ImportedFiles | None = None, *, budget: Budget | None = None
+    grammar: Grammar,
+    imports: ImportedFiles | None = None,
+    *,
+    budget: Budget | None = None,
+    parses: bool = True,
 ) -> lark.Lark:
     """Return Lark's parser of a grammar; `imports` notes the files that it reads.
+
+    Without `parses`, only its rules and terminals are asked for
+    (:class:`~cfgguide.grammar.lark_parts.Rules`).
 
     Raises
     ------
@@ -240,7 +247,7 @@ def parser_of(
     where = grammar.source_path or "the grammar"
     rules: list[Any] = []
     try:
-        return _parser_of(grammar, imports, budget, rules)
+        return _parser_of(grammar, imports, budget, rules, parses=parses)
     except RecursionError:
         raise LimitError(
             f"{where} nests too deeply for Lark to read; split its rules into smaller ones"
@@ -257,6 +264,8 @@ def _parser_of(
     imports: ImportedFiles | None,
     budget: Budget | None,
     rules: list[Any] | None = None,
+    *,
+    parses: bool = True,
 ) -> lark.Lark:
     """Return Lark's parser of a grammar; what Lark has read of it is added to `rules` first."""
     lark_parts.build_reader_of_grammars()
@@ -271,7 +280,7 @@ def _parser_of(
     read = expansions.read(grammar, imports, budget)
     if rules is not None:
         rules.append(read)
-    return lark.Lark(read, **options)
+    return (lark.Lark if parses else lark_parts.Rules)(read, **options)
 
 
 def tree_of(parser: lark.Lark, grammar: Grammar, data: bytes) -> Any:
@@ -359,17 +368,19 @@ def _general(
                 f"the terminal {name} is declared without a pattern, and Lark's dynamic lexers "
                 "fail where it might stand; use lexer='basic', or name its token in `special`"
             )
-    numbers: dict[TerminalSet, int] = {}
-    set_of_state = []
-    for row in table.action[:, 1:] != ERROR:  # without the end of the text
-        members = tuple(
-            SetMember(table.terminals[terminal], False, ())
-            for terminal in (np.flatnonzero(row) + 1).tolist()
-            if table.terminals[terminal] not in special
-        )
-        set_of_state.append(numbers.setdefault((*members, *ignored), len(numbers)))
+    is_text = np.array([name not in special for name in table.terminals])
+    is_text[0] = False  # the end of the text
+    rows: dict[bytes, int] = {}  # states share them: a row is spelled out once
+    set_of_state = [
+        rows.setdefault(row.tobytes(), len(rows)) for row in is_text & (table.action != ERROR)
+    ]
+    members = [SetMember(name, False, ()) for name in table.terminals]
+    terminal_sets = tuple(
+        (*(members[terminal] for terminal in np.flatnonzero(np.frombuffer(row, bool))), *ignored)
+        for row in rows
+    )
     table = replace(table, set_of_state=np.array(set_of_state, dtype=np.int32))
-    return table, tuple(numbers)
+    return table, terminal_sets
 
 
 def _canonical_order(states: dict[int, LarkActions], start: int) -> list[int]:

@@ -15,7 +15,7 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from lark import load_grammar
+from lark import Lark, load_grammar
 from lark.exceptions import GrammarError
 from lark.grammar import NonTerminal, Terminal
 from lark.lexer import (
@@ -26,6 +26,7 @@ from lark.lexer import (
     TerminalDef,
     Token,
 )
+from lark.parser_frontends import EarleyRegexpMatcher
 from lark.parsers.lalr_analysis import IntParseTable, Reduce, Shift
 from lark.parsers.lalr_parser import LALR_Parser, _Parser
 
@@ -134,6 +135,25 @@ class Contextual(ContextualLexer):
             terminals = frozenset(known & names)
             read[state] = shared.setdefault(terminals, terminals)
         super().__init__(unchecked, read, always_accept)
+
+
+class Rules(Lark):
+    """Lark without its Earley parser for a dynamic lexer, of which only the checks are kept.
+
+    Making that parser takes time quadratic in the number of rules, and only texts need it.
+    """
+
+    def _build_parser(self) -> Any:
+        if not (self.options.parser == "earley" and str(self.options.lexer).startswith("dynamic")):
+            return super()._build_parser()
+        matcher: Any = EarleyRegexpMatcher  # has no types
+        matcher(self.lexer_conf)
+        known = {rule.origin for rule in self.rules}
+        used = [symbol for rule in self.rules for symbol in rule.expansion]
+        for symbol in [*used, *map(NonTerminal, self.options.start)]:
+            if not (symbol.is_term or symbol in known):
+                raise GrammarError(f"Using an undefined rule: {symbol}")
+        return None
 
 
 class LarkParser(LALR_Parser):

@@ -28,6 +28,7 @@ from cfgguide.errors import LimitError, PatternError
 from cfgguide.grammar import conflicts, expansions, lr_automaton
 from cfgguide.grammar.conflicts import END_NAME, Conflict, Example
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.grammar.notations.mixed_up import advice
 
 MAX_SHOWN = 3  # conflicts
 MAX_TERMINALS = 30  # of an example, from its end
@@ -107,7 +108,9 @@ def explain(error: Exception, grammar: Grammar, rules: LarkGrammar | None = None
     """
     if isinstance(error, lark.exceptions.UnexpectedInput):
         excerpt = error.get_context(grammar.text)
-        return f"line {error.line}, column {error.column}: {error}\n{excerpt}".rstrip()
+        way_out = f"\nWay out: {other}." if (other := advice(grammar.text, "lark")) else ""
+        said = f"line {error.line}, column {error.column}: {error}\n{excerpt}".rstrip()
+        return said + way_out
     said = str(error) or type(error).__name__
     if is_of_conflicts(error):
         return _of_conflicts(_Unparsed(rules or grammar.text, **grammar.lark_options), grammar)
@@ -123,6 +126,8 @@ def explain(error: Exception, grammar: Grammar, rules: LarkGrammar | None = None
         )
     if said.startswith("Collision between Terminals"):
         said = _of_collisions(grammar, rules)
+    if said.startswith("Unexpected ") and (other := advice(grammar.text, "lark")):
+        return f"{said.rstrip()}\nWay out: {other}."
     for pattern, way_out in _WAYS_OUT:
         if re.search(pattern, said):
             return f"{said.rstrip()}\nWay out: {way_out}."

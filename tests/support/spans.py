@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import lark
 
-from cfgguide.grammar.notations.syntax import (
+from cfgguide.grammar.rules.tree import (
     Characters,
     Choice,
     Expression,

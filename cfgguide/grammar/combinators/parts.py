@@ -17,7 +17,7 @@ from typing import Any
 from cfgguide.automata.preference import is_longest_first
 from cfgguide.automata.rewrite import with_common_spaces
 from cfgguide.grammar.grammar import LEXERS, Grammar
-from cfgguide.grammar.llguidance.special_tokens import told_apart, word_of
+from cfgguide.grammar.rules.special_tokens import told_apart, word_of
 
 
 @dataclass(frozen=True)

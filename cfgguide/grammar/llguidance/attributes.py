@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from cfgguide.grammar.llguidance.dialect_syntax import Attribute, Expression, Rule, Text
 from cfgguide.grammar.llguidance.lexemes import WrittenTerminals
-from cfgguide.grammar.llguidance.nonempty_parts import Part
-from cfgguide.grammar.llguidance.source import Source
 from cfgguide.grammar.llguidance.terminals import Terminals
+from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.tree import Attribute, Expression, Rule, Text
 
 _REFUSED = {
     "max_tokens": "max_tokens counts tokens, and a mask here depends on the text alone; bound the "
@@ -69,7 +68,7 @@ class Attributes:
         found = (_end_of(each) for each in rule.attributes if each.name == "stop")
         return next(found, None)
 
-    def lazy(self, rule: Rule) -> tuple[Part | None, bool] | None:
+    def lazy(self, rule: Rule) -> tuple[Expression | None, bool] | None:
         """Return the lazy terminal that a rule is, or None if it is none.
 
         Raises

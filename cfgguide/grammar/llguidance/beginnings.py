@@ -16,21 +16,21 @@ from cfgguide.automata.dfa import Fsm
 from cfgguide.automata.witness import shared_text
 from cfgguide.base.limits import Budget
 from cfgguide.grammar.fragments import Rules, TerminalText
-from cfgguide.grammar.llguidance.nonempty_parts import Leaf
+from cfgguide.grammar.rules.tree import Reference
 
 
 def confused(
-    embedded: Mapping[Leaf, Rules],
-    together: Mapping[Leaf, frozenset[Leaf]],
+    embedded: Mapping[Reference, Rules],
+    together: Mapping[Reference, frozenset[Reference]],
     budget: Budget,
-) -> tuple[Leaf, Leaf] | None:
+) -> tuple[Reference, Reference] | None:
     """Return two grammars that may come at one place and begin alike; None if there are none.
 
     Parameters
     ----------
-    embedded : mapping of Leaf to Rules
+    embedded : mapping of Reference to Rules
         The grammars.
-    together : mapping of Leaf to frozenset of Leaf
+    together : mapping of Reference to frozenset of Reference
         Which of them may stand in one place.
     budget : Budget
         What automata may cost.
@@ -40,9 +40,9 @@ def confused(
     LimitError
         If a terminal is too large.
     """
-    fsms: dict[Leaf, list[Fsm]] = {}
+    fsms: dict[Reference, list[Fsm]] = {}
 
-    def beginnings(leaf: Leaf) -> list[Fsm]:
+    def beginnings(leaf: Reference) -> list[Fsm]:
         if leaf not in fsms:
             firsts = first_terminals(embedded[leaf])
             fsms[leaf] = [_fsm(terminal, budget) for terminal in firsts]

@@ -1,6 +1,6 @@
 r"""Cuts a grammar of llguidance's dialect into words.
 
-In: a :class:`~cfgguide.grammar.llguidance.source.Source`. Out: its words: names, texts in quotes,
+In: a :class:`~cfgguide.grammar.rules.source.Source`. Out: its words: names, texts in quotes,
 regular expressions, marks, ends of lines. What follows ``%json`` and its like is JSON, and one
 word.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from cfgguide.errors import LimitError
-from cfgguide.grammar.llguidance.source import Source
+from cfgguide.grammar.rules.source import Source
 
 #: Directives that JSON follows; XGrammar writes the options as ``%grammar_options``.
 OPTIONS = ("%llguidance", "%grammar_options")

@@ -1,6 +1,6 @@
 r"""Texts in a row as one text, where LALR(1) needs to see more than the first of them.
 
-In: rules as :mod:`cfgguide.grammar.llguidance.nonempty_parts`. Out: the same with adjacent texts
+In: rules as :mod:`cfgguide.grammar.rules.nonempty`. Out: the same with adjacent texts
 joined. The parser of llguidance follows all readings; LALR(1) decides by the next terminal alone,
 which may be a blank::
 
@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from cfgguide.grammar.llguidance.nonempty_parts import Alternatives, Leaf, Part, Sequence, Times
+from cfgguide.grammar.rules.tree import Choice, Expression, Repeated, Row, Text, folded
 
-TextOf = Callable[[Leaf], str | None]
+TextOf = Callable[[Expression], str | None]
 
 
-def fused(rules: Mapping[str, Part], text_of: TextOf) -> dict[str, Part] | None:
+def fused(rules: Mapping[str, Expression], text_of: TextOf) -> dict[str, Expression] | None:
     """Return rules with adjacent texts joined; None if no two rows begin with the same text.
 
     Parameters
@@ -34,10 +34,10 @@ def fused(rules: Mapping[str, Part], text_of: TextOf) -> dict[str, Part] | None:
 
     Examples
     --------
-    >>> a, b, c = (Leaf("literal", (letter, False)) for letter in "abc")
-    >>> rules = {"start": Alternatives((Sequence((a, b)), Sequence((a, c))))}
-    >>> found = fused(rules, lambda leaf: leaf.key[0])
-    >>> [part.key[0] for part in found["start"].parts]
+    >>> a, b, c = (Text(0, letter) for letter in "abc")
+    >>> rules = {"start": Choice(0, (Row(0, (a, b)), Row(0, (a, c))))}
+    >>> found = fused(rules, lambda leaf: leaf.text)
+    >>> [part.text for part in found["start"].parts]
     ['ab', 'ac']
     """
     runs: Counter[str] = Counter()
@@ -45,24 +45,28 @@ def fused(rules: Mapping[str, Part], text_of: TextOf) -> dict[str, Part] | None:
     return found if any(count > 1 for count in runs.values()) else None
 
 
-def _joined(part: Part, text_of: TextOf, runs: Counter[str]) -> Part:
+def _joined(part: Expression, text_of: TextOf, runs: Counter[str]) -> Expression:
     """Return a part with adjacent texts joined; `runs` counts the first of each row."""
-    match part:
-        case Leaf():
-            return part
-        case Alternatives():
-            return Alternatives(tuple([_joined(each, text_of, runs) for each in part.parts]))
-        case Times():
-            return Times(_joined(part.part, text_of, runs), part.least, part.most)
-        case Sequence():
-            return _row(part, text_of, runs)
+
+    def rebuilt(node: Expression, parts: list[Expression]) -> Expression:
+        match node:
+            case Choice():
+                return Choice(node.at, tuple(parts))
+            case Repeated():
+                return Repeated(node.at, parts[0], node.least, node.most)
+            case Row():
+                return _row(parts, text_of, runs)
+            case _:
+                return node
+
+    return folded(part, rebuilt)
 
 
-def _row(sequence: Sequence, text_of: TextOf, runs: Counter[str]) -> Part:
-    found: list[Part] = []
+def _row(parts: list[Expression], text_of: TextOf, runs: Counter[str]) -> Expression:
+    found: list[Expression] = []
     texts: list[str] = []  # of the leaves at the end of `found` that are texts
-    for part in (_joined(each, text_of, runs) for each in sequence.parts):
-        text = text_of(part) if isinstance(part, Leaf) else None
+    for part in parts:
+        text = text_of(part)
         if text is None:
             texts = []
             found.append(part)
@@ -72,5 +76,5 @@ def _row(sequence: Sequence, text_of: TextOf, runs: Counter[str]) -> Part:
             found.append(part)
         else:
             runs[texts[0]] += len(texts) == 2
-            found[-1] = Leaf("literal", ("".join(texts), False))
-    return found[0] if len(found) == 1 else Sequence(tuple(found))
+            found[-1] = Text(0, "".join(texts))
+    return found[0] if len(found) == 1 else Row(0, tuple(found))

@@ -17,17 +17,16 @@ from cfgguide.automata.rewrite import can_be_empty, shortest_first
 from cfgguide.base.limits import Budget
 from cfgguide.errors import CfgGuideError, LimitError
 from cfgguide.grammar.literals import pattern_literal, text_literal
-from cfgguide.grammar.llguidance.names import NameAllocator
-from cfgguide.grammar.llguidance.nonempty_parts import Leaf
-from cfgguide.grammar.llguidance.source import Source
 from cfgguide.grammar.llguidance.terminals import NOTHING, Terminals
+from cfgguide.grammar.rules.names import NameAllocator
+from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.tree import Name
 
 
 @dataclass
 class _Lexeme:
-    """A terminal: its name, its pattern or its text, and where it was first seen."""
+    """A terminal: its pattern or its text, and where it was first seen."""
 
-    name: str
     pattern: str
     is_text: bool
     is_lazy: bool
@@ -50,32 +49,27 @@ class WrittenTerminals:
     def __init__(self, names: NameAllocator, budget: Budget) -> None:
         self._names = names
         self._budget = budget
-        self._known: dict[tuple[str, bool, bool], tuple[Leaf | None, bool]] = {}
-        self._lexemes: dict[Leaf, _Lexeme] = {}
+        self._known: dict[tuple[str, bool, bool], tuple[Name | None, bool]] = {}
+        self._lexemes: dict[Name, _Lexeme] = {}
 
     @property
-    def lazy(self) -> list[Leaf]:
+    def lazy(self) -> list[Name]:
         """The lazy ones."""
         return [leaf for leaf, lexeme in self._lexemes.items() if lexeme.is_lazy]
 
-    def name(self, leaf: Leaf) -> str:
-        """Return the name of a terminal in Lark's language."""
-        return self._lexemes[leaf].name
-
-    def text(self, leaf: Leaf) -> str | None:
-        """Return the text that a terminal is, or None if it is a pattern."""
-        lexeme = self._lexemes[leaf]
-        return lexeme.pattern if lexeme.is_text else None
+    def text(self, leaf: Name) -> str | None:
+        """Return the text that a terminal is, or None if it is a pattern, or no terminal."""
+        lexeme = self._lexemes.get(leaf)
+        return lexeme.pattern if lexeme is not None and lexeme.is_text else None
 
     def named_text(
         self, terminals: Terminals, source: Source, at: int, text: str, name: str
-    ) -> Leaf:
+    ) -> Name:
         """Return the leaf of a terminal that is one text, and has a name."""
         key = (text, True, False)
         if key not in self._known:
-            leaf = Leaf("lexeme", len(self._lexemes))
-            mine = self._names.new(name)
-            self._lexemes[leaf] = _Lexeme(mine, text, True, False, source, at, terminals)
+            leaf = Name(0, self._names.new(name))
+            self._lexemes[leaf] = _Lexeme(text, True, False, source, at, terminals)
             self._known[key] = (leaf, False)
         found = self._known[key][0]
         assert found is not None
@@ -83,7 +77,7 @@ class WrittenTerminals:
 
     def of_pattern(
         self, terminals: Terminals, source: Source, at: int, pattern: str, name: str
-    ) -> tuple[Leaf | None, bool]:
+    ) -> tuple[Name | None, bool]:
         """Return the leaf for what a pattern matches but the empty text, and whether that is one.
 
         Raises
@@ -100,10 +94,8 @@ class WrittenTerminals:
             self._check_size(source, at, part.patterns, name)
             leaf = None
             if part.patterns:
-                leaf = Leaf("lexeme", len(self._lexemes))
-                self._lexemes[leaf] = _Lexeme(
-                    self._names.new(name), part.patterns[0], False, False, source, at, terminals
-                )
+                leaf = Name(0, self._names.new(name))
+                self._lexemes[leaf] = _Lexeme(part.patterns[0], False, False, source, at, terminals)
             self._known[key] = (leaf, part.is_optional)
         return self._known[key]
 
@@ -117,7 +109,7 @@ class WrittenTerminals:
 
     def of_lazy(
         self, terminals: Terminals, source: Source, at: int, pattern: str, name: str
-    ) -> tuple[Leaf | None, bool]:
+    ) -> tuple[Name | None, bool]:
         """Return the leaf for the shortest texts of a pattern, and whether that is the empty one.
 
         Raises
@@ -132,19 +124,17 @@ class WrittenTerminals:
         if key not in self._known:
             leaf = None
             if not can_be_empty(pattern):
-                leaf = Leaf("lexeme", len(self._lexemes))
-                self._lexemes[leaf] = _Lexeme(
-                    self._names.new(name), pattern, False, True, source, at, terminals
-                )
+                leaf = Name(0, self._names.new(name))
+                self._lexemes[leaf] = _Lexeme(pattern, False, True, source, at, terminals)
             self._known[key] = (leaf, leaf is None)
         return self._known[key]
 
-    def lines(self, together: Mapping[Leaf, frozenset[Leaf]]) -> list[str]:
+    def lines(self, together: Mapping[Name, frozenset[Name]]) -> list[str]:
         """Return the terminals in Lark's language.
 
         Parameters
         ----------
-        together : mapping of Leaf to frozenset of Leaf
+        together : mapping of Name to frozenset of Name
             Which lazy ones may stand in one place.
 
         Raises
@@ -155,32 +145,34 @@ class WrittenTerminals:
         found = []
         for leaf, lexeme in self._lexemes.items():
             if lexeme.is_text:
-                found.append(f"{lexeme.name}: {text_literal(lexeme.pattern)}")
+                found.append(f"{leaf.name}: {text_literal(lexeme.pattern)}")
             elif lexeme.is_lazy:
                 others = sorted(
                     self._lexemes[other].pattern
                     for other in together.get(leaf, ())
                     if other != leaf
                 )
-                found.append(f"{lexeme.name}.1: {pattern_literal(self._shortest(lexeme, others))}")
+                found.append(
+                    f"{leaf.name}.1: {pattern_literal(self._shortest(leaf.name, lexeme, others))}"
+                )
             else:
-                found.append(f"{lexeme.name}: {pattern_literal(lexeme.pattern)}")
+                found.append(f"{leaf.name}: {pattern_literal(lexeme.pattern)}")
         return found
 
-    def _shortest(self, lexeme: _Lexeme, others: list[str]) -> str:
+    def _shortest(self, name: str, lexeme: _Lexeme, others: list[str]) -> str:
         """Return a pattern that ends as soon as it can, and where none of the others has ended."""
         if not others:
             lazy = shortest_first(lexeme.pattern)
-            if self._ends_at_once(lexeme, lazy):
+            if self._ends_at_once(name, lexeme, lazy):
                 return lazy
         terminals = lexeme.terminals
         found = terminals.first_ends(lexeme.at, lexeme.pattern, others)
         return terminals.checked(lexeme.at, found)
 
-    def _ends_at_once(self, lexeme: _Lexeme, pattern: str) -> bool:
+    def _ends_at_once(self, name: str, lexeme: _Lexeme, pattern: str) -> bool:
         """Return whether the match that ``re`` prefers is always the shortest one."""
         try:
-            fsm = fsm_of_pattern(pattern, name=lexeme.name, budget=self._budget)
+            fsm = fsm_of_pattern(pattern, name=name, budget=self._budget)
         except LimitError as error:
             raise lexeme.source.error(lexeme.at, str(error.args[0]), LimitError) from None
         return not (fsm.transitions[fsm.is_final] != DEAD).any()

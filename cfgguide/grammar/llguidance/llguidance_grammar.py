@@ -23,8 +23,9 @@ from typing import Any
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.errors import GrammarError, LimitError
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.grammar.llguidance.source import Source
 from cfgguide.grammar.llguidance.translation import SchemaRules, Translation
+from cfgguide.grammar.notations.mixed_up import advice
+from cfgguide.grammar.rules.source import Source, with_advice
 
 Grammars = Mapping[str, Grammar | str] | None
 #: Characters of a text.
@@ -122,6 +123,8 @@ def read_grammar(
             lines, start, special = translation.of(Source(text, "the grammar"))
         except RecursionError:
             raise LimitError("the grammar nests too deeply; split its rules") from None
+        except GrammarError as error:
+            raise with_advice(error, advice(text, "llguidance")) from None
         left_out = tuple(dict.fromkeys(translation.left_out))
         source = (text, grammars, limits, rules_of_schema) if tidy is None else None
         return LlguidanceGrammar(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cfgguide.grammar.llguidance.dialect_syntax import Document
-from cfgguide.grammar.llguidance.source import Source
+from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.tree import Document
 
 _FORCED = "whether text that must come next is written at once is the engine's choice"
 _ONCE = (

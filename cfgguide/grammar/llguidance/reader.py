@@ -1,6 +1,6 @@
 """Reads a grammar of llguidance's dialect.
 
-In: its text. Out: a :class:`~cfgguide.grammar.llguidance.dialect_syntax.Document`, in which nothing
+In: its text. Out: a :class:`~cfgguide.grammar.rules.tree.Document`, in which nothing
 is looked up yet.
 
 Source: the syntax is that of llguidance 1.9 (docs/syntax.md of its repository), and of XGrammar's
@@ -10,17 +10,17 @@ Source: the syntax is that of llguidance 1.9 (docs/syntax.md of its repository),
 from __future__ import annotations
 
 from cfgguide.grammar.llguidance.common import COMMON
-from cfgguide.grammar.llguidance.dialect_syntax import (
+from cfgguide.grammar.llguidance.dialect_words import OPTIONS, Word
+from cfgguide.grammar.llguidance.right_hand_sides import REFUSED, Expressions
+from cfgguide.grammar.llguidance.word_cursor import Cursor, shown
+from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.tree import (
     Attribute,
     Document,
     Expression,
     Pattern,
     Rule,
 )
-from cfgguide.grammar.llguidance.dialect_words import OPTIONS, Word
-from cfgguide.grammar.llguidance.right_hand_sides import REFUSED, Expressions
-from cfgguide.grammar.llguidance.source import Source
-from cfgguide.grammar.llguidance.word_cursor import Cursor, shown
 
 
 def read(source: Source) -> Document:
@@ -85,7 +85,7 @@ class _Reader:
                 self._cursor.fail("only rules have attributes; write the name in lower case")
             attributes = self._attributes()
         self._cursor.expect(":", "after a name that is defined")
-        rule = Rule(word.at, word.text.lstrip("!?"), attributes, self._expressions.choice())
+        rule = Rule(word.at, word.text.lstrip("!?"), self._expressions.choice(), attributes)
         self._define(found, rule, is_rule=is_rule)
 
     def _define(self, found: Document, rule: Rule, *, is_rule: bool) -> None:
@@ -158,5 +158,5 @@ class _Reader:
     def _import_one(self, found: Document, name: Word, alias: str) -> None:
         if name.text not in COMMON:
             self._cursor.fail(f"common has no {name.text}; it has {', '.join(COMMON)}", name.at)
-        pattern = Pattern(name.at, COMMON[name.text], "")
-        self._define(found, Rule(name.at, alias, (), pattern), is_rule=False)
+        pattern = Pattern(name.at, COMMON[name.text])
+        self._define(found, Rule(name.at, alias, pattern), is_rule=False)

@@ -1,6 +1,6 @@
 """Reads the right-hand sides of rules and terminals.
 
-In: the words after a colon. Out: an expression (:mod:`cfgguide.grammar.llguidance.dialect_syntax`).
+In: the words after a colon. Out: an expression (:mod:`cfgguide.grammar.rules.tree`).
 """
 
 from __future__ import annotations
@@ -8,8 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from cfgguide.grammar.llguidance.dialect_syntax import (
+from cfgguide.automata.charset import CharacterClass
+from cfgguide.grammar.llguidance.dialect_words import Word
+from cfgguide.grammar.llguidance.substrings import chunks_of
+from cfgguide.grammar.llguidance.word_cursor import Cursor, shown
+from cfgguide.grammar.rules.special_tokens import tokens_of
+from cfgguide.grammar.rules.tree import (
     Both,
+    Characters,
     Choice,
     Document,
     Expression,
@@ -17,7 +23,6 @@ from cfgguide.grammar.llguidance.dialect_syntax import (
     Nested,
     Not,
     Pattern,
-    Range,
     Reference,
     Repeated,
     Row,
@@ -26,9 +31,6 @@ from cfgguide.grammar.llguidance.dialect_syntax import (
     Substring,
     Text,
 )
-from cfgguide.grammar.llguidance.dialect_words import Word
-from cfgguide.grammar.llguidance.substrings import chunks_of
-from cfgguide.grammar.llguidance.word_cursor import Cursor, shown
 
 _MAX_COUNT = 2**31 - 1
 _AFTER_ROW = ("|", "->", ")", "]", "}", "&")
@@ -152,10 +154,17 @@ class Expressions:
         if word.kind in ("rule", "terminal"):
             return self._name()
         if word.kind == "special":
-            return Special(word.at, self._cursor.take().text)
+            return self._special()
         if word.kind == "reference":
             return Reference(word.at, self._cursor.take().text[1:])
         raise self._cursor.error(f"expected a name, a text or a group, not {shown(word)}")
+
+    def _special(self) -> Expression:
+        word = self._cursor.take()
+        try:
+            return Special(word.at, tokens_of(word.text))
+        except ValueError as error:
+            self._cursor.fail(str(error), word.at)
 
     def _name(self) -> Expression:
         word = self._cursor.take()
@@ -179,7 +188,7 @@ class Expressions:
                 self._cursor.fail("a range goes from one character to one character", word.at)
         if text > last[0]:
             self._cursor.fail(f"the range {text!r} to {last[0]!r} ends before it begins", word.at)
-        return Range(word.at, text, last[0])
+        return Characters(word.at, CharacterClass.of([(ord(text), ord(last[0]))]).ranges)
 
     def _unquoted(self, word: Word) -> tuple[str, bool]:
         ignores_case = word.text.endswith("i")

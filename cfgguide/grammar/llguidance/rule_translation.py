@@ -1,19 +1,27 @@
 """Rules of llguidance's dialect as rules of Lark's language.
 
 In: documents. Out: for each rule that the start rule needs, a part that is not empty
-(:mod:`cfgguide.grammar.llguidance.nonempty_parts`), with its terminals, tokens and embedded
+(:mod:`cfgguide.grammar.rules.nonempty`), with its terminals, tokens and embedded
 grammars noted in a :class:`Parts` that all documents of a grammar share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from cfgguide.grammar.llguidance.attributes import Attributes
-from cfgguide.grammar.llguidance.dialect_syntax import (
+from cfgguide.grammar.llguidance.embedding import one_of_schemas
+from cfgguide.grammar.llguidance.lexemes import WrittenTerminals
+from cfgguide.grammar.llguidance.terminals import Terminals, unknown
+from cfgguide.grammar.rules.facts import SOMETHING, Facts, facts_of, ordered, reached
+from cfgguide.grammar.rules.names import NameAllocator
+from cfgguide.grammar.rules.nonempty import alternatives, sequence, times
+from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.tree import (
     Both,
+    Characters,
     Choice,
     Document,
     Expression,
@@ -21,7 +29,6 @@ from cfgguide.grammar.llguidance.dialect_syntax import (
     Nested,
     Not,
     Pattern,
-    Range,
     Reference,
     Repeated,
     Row,
@@ -30,18 +37,13 @@ from cfgguide.grammar.llguidance.dialect_syntax import (
     Special,
     Substring,
     Text,
+    folded,
+    parts_of,
 )
-from cfgguide.grammar.llguidance.embedding import one_of_schemas
-from cfgguide.grammar.llguidance.lexemes import WrittenTerminals
-from cfgguide.grammar.llguidance.names import NameAllocator
-from cfgguide.grammar.llguidance.nonempty_parts import Leaf, Part, alternatives, sequence, times
-from cfgguide.grammar.llguidance.source import Source
-from cfgguide.grammar.llguidance.special_tokens import tokens_of
-from cfgguide.grammar.llguidance.terminals import Terminals, unknown
 
 #: What is not empty of an expression, and whether it may be empty.
-Found = tuple[Part | None, bool]
-_LEAVES = (Text, Range, Pattern, Special, Reference, Schema, Substring, Nested, Not)
+Found = tuple[Expression | None, bool]
+_LEAVES = (Text, Characters, Pattern, Special, Reference, Schema, Substring, Nested, Not)
 
 
 @dataclass
@@ -56,7 +58,7 @@ class Parts:
         The terminals.
     left_out : list of (str, str)
         What has no effect here, and why.
-    rules : dict of str to Part
+    rules : dict of str to Expression
         The rules, by their names in Lark's language.
     inside : callable
         Returns what is found for a schema, a nested grammar or one that is given by name.
@@ -66,7 +68,7 @@ class Parts:
     lexemes: WrittenTerminals
     inside: Callable[[Source, Schema | Nested | Reference], Found]
     left_out: list[tuple[str, str]] = field(default_factory=list)
-    rules: dict[str, Part] = field(default_factory=dict)
+    rules: dict[str, Expression] = field(default_factory=dict)
 
 
 class Conversion:
@@ -89,7 +91,8 @@ class Conversion:
         self.terminals = Terminals(source, document)
         self._attributes = Attributes(source, self.terminals, parts.lexemes, parts.left_out)
         self._names: dict[str, str] = {}
-        self._facts: dict[str, tuple[bool, bool]] = {}  # may be empty, may be something else
+        self._facts: dict[str, Facts] = {}
+        self._rules: dict[str, Rule] = {}  # those that are needed, and no lazy terminals
         self._pending: list[str] = []
 
     def convert(self) -> Found:
@@ -104,9 +107,8 @@ class Conversion:
             self._fail(0, "there is no rule called start, in lower case")
         self._find_facts()
         found = self._of_rule("start")
-        while self._pending:
-            name = self._pending.pop()
-            part, _ = self._body(self._document.rules[name])
+        for name in self._pending:  # grows while it is walked
+            part, _ = self._body(self._rules[name])
             assert part is not None
             self._parts.rules[self._names[name]] = part
         return found
@@ -118,22 +120,50 @@ class Conversion:
 
     def _find_facts(self) -> None:
         """Note for all rules that are needed whether they may be empty, or anything else."""
-        order = ["start"]
-        self._facts["start"] = (False, False)
-        for name in order:  # grows while it is walked
-            for each in _names_in(self._document.rules[name]):
-                if each in self._document.rules and each not in self._facts:
-                    self._facts[each] = (False, False)
-                    order.append(each)
-        is_changed = True
-        while is_changed:
-            is_changed = False
-            for name in reversed(order):
-                part, is_optional = self._body(self._document.rules[name])
-                facts = (is_optional, part is not None)
-                if facts != self._facts[name]:
-                    self._facts[name] = facts
-                    is_changed = True
+        rules, leaves = {}, dict[int, Facts]()
+        known = self._document.rules
+        for name, _ in ordered({name: known[name] for name in reached(known, "start")}):
+            rule = known[name]
+            lazy = self._attributes.lazy(rule)
+            if lazy is not None:
+                self._facts[name] = _facts(lazy)
+                continue
+            rules[name] = rule = replace(rule, body=self._without_stops(rule.body))
+            leaves |= {id(leaf): self._of_leaf(leaf, name) for leaf in _leaves_of(rule.body)}
+
+        def of_leaf(leaf: Expression) -> Facts:
+            if isinstance(leaf, Name) and leaf.name in self._facts:  # a lazy terminal
+                return self._facts[leaf.name]
+            return leaves[id(leaf)]
+
+        self._facts |= facts_of(rules, of_leaf)
+        self._rules = rules
+
+    def _of_leaf(self, leaf: Expression, hint: str) -> Facts:
+        if isinstance(leaf, Schema) or self._is_rule(leaf):
+            return SOMETHING  # which other rules have is found later; some schemas become one
+        return _facts(self._found(leaf, hint))
+
+    def _without_stops(self, body: Expression) -> Expression:
+        """Return an expression without texts that the rule before them has read already."""
+
+        def rebuilt(node: Expression, parts: list[Expression]) -> Expression:
+            match node:
+                case Row():
+                    kept = [
+                        part
+                        for before, part in zip([None, *parts], parts, strict=False)
+                        if not self._has_stop(before, part)
+                    ]
+                    return replace(node, parts=tuple(kept))
+                case Choice():
+                    return replace(node, parts=tuple(parts))
+                case Repeated():
+                    return replace(node, part=parts[0])
+                case _:
+                    return node
+
+        return folded(body, rebuilt)
 
     # --- Rules -----------------------------------------------------------------------------------
 
@@ -153,13 +183,13 @@ class Conversion:
         is_symbol = isinstance(rule.body, (*_LEAVES, Name))
         if self._attributes.is_lazy(rule) or (is_symbol and not self._is_rule(rule.body)):
             return self._body(rule)
-        is_optional, is_something = self._facts[rule.name]
-        if not is_something:
-            return None, is_optional
+        facts = self._facts[rule.name]
+        if not facts.is_something:
+            return None, facts.is_optional
         if rule.name not in self._names:
             self._names[rule.name] = self._parts.names.new(rule.name)
             self._pending.append(rule.name)
-        return Leaf("rule", self._names[rule.name]), is_optional
+        return Name(0, self._names[rule.name]), facts.is_optional
 
     def _is_rule(self, expression: Expression) -> bool:
         return isinstance(expression, Name) and expression.name in self._document.rules
@@ -179,10 +209,7 @@ class Conversion:
             case Text():
                 return self._text(expression)
             case Special():
-                try:
-                    return Leaf("tokens", tokens_of(expression.written)), False
-                except ValueError as error:
-                    self._fail(expression.at, str(error))
+                return expression, False
             case Schema() | Nested() | Reference():
                 return self._parts.inside(self._source, expression)
             case Both():
@@ -201,7 +228,7 @@ class Conversion:
     def _text(self, expression: Text) -> Found:
         if not expression.text:
             return None, True
-        return Leaf("literal", (expression.text, expression.ignores_case)), False
+        return expression, False
 
     def _named(self, name: Name) -> Found:
         if name.name in self._document.rules:
@@ -218,12 +245,7 @@ class Conversion:
         return self._lexeme(definition.at, self.terminals.named(name), name.name)
 
     def _row(self, row: Row, hint: str) -> Found:
-        found: list[Found] = []
-        before: Expression | None = None
-        for part in row.parts:
-            if not self._has_stop(before, part):
-                found.append(self._found(part, hint))
-            before = part
+        found = [self._found(part, hint) for part in row.parts]
         return sequence(found), all(is_optional for _, is_optional in found)
 
     def _has_stop(self, before: Expression | None, part: Expression) -> bool:
@@ -245,7 +267,7 @@ class Conversion:
         return expression if isinstance(expression, Text) and expression.text else None
 
     def _choice(self, choice: Choice, hint: str) -> Found:
-        options = [self._resolved(option) for option in choice.options]
+        options = [self._resolved(option) for option in choice.parts]
         schemas = [option for option in options if isinstance(option, Schema)]
         if len(schemas) > 1:
             others = [option for option in options if not isinstance(option, Schema)]
@@ -279,20 +301,17 @@ def merged(schemas: list[Schema]) -> Schema:
     return Schema(schemas[0].at, one_of_schemas([each.schema for each in schemas]))
 
 
-def _names_in(rule: Rule) -> list[str]:
-    found: list[str] = []
-    pending: list[Expression] = [rule.body]
+def _leaves_of(body: Expression) -> Iterator[Expression]:
+    """Yield what rows, choices and counts are made of, from left to right."""
+    pending = [body]
     while pending:
-        here = pending.pop()
-        match here:
-            case Name():
-                found.append(here.name)
-            case Row() | Both():
-                pending.extend(here.parts)
-            case Choice():
-                pending.extend(here.options)
-            case Repeated() | Not():
-                pending.append(here.part)
-            case _:
-                pass
-    return found
+        node = pending.pop()
+        if isinstance(node, Row | Choice | Repeated):
+            pending.extend(reversed(parts_of(node)))
+        else:
+            yield node
+
+
+def _facts(found: Found) -> Facts:
+    part, is_optional = found
+    return Facts(is_optional, part is not None)

@@ -6,7 +6,6 @@ Out: one pattern that matches the same texts as a whole.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -20,8 +19,13 @@ from cfgguide.errors import CfgGuideError, LimitError
 from cfgguide.grammar.combinators.parts import Regular
 from cfgguide.grammar.combinators.patterns import regular
 from cfgguide.grammar.llguidance import languages
-from cfgguide.grammar.llguidance.dialect_syntax import (
+from cfgguide.grammar.llguidance.substrings import pattern_of
+from cfgguide.grammar.notations.character_patterns import written_set
+from cfgguide.grammar.rules.facts import not_known
+from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.tree import (
     Both,
+    Characters,
     Choice,
     Document,
     Expression,
@@ -29,7 +33,6 @@ from cfgguide.grammar.llguidance.dialect_syntax import (
     Nested,
     Not,
     Pattern,
-    Range,
     Reference,
     Repeated,
     Row,
@@ -38,8 +41,6 @@ from cfgguide.grammar.llguidance.dialect_syntax import (
     Substring,
     Text,
 )
-from cfgguide.grammar.llguidance.source import Source
-from cfgguide.grammar.llguidance.substrings import pattern_of
 
 #: Terminals that one is made of, each by the one before.
 MAX_NESTING = 50
@@ -55,10 +56,10 @@ _NOT_IN_TERMINALS = {
 
 def unknown(source: Source, document: Document, name: Name) -> CfgGuideError:
     """Return the error about a name that is not defined."""
-    known = [*document.rules, *document.terminals]
-    close = difflib.get_close_matches(name.name, known[:1000], 1)
-    hint = f"; did you mean {close[0]}?" if close else ""
-    return source.error(name.at, f"{name.name} is not defined{hint}")
+    return source.error(
+        name.at,
+        not_known(f"{name.name} is not defined", name.name, [*document.rules, *document.terminals]),
+    )
 
 
 class Terminals:
@@ -121,10 +122,8 @@ class Terminals:
             case Text():
                 text = expression.text
                 return any_case(text) if expression.ignores_case else escaped(text)
-            case Range():
-                return self._of_rust(
-                    expression.at, f"[{_hex(expression.first)}-{_hex(expression.last)}]", ""
-                )
+            case Characters():
+                return written_set(expression.ranges)
             case Pattern():
                 return self._of_rust(expression.at, expression.pattern, expression.flags)
             case Name():
@@ -134,7 +133,7 @@ class Terminals:
             case Row():
                 return "".join(f"(?:{self.pattern(each)})" for each in expression.parts)
             case Choice():
-                return "|".join(self.pattern(each) for each in expression.options)
+                return "|".join(self.pattern(each) for each in expression.parts)
             case Repeated():
                 most = "" if expression.most is None else expression.most
                 return f"(?:{self.pattern(expression.part)}){{{expression.least},{most}}}"
@@ -215,7 +214,3 @@ class Terminals:
 
     def _fail(self, at: int, said: str) -> NoReturn:
         raise self._source.error(at, said)
-
-
-def _hex(character: str) -> str:
-    return f"\\x{{{ord(character):x}}}"

@@ -19,27 +19,30 @@ from cfgguide.grammar.fragments import Rules
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.literals import pattern_literal, text_literal
 from cfgguide.grammar.llguidance.beginnings import confused
-from cfgguide.grammar.llguidance.dialect_syntax import Document, Nested, Reference, Schema
 from cfgguide.grammar.llguidance.embedding import can_be_empty, rules_of_grammar
 from cfgguide.grammar.llguidance.ends import together
 from cfgguide.grammar.llguidance.fused import fused
 from cfgguide.grammar.llguidance.lexemes import WrittenTerminals
-from cfgguide.grammar.llguidance.names import NameAllocator
-from cfgguide.grammar.llguidance.nonempty_parts import (
-    Alternatives,
-    Leaf,
-    Part,
-    Sequence,
-    Times,
-    optional,
-    written,
-)
 from cfgguide.grammar.llguidance.options import DialectOptions
 from cfgguide.grammar.llguidance.reader import read
 from cfgguide.grammar.llguidance.rule_translation import Conversion, Found, Parts
-from cfgguide.grammar.llguidance.source import Source
-from cfgguide.grammar.llguidance.special_tokens import Tokens, terminals_of
 from cfgguide.grammar.rejections import n_conflicts
+from cfgguide.grammar.rules.names import NameAllocator
+from cfgguide.grammar.rules.nonempty import in_lark, optional
+from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.special_tokens import Tokens, terminals_of
+from cfgguide.grammar.rules.tree import (
+    Document,
+    Expression,
+    Name,
+    Nested,
+    Reference,
+    Row,
+    Schema,
+    Special,
+    Text,
+    nodes_of,
+)
 
 _JSON_SPACE = r"[ \t\n\r]+"
 _NOT_FIRST = "(?<=(?s:.))"  # llguidance ignores nothing before the first terminal
@@ -83,9 +86,9 @@ class Translation:
         self._lexemes = WrittenTerminals(self._names, budget)
         self._parts = Parts(self._names, self._lexemes, self._inside)
         self._known: dict[object, Found] = {}
-        self._embedded: dict[Leaf, Rules] = {}
-        self._places: dict[Leaf, tuple[Source, int]] = {}
-        self._prefixes: dict[Leaf, str] = {}  # of the names of their rules and terminals
+        self._embedded: dict[Reference, Rules] = {}
+        self._places: dict[Reference, tuple[Source, int]] = {}
+        self._prefixes: dict[Reference, str] = {}  # of the names of their rules and terminals
         self._open: list[str] = []
         self._ignored: str | None = None
         self._options = DialectOptions()
@@ -115,15 +118,15 @@ class Translation:
         self._check_beginnings(start)
         return self._written(start)
 
-    def _with_start(self, part: Part | None, is_optional: bool) -> str:
+    def _with_start(self, part: Expression | None, is_optional: bool) -> str:
         """Return the name of the start rule, which is made if there is none that may be empty."""
         rules = self._parts.rules
         if part is None:
-            rules["start"] = Sequence(())
+            rules["start"] = Row(0, ())
             return "start"
-        whole = Leaf("rule", "start")
+        whole = Name(0, "start")
         if part == whole:
-            is_used = any(whole in _leaves_of(each) for each in rules.values())
+            is_used = any(whole in nodes_of(each) for each in rules.values())
             if not is_optional:
                 return "start"
             if not is_used:
@@ -204,8 +207,8 @@ class Translation:
         found = self._embed(source, part.at, part.name, rules_of_grammar(grammar))
         return found, can_be_empty(grammar)
 
-    def _embed(self, source: Source, at: int, name: str, rules: Rules) -> Part:
-        leaf = Leaf("grammar", (name, len(self._embedded)))
+    def _embed(self, source: Source, at: int, name: str, rules: Rules) -> Expression:
+        leaf = Reference(at, f"{name} {len(self._embedded)}")
         self._embedded[leaf] = rules
         self._places[leaf] = (source, at)
         return leaf
@@ -264,15 +267,15 @@ class Translation:
     def _written(self, start: str) -> tuple[list[str], str, dict[str, tuple[str | int, ...]]]:
         """Return the grammar, with texts in a row joined if it has fewer conflicts so."""
         rules = self._parts.rules
-        leaves = [leaf for part in rules.values() for leaf in _leaves_of(part)]
-        sets: list[Any] = [leaf.key for leaf in leaves if leaf.kind == "tokens"]
+        leaves = [leaf for part in rules.values() for leaf in nodes_of(part)]
+        sets = [leaf.tokens for leaf in leaves if isinstance(leaf, Special)]
         special, parts = terminals_of(sets, self._names)
         names = {
             tokens: terminals[0] if len(terminals) == 1 else f"({' | '.join(terminals)})"
             for tokens, terminals in parts.items()
         }
         for leaf in self._embedded:  # all other names are known now
-            self._prefixes[leaf] = self._names.prefix(_hint_of(leaf))
+            self._prefixes[leaf] = self._names.prefix(leaf.name.partition(" ")[0])
         others = self._lines(start, special)
         lines = [*self._rules(rules, names), *others]
         joined = fused(rules, self._text_of) if self._ignored is None else None
@@ -282,11 +285,21 @@ class Translation:
                 lines = shorter
         return lines, start, special
 
-    def _rules(self, rules: Mapping[str, Part], names: Mapping[Tokens, str]) -> list[str]:
-        def name_of(leaf: Leaf) -> str:
-            return self._name_of(leaf, names)
+    def _rules(self, rules: Mapping[str, Expression], names: Mapping[Tokens, str]) -> list[str]:
+        def leaf_in_lark(leaf: Expression) -> str:
+            match leaf:
+                case Text():
+                    return text_literal(leaf.text, "i" if leaf.ignores_case else "")
+                case Special():
+                    return names[leaf.tokens]
+                case Reference():
+                    return self._prefixes[leaf]
+                case Name():
+                    return leaf.name
+                case _:
+                    raise AssertionError(leaf)
 
-        return [f"{name}: {written(part, name_of)}".rstrip() for name, part in rules.items()]
+        return [f"{name}: {in_lark(part, leaf_in_lark)}".rstrip() for name, part in rules.items()]
 
     def _lines(self, start: str, special: Mapping[str, Any]) -> list[str]:
         """Return all but the rules: terminals, embedded grammars, directives."""
@@ -299,12 +312,11 @@ class Translation:
             lines += [f"{name}: {pattern_literal(self._guarded(special))}", f"%ignore {name}"]
         return lines + ([f"%declare {' '.join(special)}"] if special else [])
 
-    def _text_of(self, leaf: Leaf) -> str | None:
+    def _text_of(self, leaf: Expression) -> str | None:
         """Return the text that a leaf stands for, if it is one in this case alone."""
-        key: Any = leaf.key
-        if leaf.kind == "lexeme":
+        if isinstance(leaf, Name):
             return self._lexemes.text(leaf)
-        return key[0] if leaf.kind == "literal" and not key[1] else None
+        return leaf.text if isinstance(leaf, Text) and not leaf.ignores_case else None
 
     def _guarded(self, special: Mapping[str, Any]) -> str:
         """Return the pattern of ignored text, which does not come first unless options say so."""
@@ -316,38 +328,6 @@ class Translation:
             return self._ignored
         return f"{_NOT_FIRST}(?:{self._ignored})"
 
-    def _name_of(self, leaf: Leaf, special: Mapping[Tokens, str]) -> str:
-        key: Any = leaf.key
-        match leaf.kind:
-            case "literal":
-                text, ignores_case = key
-                return text_literal(text, "i" if ignores_case else "")
-            case "lexeme":
-                return self._lexemes.name(leaf)
-            case "tokens":
-                return special[key]
-            case "grammar":
-                return self._prefixes[leaf]
-            case _:
-                return str(key)
-
-
-def _hint_of(leaf: Leaf) -> str:
-    """Return the name that an embedded grammar has."""
-    key: Any = leaf.key
-    return str(key[0])
-
 
 def _n_conflicts(lines: list[str], start: str) -> int:
     return n_conflicts(Grammar("\n".join(lines), start))
-
-
-def _leaves_of(part: Part) -> list[Leaf]:
-    """Return the symbols in a part."""
-    match part:
-        case Leaf():
-            return [part]
-        case Sequence() | Alternatives():
-            return [leaf for each in part.parts for leaf in _leaves_of(each)]
-        case Times():
-            return _leaves_of(part.part)

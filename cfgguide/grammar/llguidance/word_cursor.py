@@ -1,6 +1,6 @@
 """Reads the words of a text from left to right.
 
-In: a :class:`~cfgguide.grammar.llguidance.source.Source`. Out: its words one by one, and errors
+In: a :class:`~cfgguide.grammar.rules.source.Source`. Out: its words one by one, and errors
 about the one that comes next.
 """
 
@@ -11,7 +11,7 @@ from typing import NoReturn, TypeVar
 
 from cfgguide.errors import CfgGuideError, LimitError
 from cfgguide.grammar.llguidance.dialect_words import Word, words_of
-from cfgguide.grammar.llguidance.source import Source
+from cfgguide.grammar.rules.source import Source
 
 #: Brackets and grammars inside each other.
 MAX_NESTING = 50

@@ -58,7 +58,7 @@ def general_table(
         return None
     automaton = build(rules, start)
     left_sides = sorted({left for left, _ in rules})
-    names = {symbol for symbol in automaton.symbols if symbol not in left_sides}
+    names = {*automaton.symbols}.difference(left_sides)
     terminals = [END_NAME, *sorted((names | set(unused)) - {END_NAME})]
     n_states, n_symbols = automaton.n_states, len(terminals) + len(left_sides)
     budget.check_memory(2 * 4 * n_states * n_symbols, "the parse table")

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from cfgguide.grammar.lr.table import Production
+from cfgguide.grammar.rules.facts import components
 
 _MAX_ROUNDS = 100  # of comparing right sides
 _MAX_NULLABLE = 3  # symbols of one production, before it is split
@@ -158,43 +159,10 @@ def _without_cycles(rules: Rules, start: str) -> Rules:
         for left, rights in rules.items()
     }
     name: dict[str, str] = {}
-    for members in _components(alone):
+    for members in components(alone):
         representative = start if start in members else min(members)
         name.update(dict.fromkeys(members, representative))
     return _renamed(rules, name)
-
-
-def _components(edges: dict[str, list[str]]) -> Iterator[list[str]]:
-    """Yield the strongly connected components of a graph (Tarjan 1972)."""
-    depth: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    open_nodes: list[str] = []
-    is_open: set[str] = set()
-    for root in edges:
-        path = [(root, iter(edges[root]))] if root not in depth else []
-        while path:
-            node, following = path[-1]
-            if node not in depth:
-                depth[node] = len(depth)
-                open_nodes.append(node)
-                is_open.add(node)
-                lowest[node] = depth[node]
-            after = next(following, None)
-            if after is not None and after not in depth:
-                path.append((after, iter(edges[after])))
-            elif after is not None and after in is_open:
-                lowest[node] = min(lowest[node], depth[after])
-            elif after is None:
-                path.pop()
-                if path:
-                    parent = path[-1][0]
-                    lowest[parent] = min(lowest[parent], lowest[node])
-                if lowest[node] == depth[node]:
-                    members = [open_nodes.pop()]
-                    while members[-1] != node:
-                        members.append(open_nodes.pop())
-                    is_open.difference_update(members)
-                    yield members
 
 
 def _merged(rules: Rules, start: str) -> Rules:

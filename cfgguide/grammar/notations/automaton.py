@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from cfgguide.automata.language import DEAD, NO_TEXTS, Language, Row, smallest
 from cfgguide.grammar.notations.character_patterns import Pattern
-from cfgguide.grammar.notations.syntax import Ranges
+from cfgguide.grammar.rules.tree import Ranges
 
 #: States, sets of a pattern once counts are written out, and intervals of characters.
 MAX_STATES = 600

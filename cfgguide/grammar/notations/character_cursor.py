@@ -1,6 +1,6 @@
 """Reads a text from left to right, character by character.
 
-In: a :class:`~cfgguide.grammar.llguidance.source.Source`. Out: what stands at a place, and errors
+In: a :class:`~cfgguide.grammar.rules.source.Source`. Out: what stands at a place, and errors
 about it. The notations here have no words that all of them share, so each reader cuts its own.
 """
 
@@ -12,8 +12,8 @@ from typing import NoReturn
 
 from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES, CharacterClass
 from cfgguide.errors import CfgGuideError, GrammarError
-from cfgguide.grammar.llguidance.source import Source
-from cfgguide.grammar.notations.syntax import Ranges
+from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.tree import Ranges
 
 _DIGITS = re.compile("[0-9A-Fa-f]+")
 

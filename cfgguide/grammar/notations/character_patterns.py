@@ -22,7 +22,7 @@ from functools import cached_property
 
 from cfgguide.automata.charset import MAX_CODE_POINT, CharacterClass
 from cfgguide.automata.rewrite import escaped
-from cfgguide.grammar.notations.syntax import Ranges
+from cfgguide.grammar.rules.tree import Ranges
 
 _IN_CLASS = {each: f"\\{each}" for each in "\\]^-[&~|"}
 #: Larger than any limit.
@@ -192,12 +192,14 @@ def in_row(parts: Sequence[Pattern]) -> Pattern:
     flat: list[Pattern] = []
     for part in parts:
         flat.extend(part.parts if part.kind == "row" else [part])
-    if len(flat) == 1:
-        return flat[0]
-    first: Ranges = ()
-    following: Ranges = ()
-    is_optional = is_deterministic = True
-    for part in flat:
+    if len(flat) < 2:
+        return flat[0] if flat else EMPTY
+    # What a row begins with is known already, if it is a row: joining it part by part is linear.
+    begun = parts[0] if parts[0].kind == "row" else EMPTY
+    first, following = begun.first, begun.following
+    is_optional, is_deterministic = begun.is_optional, begun.is_deterministic
+    others = flat[len(begun.parts) :]
+    for part in others:
         is_deterministic &= part.is_deterministic and not _meet(following, part.first)
         if is_optional:
             is_deterministic &= not _meet(first, part.first)
@@ -216,9 +218,15 @@ def in_row(parts: Sequence[Pattern]) -> Pattern:
         first,
         following,
         is_deterministic,
-        min(_HUGE, sum(part.n_characters + 4 * (part.kind == "choice") for part in flat)),
-        min(_HUGE, sum(part.n_positions for part in flat)),
-        max((part.depth for part in flat), default=0) + 1,
+        min(
+            _HUGE,
+            sum(
+                (part.n_characters + 4 * (part.kind == "choice") for part in others),
+                begun.n_characters,
+            ),
+        ),
+        min(_HUGE, sum((part.n_positions for part in others), begun.n_positions)),
+        max(begun.depth, 1, *(part.depth + 1 for part in others)),
     )
 
 

@@ -22,12 +22,8 @@ from typing import NoReturn
 from cfgguide.automata.language import difference
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError, SchemaError
 from cfgguide.grammar.literals import pattern_literal, text_literal
-from cfgguide.grammar.llguidance.names import NameAllocator
-from cfgguide.grammar.llguidance.source import Source
-from cfgguide.grammar.llguidance.special_tokens import Tokens, terminals_of
 from cfgguide.grammar.notations.automaton import automaton_of
 from cfgguide.grammar.notations.character_patterns import Pattern, of_text, one_of_characters, times
-from cfgguide.grammar.notations.checks import facts_of, needed, ordered
 from cfgguide.grammar.notations.linear import without_itself
 from cfgguide.grammar.notations.longest import MAX_DEPTH, from_automaton, longest_first
 from cfgguide.grammar.notations.regular import (
@@ -39,7 +35,12 @@ from cfgguide.grammar.notations.regular import (
     regular_times,
 )
 from cfgguide.grammar.notations.rules import NOTHING, Alternative, Piece, Rules, choice, symbol
-from cfgguide.grammar.notations.syntax import (
+from cfgguide.grammar.rules.facts import check_texts, facts_of, needed, ordered
+from cfgguide.grammar.rules.names import NameAllocator
+from cfgguide.grammar.rules.nonempty import in_lark
+from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.special_tokens import Tokens, terminals_of
+from cfgguide.grammar.rules.tree import (
     Characters,
     Choice,
     Expression,
@@ -86,7 +87,8 @@ class Conversion:
         self._rules = {
             name: without_itself(rule) for name, rule in needed(source, rules, root).items()
         }
-        self._facts = facts_of(source, self._rules)
+        self._facts = facts_of(self._rules)
+        check_texts(source, self._rules, self._facts)
         self._names = NameAllocator()
         self._lark = Rules(self._names)
         self._rule_names: dict[str, str] = {}
@@ -125,7 +127,11 @@ class Conversion:
 
     def _regular_rule(self, rule: Rule) -> Regular | None:
         """Return what a rule is if it is regular and fits into a terminal."""
-        return folded(rule.body, self._regular_of)
+        return self.regular_part(rule.body)
+
+    def regular_part(self, expression: Expression) -> Regular | None:
+        """Return an expression of the rules as a regular part, or None if it is none that fits."""
+        return folded(expression, self._regular_of)
 
     def _define_from(self, root: str) -> None:
         """Define the rule of Lark's with which the grammar starts, and those that it needs."""
@@ -151,9 +157,9 @@ class Conversion:
             return NOTHING
         if name not in self._rule_names:
             self._rule_names[name] = self._names.new(_plain(name))
-            self.names[self._rule_names[name]] = name
+            self.names[self._rule_names[name]] = name.partition(" ")[0]  # it may be a macro's
             self._pending.append(name)
-        return symbol(self._rule_names[name], is_optional=facts.is_optional)
+        return symbol(Name(0, self._rule_names[name]), is_optional=facts.is_optional)
 
     # --- Regular parts ---------------------------------------------------------------------------
 
@@ -222,7 +228,7 @@ class Conversion:
                 return self._of_rule(node.name)
             case Special():
                 names = self._parts_of_set[node.tokens]
-                return Piece(tuple((name,) for name in names), is_optional=False)
+                return Piece(tuple((Name(0, name),) for name in names), is_optional=False)
             case Row():
                 return self._lark.row([self._piece(part) for part in self._joined(parts)])
             case Choice():
@@ -263,8 +269,8 @@ class Conversion:
             return found
         if found.some is None:
             return NOTHING
-        name = self._terminal(found.some)
-        piece = self._split(found.some) if name is None else symbol(name)
+        terminal = self._terminal(found.some)
+        piece = self._split(found.some) if terminal is None else symbol(terminal)
         return Piece(piece.alternatives, found.is_optional)
 
     def _split(self, pattern: Pattern) -> Piece:
@@ -283,22 +289,23 @@ class Conversion:
             ]
         )
 
-    def _terminal(self, pattern: Pattern) -> str | None:
+    def _terminal(self, pattern: Pattern) -> Expression | None:
         """Return the terminal for a pattern, or None if there is no way to write one."""
         if pattern.text is not None:
-            return text_literal(pattern.text)
+            return Text(0, pattern.text)
         if pattern.written not in self._terminals:
             good = longest_first(pattern)
             is_good = good is not None and (good.kind == "set" or _fits(Regular(good, good)))
             written = good.written if good is not None and is_good else None
             self._terminals[pattern.written] = written and self._named(pattern, written)
-        return self._terminals[pattern.written]
+        name = self._terminals[pattern.written]
+        return Name(0, name) if name is not None else None
 
     def _named(self, pattern: Pattern, written: str) -> str:
         if written not in self._patterns:
             rule = self._hints.get(pattern.written, self._rule)
             name = self._names.new(_plain(rule).upper())
-            self.names[name] = rule
+            self.names[name] = rule.partition(" ")[0]
             self._patterns[written] = name
         return self._patterns[written]
 
@@ -354,4 +361,12 @@ def _cut(text: str) -> list[str]:
 
 
 def _rule_line(name: str, alternatives: Sequence[Alternative]) -> str:
-    return f"{name}: {' | '.join(map(' '.join, alternatives))}".rstrip()
+    rows = Choice(0, tuple([Row(0, alternative) for alternative in alternatives]))
+    return f"{name}: {in_lark(rows, _in_lark)}".rstrip()
+
+
+def _in_lark(leaf: Expression) -> str:
+    if isinstance(leaf, Text):
+        return text_literal(leaf.text)
+    assert isinstance(leaf, Name)
+    return leaf.name

@@ -17,12 +17,14 @@ from typing import Any
 
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.errors import GrammarError, LimitError
-from cfgguide.grammar.llguidance.source import Source
 from cfgguide.grammar.notations.conversion import MAX_CHARACTERS, Conversion
 from cfgguide.grammar.notations.ebnf_reader import read_ebnf
 from cfgguide.grammar.notations.gbnf_reader import read_gbnf
-from cfgguide.grammar.notations.syntax import Rule
+from cfgguide.grammar.notations.mixed_up import advice
 from cfgguide.grammar.notations.w3c_reader import read_w3c
+from cfgguide.grammar.rules.facts import needed
+from cfgguide.grammar.rules.source import Source, with_advice
+from cfgguide.grammar.rules.tree import Rule
 
 #: Characters of a text.
 MAX_TEXT = 1_000_000
@@ -85,7 +87,7 @@ def gbnf(text: str, *, root: str = "root", limits: Limits | None = None) -> Conv
     ROOT: /[a-z]+/
     %declare END
     """
-    return _converted(text, root, read_gbnf, limits)
+    return _converted(text, root, "gbnf", limits)
 
 
 def ebnf(text: str, *, root: str = "root", limits: Limits | None = None) -> Converted:
@@ -103,8 +105,9 @@ def ebnf(text: str, *, root: str = "root", limits: Limits | None = None) -> Conv
     Raises
     ------
     GrammarError
-        If the text is not in the notation, or has what is not supported: macros other than
-        ``Token``, look-ahead, options of rules. The message points to the place.
+        If the text is not in the notation, or has what a grammar here cannot say: macros that
+        mean all tokens but some, rules that are lazy or count tokens. The message points to the
+        place.
     LimitError
         If it is too large.
 
@@ -113,7 +116,7 @@ def ebnf(text: str, *, root: str = "root", limits: Limits | None = None) -> Conv
     >>> ebnf("root ::= Token(3, 4)").special
     {'TOKENS': (3, 4)}
     """
-    return _converted(text, root, read_ebnf, limits)
+    return _converted(text, root, "ebnf", limits)
 
 
 def w3c(text: str, *, root: str | None = None, limits: Limits | None = None) -> Converted:
@@ -141,27 +144,52 @@ def w3c(text: str, *, root: str | None = None, limits: Limits | None = None) -> 
     start: LETTER
     LETTER: /[b-df-hj-np-tv-z]/
     """
-    return _converted(text, root, read_w3c, limits)
+    return _converted(text, root, "w3c", limits)
 
 
-def _converted(
-    text: Any, root: str | None, read: Callable[[Source], dict[str, Rule]], limits: Limits | None
-) -> Converted:
+_READERS: dict[str, Callable[[Source], dict[str, Rule]]] = {
+    "gbnf": read_gbnf,
+    "ebnf": read_ebnf,
+    "w3c": read_w3c,
+}
+
+
+def reading(
+    text: Any, notation: str, root: str | None, limits: Limits | None
+) -> tuple[Source, dict[str, Rule], str, Conversion]:
+    """Return what a text in a notation says: its rules, the start rule, and their conversion.
+
+    Raises
+    ------
+    GrammarError, LimitError
+        As :func:`gbnf`.
+    """
     if not isinstance(text, str):
         raise GrammarError(f"a grammar is a text, not {type(text).__name__}")
     if len(text) > MAX_TEXT:
         raise LimitError(f"the grammar has {len(text)} characters, and at most {MAX_TEXT} fit")
+    if notation not in _READERS:
+        raise GrammarError(f"the notations are {', '.join(_READERS)}, not {notation!r}")
     source = Source(text, "the grammar")
     budget = Budget(limits)
     budget.begin("reading the grammar")
 
-    def conversion() -> Conversion:
-        rules = read(source)
-        if not rules:
-            raise source.error(0, "there is no rule; a rule is written name ::= ...")
-        return Conversion(source, rules, next(iter(rules)) if root is None else root)
+    def read() -> tuple[Source, dict[str, Rule], str, Conversion]:
+        try:
+            rules = _READERS[notation](source)
+            if not rules:
+                raise source.error(0, "there is no rule; a rule is written name ::= ...")
+            start = root or ("root" if notation != "w3c" else next(iter(rules)))
+            needed(source, rules, start)
+        except GrammarError as error:
+            raise with_advice(error, advice(text, notation)) from None
+        return source, rules, start, Conversion(source, rules, start)
 
-    found = budget.run(conversion)
+    return budget.run(read)
+
+
+def _converted(text: Any, root: str | None, notation: str, limits: Limits | None) -> Converted:
+    _, _, _, found = reading(text, notation, root, limits)
     if sum(map(len, found.lines)) > MAX_CHARACTERS:
         raise LimitError(
             f"the grammar has more than {MAX_CHARACTERS} characters in Lark's language; give parts "

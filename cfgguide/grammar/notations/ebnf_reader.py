@@ -4,23 +4,26 @@ In: the text. Out: its rules by name, in which nothing is looked up yet.
 
 Source: XGrammar 0.2 (docs/defining_structures/ebnf_grammar.md and cpp/grammar_parser.cc). It is
 GBNF without ``.`` and with other escapes and names, where line ends mean nothing: a rule ends where
-the next one begins. Macros are functions of XGrammar's; ``Token`` is the one that a grammar here
-can say, and the others are refused by name.
+the next one begins. Macros are functions of XGrammar's (:mod:`cfgguide.grammar.notations.macros`);
+those that mean all tokens but some are refused by name.
 """
 
 from __future__ import annotations
 
 import re
 
-from cfgguide.grammar.llguidance.source import Source
+from cfgguide.grammar.notations import macros
 from cfgguide.grammar.notations.expressions import Notation
-from cfgguide.grammar.notations.syntax import Characters, Expression, Name, Rule, Special, Text
+from cfgguide.grammar.rules.facts import not_known
+from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.tree import Characters, Expression, Name, Rule, Special, Text, names_in
 
 # A `+` after a quantifier keeps what was read: a comment of many # would be cut in all ways.
 _BLANKS = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*+)*+")
 _NAME = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*+")
 _RULE = re.compile(rf"{_NAME.pattern}(?:\[[^\]\r\n]*+\])?{_BLANKS.pattern}::=")
 _OPTION = re.compile(r"[ \t]*([A-Za-z_]+)")
+_VALUE = re.compile(r'[ \t]*+(?:=[ \t]*+(?:"[^"\r\n\\]*+"|[0-9.]++))?[ \t]*+')
 _ID = re.compile("[0-9]{1,9}")
 _CONTROLS = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "0": 0, "e": 27}
 _ESCAPES = {letter: chr(point) for letter, point in _CONTROLS.items()} | {
@@ -29,10 +32,6 @@ _ESCAPES = {letter: chr(point) for letter, point in _CONTROLS.items()} | {
 _CLASS_ESCAPES = _ESCAPES | {each: each for each in "^$\\.*+?()[]{}|/-"}
 _DIGITS: dict[str, tuple[int, int | None]] = {"x": (1, None), "u": (4, 4), "U": (8, 8)}
 _REFUSED = {
-    "TagDispatch": (
-        "TagDispatch is not supported: it says what a text must not hold; a structural tag with "
-        "triggers does the same"
-    ),
     "TokenTagDispatch": (
         "TokenTagDispatch is not supported: it means all tokens of the model but some, and a "
         "grammar knows no model"
@@ -41,9 +40,16 @@ _REFUSED = {
         "ExcludeToken is not supported: it means all tokens of the model but some, and a grammar "
         "knows no model; write [^]* for text, which never spells a special token"
     ),
-    "Regex": "Regex is not supported; write the pattern as a rule",
-    "Substring": "Substring is not supported; list the texts",
 }
+_MACROS = ("Regex", "Substring", "TagDispatch")
+_OPTIONS = {
+    "max_tokens": (
+        "max_tokens counts tokens, and a mask here depends on the text alone; bound the text, as "
+        "in [^]{0,400}, or give a budget of tokens when generating"
+    ),
+    "lazy": "lazy is not supported; llguidance's dialect has it: Grammar.llguidance",
+}
+_WITHOUT_EFFECT = ("capture", "temperature")  # on what is written
 
 
 def read_ebnf(source: Source) -> dict[str, Rule]:
@@ -64,11 +70,17 @@ def read_ebnf(source: Source) -> dict[str, Rule]:
 
 class _Ebnf(Notation):
     name = _NAME
+    unlimited = ("-1",)
+    ends = ("(=",)
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self._asserted: list[Name] = []
 
     def after_name(self, at: int) -> None:
         self._check_place(at)
-        if self._cursor.is_at("["):
-            self._refuse_options()
+        if self._cursor.took("["):
+            self._read_options()
         self.skip_blanks(is_nested=True)
 
     def skip_blanks(self, *, is_nested: bool) -> None:
@@ -77,14 +89,8 @@ class _Ebnf(Notation):
     def atom(self) -> Expression | None:
         cursor = self._cursor
         at = cursor.at
-        if cursor.source.text.startswith("=", at) and cursor.source.text[at - 1 : at] == "(":
-            cursor.fail(
-                "(= ...) is not supported: XGrammar takes it for a hint, and no text depends on "
-                "it; leave it out",
-                at - 1,
-            )
         if cursor.took('"'):
-            return Text(at, cursor.read_text(at, self._escaped, is_on_line=True))
+            return Text(at, self._text(at))
         if cursor.took("["):
             ranges = cursor.read_class(
                 at, lambda: self._character(_CLASS_ESCAPES), is_on_line=True, is_any=True
@@ -99,6 +105,8 @@ class _Ebnf(Notation):
             cursor.fail(_REFUSED[name[0]], at)
         if name[0] == "Token" and cursor.is_at("("):
             return Special(at, self._ids())
+        if name[0] in _MACROS and cursor.is_at("("):
+            return self._macro(at, name[0])
         return Name(at, name[0])
 
     def _check_place(self, at: int) -> None:
@@ -107,12 +115,55 @@ class _Ebnf(Notation):
         if text[line:at].strip(" \t"):
             self._cursor.fail("a rule begins on a line of its own", at)
 
-    def _refuse_options(self) -> None:
-        at = self._cursor.at
-        self._cursor.at += 1
-        option = self._cursor.match(_OPTION)
-        name = "" if option is None else option[1]
-        self._cursor.fail(f"rule options are not supported: {name or 'leave them out'}", at)
+    def after_rule(self) -> None:
+        """Read over ``(= ...)``, which says what follows the rule wherever it is used.
+
+        XGrammar's printer writes it. Its masks are made sooner with it, and its matcher does not
+        ask for it: no text depends on it, if it is true.
+        """
+        cursor = self._cursor
+        begin = cursor.at
+        if cursor.took("(="):
+            self._asserted += names_in(self.expression())
+            if not cursor.here:
+                cursor.fail("this bracket is never closed", begin)
+            cursor.expect(")", "after what follows a rule")
+
+    def rules(self) -> dict[str, Rule]:
+        """Return the rules; names in ``(= ...)`` have to be known, too."""
+        found = super().rules()
+        for name in self._asserted:
+            if name.name not in found:
+                said = f"there is no rule called {name.name}"
+                self._cursor.fail(not_known(said, name.name, found), name.at)
+        return found
+
+    def _macro(self, at: int, name: str) -> Expression:
+        given = macros.arguments(
+            self._cursor, at, self._text, lambda: self.skip_blanks(is_nested=True)
+        )
+        if name == "Regex":
+            return macros.regex(given)
+        if name == "Substring":
+            return macros.substring(given)
+        first = len(self.more)
+        found, rules = macros.tag_dispatch(given, lambda n: f"{self.rule} {first + n + 1}")
+        self.more |= {rule.name: rule for rule in rules}
+        return found
+
+    def _read_options(self) -> None:
+        """Read over the options of a rule that do not change which texts it has."""
+        cursor, begin = self._cursor, self._cursor.at - 1
+        while True:
+            option = cursor.match(_OPTION)
+            name = "" if option is None else option[1]
+            if name not in _WITHOUT_EFFECT:
+                unknown = f"there is no option {name}; there are capture and temperature"
+                cursor.fail(_OPTIONS.get(name, unknown), begin)
+            cursor.match(_VALUE)
+            if not cursor.took(","):
+                break
+        cursor.expect("]", "after the options of a rule")
 
     def _ids(self) -> frozenset[str | int]:
         cursor, found = self._cursor, set[str | int]()
@@ -128,6 +179,9 @@ class _Ebnf(Notation):
                 break
         cursor.expect(")", "after the ids of tokens")
         return frozenset(found)
+
+    def _text(self, begin: int) -> str:
+        return self._cursor.read_text(begin, self._escaped, is_on_line=True)
 
     def _escaped(self) -> int:
         return self._character(_ESCAPES)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from cfgguide.errors import LimitError
-from cfgguide.grammar.llguidance.source import Source
 from cfgguide.grammar.notations.character_cursor import Cursor
-from cfgguide.grammar.notations.syntax import Choice, Expression, Minus, Repeated, Row, Rule
+from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.tree import Choice, Expression, Minus, Repeated, Row, Rule
 
 #: Groups inside each other; llama.cpp's grammars of JSON Schemas nest one for each character of a
 #: property's name.
@@ -43,6 +43,10 @@ class Notation(ABC):
     has_empty_alternatives, has_several_counts, has_braces, has_minus : bool
         Whether an alternative may be empty, a part may have several counts, counts may stand in
         braces, and ``A - B`` is all of A but B.
+    unlimited : tuple of str
+        What may stand for the larger number in braces, if there is no limit.
+    ends : tuple of str
+        What begins with a bracket, and ends a rule.
     """
 
     name: ClassVar[re.Pattern[str]]
@@ -50,9 +54,13 @@ class Notation(ABC):
     has_several_counts: ClassVar[bool] = False
     has_braces: ClassVar[bool] = True
     has_minus: ClassVar[bool] = False
+    unlimited: ClassVar[tuple[str, ...]] = ()
+    ends: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, source: Source) -> None:
         self._cursor = Cursor(source)
+        self.rule = ""  # the one that is read
+        self.more: dict[str, Rule] = {}  # what macros need: "name 1" belongs to the rule "name"
 
     def rules(self) -> dict[str, Rule]:
         """Return the rules.
@@ -74,10 +82,15 @@ class Notation(ABC):
                 cursor.fail(f"{name[0]} is defined twice", at)
             self.after_name(at)
             cursor.expect("::=", "after the name of a rule")
-            found[name[0]] = Rule(at, name[0], _Reader(cursor, self).choice())
+            self.rule = name[0]
+            found[name[0]] = Rule(at, name[0], self.expression())
             self.after_rule()
             self.skip_blanks(is_nested=True)
-        return found
+        return found | self.more
+
+    def expression(self) -> Expression:
+        """Return the alternatives that come next; raises as :meth:`rules`."""
+        return _Reader(self._cursor, self).choice()
 
     def before_name(self) -> None:
         """Go on to the name of a rule, which has to come now."""
@@ -131,7 +144,7 @@ class _Reader:
                 self._count(at)
             elif notation.has_minus and cursor.took("-"):
                 self._subtract(at)
-            elif cursor.took("("):
+            elif not cursor.is_at(*notation.ends) and cursor.took("("):
                 self._begin_group(at)
             elif len(self._open) > 1 and cursor.took(")"):
                 self._end_group()
@@ -225,7 +238,9 @@ class _Reader:
         most: int | None = least
         if cursor.took(","):
             self._notation.skip_blanks(is_nested=True)
-            most = None if cursor.is_at("}") else self._number()
+            is_unlimited = cursor.is_at("}") or any(map(cursor.took, self._notation.unlimited))
+            most = None if is_unlimited else self._number()
+            self._notation.skip_blanks(is_nested=True)
         cursor.expect("}", "after a count")
         if most is not None and most < least:
             cursor.fail(f"the count {least} to {most} ends before it begins", at)

@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 
 from cfgguide.automata.charset import MAX_CODE_POINT, CharacterClass
-from cfgguide.grammar.llguidance.source import Source
-from cfgguide.grammar.llguidance.special_tokens import tokens_of
 from cfgguide.grammar.notations.expressions import Notation
-from cfgguide.grammar.notations.syntax import Characters, Expression, Name, Rule, Special, Text
+from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.special_tokens import tokens_of
+from cfgguide.grammar.rules.tree import Characters, Expression, Name, Rule, Special, Text
 
 _BLANKS = re.compile(r"(?:[ \t]|#[^\r\n]*+)*+")
 _BLANKS_AND_LINES = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*+)*+")

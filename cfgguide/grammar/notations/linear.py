@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cfgguide.grammar.notations.syntax import (
+from cfgguide.grammar.rules.tree import (
     Choice,
     Expression,
     Name,

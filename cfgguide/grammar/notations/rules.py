@@ -16,11 +16,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cfgguide.grammar.llguidance.names import NameAllocator
+from cfgguide.grammar.rules.names import NameAllocator
+from cfgguide.grammar.rules.nonempty import optional
+from cfgguide.grammar.rules.tree import Expression, Name, Repeated
 
 _MAX_OPTIONAL = 3  # in a row
 
-Alternative = tuple[str, ...]  # symbols, each perhaps with ? or * or +
+Alternative = tuple[Expression, ...]  # names and texts, each perhaps with ? or * or +
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Piece:
 
     Attributes
     ----------
-    alternatives : tuple of tuple of str
+    alternatives : tuple of tuple of Expression
         Rows of symbols, none of them empty. Without any, no text belongs to it, or the empty one.
     is_optional : bool
         Whether the empty text belongs to it too.
@@ -42,9 +44,9 @@ class Piece:
 NOTHING = Piece((), is_optional=True)
 
 
-def symbol(name: str, *, is_optional: bool = False) -> Piece:
-    """Return what a rule or a terminal is as a part."""
-    return Piece(((name,),), is_optional)
+def symbol(node: Expression, *, is_optional: bool = False) -> Piece:
+    """Return what a rule, a terminal or a text is as a part."""
+    return Piece(((node,),), is_optional)
 
 
 def choice(pieces: Sequence[Piece]) -> Piece:
@@ -76,22 +78,19 @@ class Rules:
 
     def define(self, name: str, alternatives: tuple[Alternative, ...]) -> None:
         """Note what a rule is. An alternative that is the rule itself says nothing."""
-        self.alternatives[name] = tuple(each for each in alternatives if each != (name,))
+        self.alternatives[name] = tuple(each for each in alternatives if each != (Name(0, name),))
 
-    def name_of(self, alternatives: tuple[Alternative, ...]) -> str:
+    def name_of(self, alternatives: tuple[Alternative, ...]) -> Expression:
         """Return a symbol for alternatives: the one that they are, or a rule for them."""
-        if (
-            len(alternatives) == 1
-            and len(alternatives[0]) == 1
-            and alternatives[0][0][-1] not in "?*+"
-        ):
-            return alternatives[0][0]
+        match alternatives:
+            case ((only,),) if not isinstance(only, Repeated):
+                return only
         if alternatives not in self._known:
             name = self._names.new(self.owner)
             self.owners[name] = self.owner
             self._known[alternatives] = name
             self.define(name, alternatives)
-        return self._known[alternatives]
+        return Name(0, self._known[alternatives])
 
     def row(self, pieces: Sequence[Piece]) -> Piece:
         """Return parts one after the other."""
@@ -118,12 +117,12 @@ class Rules:
             return piece
         return symbol(self.name_of(piece.alternatives), is_optional=piece.is_optional)
 
-    def _all(self, pieces: Sequence[Piece]) -> list[str]:
+    def _all(self, pieces: Sequence[Piece]) -> list[Expression]:
         return [
             each
             for piece in pieces
             for each in (
-                [_optional(self._spelled(piece)[0])] if piece.is_optional else self._spelled(piece)
+                [optional(self._spelled(piece)[0])] if piece.is_optional else self._spelled(piece)
             )
         ]
 
@@ -147,23 +146,23 @@ class Rules:
             return Piece(piece.alternatives, is_optional)
         name = self.name_of(piece.alternatives)
         if most is None:
-            row = (*self._exactly(name, least - 1), f"{name}+")
+            row = (*self._exactly(name, least - 1), Repeated(0, name, 1, None))
             return Piece((row,), is_optional)
         if least == 1:
             return Piece(self._up_to(name, most), is_optional)
         row = self._exactly(name, least)
         if most > least:
-            row = (*row, f"{self.name_of(self._up_to(name, most - least))}?")
+            row = (*row, optional(self.name_of(self._up_to(name, most - least))))
         return Piece((row,), is_optional)
 
-    def _exactly(self, name: str, n: int) -> Alternative:
+    def _exactly(self, name: Expression, n: int) -> Alternative:
         """Return symbols for a symbol n times: twice what it is half as often."""
         if n < 4:
             return (name,) * n
         half = self.name_of((self._exactly(name, n // 2),))
         return (half, half, *[name] * (n % 2))
 
-    def _up_to(self, name: str, n: int) -> tuple[Alternative, ...]:
+    def _up_to(self, name: Expression, n: int) -> tuple[Alternative, ...]:
         """Return alternatives for a symbol one to n times, each number in one way."""
         if n == 1:
             return ((name,),)
@@ -171,14 +170,3 @@ class Rules:
             return ((name,), (name, self.name_of(self._up_to(name, n - 1))))
         half = self.name_of(self._up_to(name, n // 2))
         return ((half,), (*self._exactly(name, n // 2), half))
-
-
-def _optional(written: str) -> str:
-    """Return a symbol that may be left out."""
-    return (
-        f"{written[:-1]}*"
-        if written[-1] == "+"
-        else written
-        if written[-1] in "?*"
-        else f"{written}?"
-    )

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 
-from cfgguide.grammar.llguidance.source import Source
 from cfgguide.grammar.notations.expressions import Notation
-from cfgguide.grammar.notations.syntax import Characters, Expression, Name, Rule, Text
+from cfgguide.grammar.rules.source import Source
+from cfgguide.grammar.rules.tree import Characters, Expression, Name, Rule, Text
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _COMMENT_END = re.compile(r"(?s:.)*?\*/")

@@ -6,8 +6,8 @@ import pytest
 
 import cfgguide
 from cfgguide.errors import GrammarError, VocabularyError
-from cfgguide.grammar.llguidance.names import NameAllocator
-from cfgguide.grammar.llguidance.special_tokens import terminals_of, tokens_of
+from cfgguide.grammar.rules.names import NameAllocator
+from cfgguide.grammar.rules.special_tokens import terminals_of, tokens_of
 
 TEXTS = [b"a", b"b", b"<call>", b" "]
 NAMES = {"<call>": 4, "<|end|>": 5, "</think>": 6}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cfgguide import notations
+import cfgguide
+from cfgguide import Grammar, notations
 from cfgguide.errors import GrammarError, LimitError
 
 GBNF = [
@@ -77,14 +78,29 @@ EBNF = [
     ("root ::= 'a'", 1, 10, "expected a name, a text, a class or a group"),
     ("root ::= \"a\" 'b'", 1, 14, "expected the name of a rule"),
     # What XGrammar has and a grammar here cannot say, by name.
-    ('root ::= "a" (= "b")', 1, 14, "(= ...) is not supported"),
-    ('root[lazy] ::= "a"+', 1, 5, "rule options are not supported: lazy"),
-    ('root ::= x\nx[max_chars=3] ::= "a"+', 2, 2, "rule options are not supported: max_chars"),
-    ('root ::= TagDispatch(("a", root))', 1, 10, "TagDispatch is not supported"),
+    ('root[lazy] ::= "a"+', 1, 5, "lazy is not supported; llguidance's dialect has it"),
+    ('root ::= x\nx[max_tokens=3] ::= "a"+', 2, 2, "max_tokens counts tokens"),
+    ('root[max_chars=3] ::= "a"', 1, 5, "there is no option max_chars"),
     ("root ::= TokenTagDispatch((1, root))", 1, 10, "TokenTagDispatch is not supported"),
     ("root ::= ExcludeToken(1)", 1, 10, "ExcludeToken is not supported"),
-    ('root ::= Regex("a+")', 1, 10, "Regex is not supported; write the pattern as a rule"),
-    ('root ::= Substring("a")', 1, 10, "Substring is not supported; list the texts"),
+    # What it has and a grammar here can say, written wrongly.
+    ('root ::= "a" (= b)', 1, 17, "there is no rule called b"),
+    ('root ::= "a" (= "b"', 1, 14, "this bracket is never closed"),
+    ('root ::= ("a" (= "b"))', 1, 15, "expected ) or more of the group"),
+    ('root ::= "a" (= "b") "c"', 1, 22, "expected the name of a rule"),
+    ("root ::= Regex(a)", 1, 16, "expected a text in double quotes"),
+    ('root ::= Regex("a", "b")', 1, 10, "Regex takes one pattern"),
+    ('root ::= Regex("a(")', 1, 16, "the pattern 'a(' cannot be read"),
+    ('root ::= Regex("a(?=b)")', 1, 16, "this pattern looks around"),
+    ('root ::= Regex("a", json_string=true)', 1, 10, "json_string=true"),
+    ('root ::= Regex("a", flags="i")', 1, 27, "Regex has no argument flags; it has json_string"),
+    ("root ::= Substring()", 1, 10, "Substring takes a text, or several"),
+    ('root ::= TagDispatch("a")', 1, 22, "TagDispatch takes pairs of a tag and a rule"),
+    ('root ::= TagDispatch(("a", b))', 1, 28, "there is no rule called b"),
+    ('root ::= TagDispatch(("a", root), excludes="a")', 1, 44, "excludes is a list of texts"),
+    ('root ::= TagDispatch(("a", root), stop_eos=false)', 1, 10, "stop_eos=false needs stop_str"),
+    ('root ::= TagDispatch(("ab", root), ("b", root))', 1, 10, "'b' is a part of 'ab'"),
+    ('root ::= TagDispatch(("a", root)', 1, 33, "expected ) or , after an argument"),
     ("root ::= Token(a)", 1, 16, "expected the id of a token, not 'a'"),
     ("root ::= Token(1", 1, 17, "expected ) after the ids of tokens"),
 ]
@@ -123,6 +139,54 @@ def test_a_mistake_is_shown_where_it_is(notation, grammar, line, column, said):
     assert said in message
 
 
+#: A text, as what it is given, what it looks like.
+MIXED_UP = [
+    ("root ::= 'a' x\nx ::= #x41", "gbnf", "W3C's EBNF: try Grammar.w3c"),
+    ("root ::= 'a' x(\nx ::= #x41", "ebnf", "W3C's EBNF: try Grammar.w3c"),
+    ("[1] a ::= [a-z] - 'b' /* c */", "gbnf", "W3C's EBNF: try Grammar.w3c"),
+    ('root ::= x{2} # one\nx ::= "\\x41"', "w3c", "llama.cpp's GBNF: try Grammar.gbnf"),
+    ('root ::= "a" . <[12]>', "ebnf", "llama.cpp's GBNF: try Grammar.gbnf"),
+    ('root ::= TagDispatch(("a", x.y))\nx.y ::= "b"', "gbnf", "XGrammar's EBNF: try Grammar.ebnf"),
+    ('root ::= "a" (= "b")', "gbnf", "XGrammar's EBNF: try Grammar.ebnf"),
+    ('start: "a" b?\nb: /c/', "gbnf", "Lark's language: try Grammar(text)"),
+    ('start: "a" B\nB.2: /c/i', "w3c", "Lark's language: try Grammar(text)"),
+    ('%llguidance {}\nstart: "a"', "ebnf", "llguidance's dialect of Lark's language"),
+    ('root ::= "a"', "lark", "llama.cpp's GBNF: try Grammar.gbnf"),
+    ("root ::= 'a' #x41", "lark", "W3C's EBNF: try Grammar.w3c"),
+    ('start: <|end|>\nx[lazy]: "a"', "lark", "llguidance's dialect of Lark's language"),
+    ('root ::= "a"', "llguidance", "llama.cpp's GBNF: try Grammar.gbnf"),
+    ("digit = '0' | '1' ;\nnumber = digit, { digit } ;", "w3c", "ISO's EBNF"),
+]
+
+
+def check(text, given_as):
+    """Look at a text as a grammar in a notation."""
+    given = Grammar(text) if given_as == "lark" else getattr(Grammar, given_as)(text)
+    cfgguide.check(given, "a")
+
+
+@pytest.mark.parametrize(("text", "given_as", "looks_like"), MIXED_UP)
+def test_a_notation_that_is_mixed_up_is_named(text, given_as, looks_like):
+    with pytest.raises(GrammarError) as caught:
+        check(text, given_as)
+    assert f"this looks like {looks_like}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "given_as"),
+    [
+        ('root ::= "a" b', "gbnf"),
+        ("a ::= 'b", "w3c"),
+        ('start: "a', "lark"),
+        ("start: b", "llguidance"),
+    ],
+)
+def test_a_mistake_in_the_right_notation_has_no_such_advice(text, given_as):
+    with pytest.raises(GrammarError) as caught:
+        check(text, given_as)
+    assert "looks like" not in str(caught.value)
+
+
 def test_an_excerpt_and_a_caret_show_the_place():
     with pytest.raises(GrammarError) as caught:
         notations.gbnf('root ::= item\nitem ::= [a-z] "x\\d"')
@@ -148,6 +212,19 @@ LARGE = [
 def test_a_limit_is_named(grammar, said):
     with pytest.raises(LimitError, match=said):
         notations.gbnf(grammar)
+
+
+@pytest.mark.parametrize(
+    ("grammar", "said"),
+    [
+        (f'root ::= TagDispatch(excludes=("{"a" * 1001}"))', "or one has more than 1000"),
+        (f'root ::= Substring("{"a" * 201}")', "this Substring have more than 40000 characters"),
+    ],
+    ids=["TagDispatch", "Substring"],
+)
+def test_a_macro_has_a_limit(grammar, said):
+    with pytest.raises(LimitError, match=said):
+        notations.ebnf(grammar)
 
 
 def test_what_a_minus_leaves_may_be_too_large():

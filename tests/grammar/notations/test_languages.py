@@ -7,6 +7,7 @@ nothing of their conversion.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from random import Random
 
@@ -16,10 +17,10 @@ from support.judges import is_parsed
 from support.spans import FIRST_TOKEN, Recogniser, lark_parser
 
 from cfgguide import notations
-from cfgguide.grammar.llguidance.source import Source
 from cfgguide.grammar.notations.ebnf_reader import read_ebnf
 from cfgguide.grammar.notations.gbnf_reader import read_gbnf
 from cfgguide.grammar.notations.w3c_reader import read_w3c
+from cfgguide.grammar.rules.source import Source
 
 END, AFTER = chr(FIRST_TOKEN + 7), chr(FIRST_TOKEN + 8)
 NOTATIONS = {
@@ -46,6 +47,15 @@ def verdict(notation: str, grammar: str, text: str) -> bool:
 
 # --- The parts of each notation ------------------------------------------------------------------
 
+TAGS = """root ::= TagDispatch(
+  ("tag1", rule1),
+  ("tag2", rule2){}
+)
+rule1 ::= "abcd" [p]*
+rule2 ::= "efg" [t]*
+"""
+ONCE = ", loop_after_dispatch=false"
+STOPS = ', stop_eos=false, stop_str=("tag3", "ll")'
 CASES = [
     # GBNF: texts, classes, escapes.
     ("gbnf", 'root ::= "ab"', ["ab"], ["", "a", "abb", "AB"]),
@@ -111,6 +121,18 @@ CASES = [
     ("ebnf", 'root ::= "a"{2, 3} ""{2}', ["aa", "aaa"], ["a"]),
     ("ebnf", 'root ::= "a"\n"b" x\nx\n::= "c"', ["abc"], ["a"]),
     ("ebnf", 'root ::= true\ntrue ::= "x"', ["x"], ["true"]),
+    # What its own printer writes: look-ahead, counts without limit, options, macros.
+    ("ebnf", 'root ::= (("a" x)) (=("," root))\nx ::= (("b"))(= [,}])', ["ab"], ["ab,", "a"]),
+    ("ebnf", 'root ::= x{2, -1}\nx[capture="y", temperature=0.5] ::= "a"', ["aa", "aaaa"], ["a"]),
+    ("ebnf", r'root ::= Regex("^a.\\d{2,}$")', ["a\n12", "ab123"], ["ab1", "a12", "^ab12"]),
+    ("ebnf", 'root ::= "a" Regex("b|c+", json_string=false)', ["ab", "acc"], ["abc", "a"]),
+    ("ebnf", 'root ::= "<" Substring("abca") ">"', ["<>", "<bca>", "<abca>"], ["<ac>", "<bb>"]),
+    ("ebnf", 'root ::= Substring("ab", "c", "ab")', ["", "ab", "cab", "abcab"], ["a", "bc"]),
+    ("ebnf", TAGS.format(""), ["", "tag", "xtag1abcd", "tag1abcdqtag2efgtt"], ["ttag1abd"]),
+    ("ebnf", TAGS.format(ONCE), ["q", "tag2efgt"], ["tag1abcdppptag2", "tag2efgtag1"]),
+    ("ebnf", TAGS.format(', excludes=("l", "tal",)'), ["ta", "tag1abcd"], ["tal", "tag1abcdl"]),
+    ("ebnf", TAGS.format(STOPS), ["tag1abcdll", "ltag3"], ["tag1abcd", "lltag3", ""]),
+    ("ebnf", TAGS.format(', stop_eos=true, stop_str=("ll",)'), ["tag1abcdll", "l"], ["llx"]),
     # W3C's EBNF.
     ("w3c", "a ::= #x41 [#x42-#x43] #x1F600", ["AB😀", "AC😀"], ["AA😀"]),
     ("w3c", r"""a ::= 'a"\n' "'" """, ['a"\\n\''], ["a\"\n'"]),
@@ -121,6 +143,43 @@ CASES = [
     ("w3c", "a ::= 'x' b - 'z' - 'y' a?\nb ::= [xyz] | 'z'+", ["xx", "xxxx", "xzz"], ["xz", "xy"]),
     ("w3c", "c ::= '!' ((b - '-') | ('-' (b - '-')))* '--'\nb ::= [a-]", ["!a-a--"], ["!a--a--"]),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_tags_are_looked_for_in_free_text(seed):
+    """Against a reading of the text from left to right, on all short texts."""
+    random = Random(seed)
+    tags, excluded = draws(random, 1 + seed % 2), draws(random, seed % 3)
+    texts = [*tags, *excluded]
+    if any(one in other for i, one in enumerate(texts) for j, other in enumerate(texts) if i != j):
+        return
+    pairs = "".join(f'("{tag}", x), ' for tag in tags)
+    listed = "".join(f'"{text}", ' for text in excluded)
+    found = notations.ebnf(f'root ::= TagDispatch({pairs}excludes=({listed}))\nx ::= "c" | "a"')
+    parser = lark_parser(found)
+    for length in range(7):
+        for letters in itertools.product("abc" if length < 6 else "ab", repeat=length):
+            text = "".join(letters)
+            assert is_parsed(parser, text) == dispatches(text, tags, excluded), (tags, text)
+
+
+def draws(random, n):
+    """Return random texts."""
+    return ["".join(random.choices("ab", k=random.randint(1, 4))) for _ in range(n)]
+
+
+def dispatches(text, tags, excluded):
+    """Return whether "a" or "c" follows each tag in a text, and nothing is excluded."""
+    begin = at = 0
+    while at < len(text):
+        at += 1
+        if text[begin:at].endswith(tuple(excluded)):
+            return False
+        if text[begin:at].endswith(tuple(tags)):
+            if text[at : at + 1] not in ("a", "c"):
+                return False
+            begin = at = at + 1
+    return True
 
 
 @pytest.mark.parametrize(("notation", "grammar", "accepted", "refused"), CASES)

@@ -15,9 +15,9 @@ from support.spans import Recogniser, lark_parser
 
 from cfgguide import notations
 from cfgguide.errors import GrammarError
-from cfgguide.grammar.llguidance.source import Source
 from cfgguide.grammar.notations.gbnf_reader import read_gbnf
 from cfgguide.grammar.notations.w3c_reader import read_w3c
+from cfgguide.grammar.rules.source import Source
 
 ATOMS = ['"a"', '"b"', '"ab"', '"ba"', '"aab"', "[ab]", "[^a]", "[bc]", '""', "."]
 COUNTS = ["*", "+", "?", "{2}", "{1,2}", "{0,3}", "{2,}", "{4,7}"]

@@ -25,7 +25,8 @@ COMPLETED = {
     "check --keywords upper po": {"postgresql"}, "check --text x json my": {"my.lark"},
     "check my": {"my.lark"}, "check json my": {"my.lark"},
     "generate json --index my": {"my.lark"}, "generate json --model fol": {"folder/"},
-    "convert --notation ": {"gbnf", "ebnf", "w3c"}, "completion ": set(SHELLS),
+    "convert --notation ": {"gbnf", "ebnf", "w3c", "lark"},
+    "convert --to ": {"lark", "gbnf", "w3c"}, "completion ": set(SHELLS),
     "help tra": {"trace"}, "--quiet mod": {"model"}, "model ": {"smollm2"},
 }  # fmt: skip
 

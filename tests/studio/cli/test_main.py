@@ -563,6 +563,29 @@ def test_convert_names_the_tokens(run):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "written"),
+    [
+        (["a.gbnf", "--to", "w3c"], '/* From a.gbnf. */\nroot ::= "(" root ")" | [0-9] [0-9]?'),
+        (["a.gbnf", "--to", "gbnf"], '# From a.gbnf.\nroot ::= "(" root ")" | [0-9]{1,2}'),
+        (["a.lark", "--to", "gbnf", "--lexer", "dynamic_complete"], 'root ::= "a"* "b"\n'),
+        (["json", "--to", "w3c"], "start ::= _ws value\n"),
+        (["b.lark", "--to", "w3c", "--wider"], "/* May allow more texts than the grammar: Lark's"),
+    ],
+)
+def test_convert_writes_other_notations(run, arguments, written):
+    Path("a.gbnf").write_text('root ::= "(" root ")" | [0-9]{1,2}', encoding="utf-8")
+    Path("a.lark").write_text('start: "a" start | "b"', encoding="utf-8")
+    Path("b.lark").write_text("start: A A\nA: /a+/", encoding="utf-8")
+    assert written in printed(run, "convert", *arguments)
+
+
+def test_convert_asks_before_it_allows_more(run):
+    Path("a.lark").write_text("start: A A\nA: /a+/", encoding="utf-8")
+    assert "ask for that with --wider" in refused(run, "convert", "a.lark", "--to", "gbnf")
+    assert "say with --to what to write" in refused(run, "convert", "a.lark")
+
+
+@pytest.mark.parametrize(
     ("name", "text", "said"),
     [
         ("a.txt", b"root ::= [0-9]", "the ending of a.txt does not say which notation it is in"),

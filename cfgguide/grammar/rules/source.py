@@ -47,3 +47,15 @@ class Source:
         excerpt = shown[first : first + _SHOWN].replace("\t", " ").rstrip("\r")
         caret = " " * (column - 1 - first) + "^"
         return kind(f"{self.name}, line {line}, column {column}: {said}\n{excerpt}\n{caret}")
+
+
+def with_advice(error: CfgGuideError, advice: str) -> CfgGuideError:
+    """Return an error about a place that also says what to do, if that is known.
+
+    >>> print(with_advice(Source("a", "x").error(0, "this is wrong"), "try b").args[0])
+    x, line 1, column 1: this is wrong; try b
+    a
+    ^
+    """
+    said, *place = str(error.args[0]).split("\n")
+    return type(error)("\n".join([f"{said}; {advice}", *place])) if advice else error

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from cfgguide.grammar.llguidance.names import NameAllocator
+from cfgguide.grammar.rules.names import NameAllocator
 
 Tokens = frozenset[str | int]
 
