@@ -28,10 +28,10 @@ from cfgguide.automata.nfa import MATCH, Closure, Nfa, closure, parse_pattern
 from cfgguide.automata.partition import predecessors
 from cfgguide.base.limits import Budget
 
-# Letters, digits and escaped punctuation, as `re.escape` writes a text; flags that change them.
-_PLAIN = re.compile(r"(?:[a-zA-Z0-9_]|\\[^a-zA-Z0-9\s\x80-\U0010ffff])+")
-_ESCAPE = re.compile(r"\\(.)")
-_CHANGING = re.IGNORECASE
+# What stands for itself, or as `re.escape` writes it; flags that change that.
+_PLAIN = re.compile(r"(?:[a-zA-Z0-9_ !\"%&',/:;<=>@`~-]|\\[^a-zA-Z0-9\x80-\U0010ffff])+")
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_CHANGING = re.IGNORECASE | re.VERBOSE
 
 
 def fsm_of_pattern(pattern: str, *, name: str, flags: int = 0, budget: Budget | None = None) -> Fsm:

@@ -62,7 +62,6 @@ _MAX_INTERVALS = 8  # of lengths
 
 ANYTHING = Repeat((Characters(ANY_CHARACTER),), 0, None)
 
-_TOO_LARGE = f"it has more than {MAX_STATES} states; use smaller bounds"
 MATCH = 0  # the rest of which nothing is left
 EVERYTHING = 1  # the rest that any text is
 
@@ -90,15 +89,15 @@ def automaton_of(nodes: Nodes) -> GrowingAutomaton:
     return SideBySide([made]) if isinstance(made, LookingAutomaton) else made
 
 
-def language_of(nodes: Nodes) -> Language:
+def language_of(nodes: Nodes, most: int = MAX_STATES) -> Language:
     """Return the language of the texts that a pattern matches as a whole.
 
     Raises
     ------
     SchemaError
-        If the automaton would be too large, or as :func:`automaton_of`.
+        If that takes more than `most` states, or as :func:`automaton_of`.
     """
-    return _automaton(nodes, _Alphabet(nodes)).language
+    return _automaton(nodes, _Alphabet(nodes)).whole(most)
 
 
 def anywhere(nodes: Nodes) -> Nodes:
@@ -675,12 +674,16 @@ class PatternAutomaton:
 
     @cached_property
     def language(self) -> Language:
-        """The same language, made at once.
+        """The same language, made at once; raises SchemaError if it is too large."""
+        return self.whole(MAX_STATES)
+
+    def whole(self, most: int) -> Language:
+        """Return the same language, made at once.
 
         Raises
         ------
         SchemaError
-            If it is too large.
+            If that takes more than `most` states.
         """
         columns = self.letters
         rows = [(DEAD,) * len(columns)]
@@ -693,8 +696,8 @@ class PatternAutomaton:
                 if target not in numbers:
                     states.append(target)
                     numbers[target] = len(states)
-                    if len(states) > MAX_STATES:
-                        raise SchemaError(_TOO_LARGE)
+                    if len(states) > most:
+                        raise SchemaError(f"it has more than {most} states; use smaller bounds")
                 row.append(numbers[target])
             rows.append(tuple([row[letter] for letter in columns]))
         ends = [number for number, state in enumerate(states, 1) if self.is_end(state)]

@@ -22,10 +22,14 @@ from typing import NoReturn
 from cfgguide.automata.language import difference
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError, SchemaError
 from cfgguide.grammar.literals import pattern_literal, text_literal
-from cfgguide.grammar.notations.automaton import automaton_of
 from cfgguide.grammar.notations.character_patterns import Pattern, of_text, one_of_characters, times
 from cfgguide.grammar.notations.linear import without_itself
-from cfgguide.grammar.notations.longest import MAX_DEPTH, from_automaton, longest_first
+from cfgguide.grammar.notations.longest import (
+    MAX_DEPTH,
+    automaton_of,
+    from_automaton,
+    longest_first,
+)
 from cfgguide.grammar.notations.regular import (
     Regular,
     optional,

@@ -22,9 +22,12 @@ comes to an end; it may get large, and then there is no pattern.
 
 from __future__ import annotations
 
+from cfgguide.automata.charset import CharacterClass
 from cfgguide.automata.language import Language
+from cfgguide.automata.pattern_automaton import language_of
+from cfgguide.automata.pattern_tree import Characters, Choice, Node, Repeat
 from cfgguide.automata.preference import is_longest_first
-from cfgguide.grammar.notations.automaton import automaton_of
+from cfgguide.errors import SchemaError
 from cfgguide.grammar.notations.character_patterns import (
     EMPTY,
     Pattern,
@@ -34,6 +37,9 @@ from cfgguide.grammar.notations.character_patterns import (
     times,
 )
 
+# States of an automaton, and sets of a pattern once counts are written out.
+_MAX_AUTOMATON = 600
+_MAX_POSITIONS = 2_000
 #: Groups inside each other.
 MAX_DEPTH = 60
 #: Moves of a pattern that is made from an automaton, and states on one way through it.
@@ -64,6 +70,36 @@ def longest_first(pattern: Pattern) -> Pattern | None:
         return better
     automaton = automaton_of(pattern)
     return None if automaton is None else from_automaton(automaton)
+
+
+def automaton_of(pattern: Pattern) -> Language | None:
+    """Return the minimal automaton of a pattern, or None if it would be large.
+
+    Examples
+    --------
+    >>> from cfgguide.grammar.notations.character_patterns import of_text
+    >>> automaton_of(either([of_text("a"), of_text("ab")])).words(9)
+    ['a', 'ab']
+    """
+    if pattern.n_positions > _MAX_POSITIONS:
+        return None
+    try:
+        return language_of((_node(pattern),), _MAX_AUTOMATON)
+    except SchemaError:
+        return None
+
+
+def _node(pattern: Pattern) -> Node:
+    """Return a pattern as the tree of all notations."""
+    parts = tuple(map(_node, pattern.parts))
+    match pattern.kind:
+        case "set":
+            return Characters(CharacterClass.of(pattern.ranges))
+        case "row":
+            return Choice((parts,))
+        case "choice":
+            return Choice(tuple([(part,) for part in parts]))
+    return Repeat(parts, pattern.least, pattern.most)
 
 
 def _with_better_parts(pattern: Pattern) -> Pattern:

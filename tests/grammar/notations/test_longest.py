@@ -11,7 +11,6 @@ from random import Random
 
 import pytest
 
-from cfgguide.grammar.notations.automaton import automaton_of
 from cfgguide.grammar.notations.character_patterns import (
     Pattern,
     either,
@@ -20,7 +19,7 @@ from cfgguide.grammar.notations.character_patterns import (
     one_of_characters,
     times,
 )
-from cfgguide.grammar.notations.longest import from_automaton, longest_first
+from cfgguide.grammar.notations.longest import automaton_of, from_automaton, longest_first
 
 WORDS = ["".join(word) for n in range(7) for word in itertools.product("ab", repeat=n)]
 
