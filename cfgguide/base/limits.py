@@ -299,12 +299,18 @@ class Steps:
         if _current.lock.locked():
             return nullcontext()
         _current.end = time.thread_time() + self.max_seconds
+        _current.pause_ends = 0.0
         _current.n_bytes = resident_bytes() if self.max_memory is not None else 0
         _current.steps = self
         return _current.lock
 
     def check(self) -> None:
         """Raise an error if the step takes too long, or is not wanted any more."""
+        # The system is asked for the processor time of a thread, which takes ten times as long.
+        now = time.perf_counter()
+        if now < _current.pause_ends:
+            return
+        _current.pause_ends = now + _PAUSE
         if self.cancelled is not None and self.cancelled():
             raise self._error("cancelled")
         if time.thread_time() > _current.end:
@@ -322,11 +328,13 @@ class Steps:
                 )
 
 
-_N_CHECKS = 32  # of time for one of memory, which takes longer
+_PAUSE = 0.005  # seconds between two checks: no thread has more processor time than passes
+_N_CHECKS = 8  # of time for one of memory, which takes longer
 
 
 class _Current(threading.local):
     end = 0.0
+    pause_ends = 0.0
     n_bytes = 0
     n_checks = 0
     steps = Steps()

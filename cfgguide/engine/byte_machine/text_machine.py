@@ -217,8 +217,8 @@ class TextMachine(ByteMachine):
 
 
 def _steps(limits: Limits | None, cancelled: Callable[[], bool] | None = None) -> Steps:
-    what, way_out = "a step of the pattern", "simplify the pattern"
-    return Steps(limits, cancelled, error=LimitError, what=what, way_out=way_out)
+    way_out = "simplify the pattern"
+    return Steps(limits or Limits(), cancelled, error=LimitError, what="a step", way_out=way_out)
 
 
 def text_machine(
