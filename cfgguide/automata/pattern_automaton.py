@@ -934,6 +934,7 @@ class LookingAutomaton(PatternAutomaton):
 
     def __init__(self, program: _Program, behinds: _Behinds) -> None:
         self._behinds = behinds
+        self._ends = {DEAD: False}
         super().__init__(program)
 
     is_deterministic = False
@@ -1071,10 +1072,12 @@ class LookingAutomaton(PatternAutomaton):
 
     def is_end(self, state: int) -> bool:
         """Return whether a text may end in a state."""
-        if state == DEAD:
-            return False
-        with self._lock:
-            return self._opened(self._states[state], is_end=True)[1]
+        found = self._ends.get(state)
+        if found is None:
+            with self._lock:
+                found = self._opened(self._states[state], is_end=True)[1]
+            self._ends[state] = found
+        return found
 
     def within(self, least: int, most: int | None) -> Lengths:
         """Return what knows whether a text of so many characters can end."""
