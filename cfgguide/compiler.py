@@ -24,11 +24,9 @@ from cfgguide.engine.liveness.liveness import Liveness
 from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.machine.protocol import AnyMachine, Reader
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-from cfgguide.errors import IndexFormatError, VocabularyWarning
+from cfgguide.errors import CfgGuideError, IndexFormatError, VocabularyWarning
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.output_types import output_type
-
-_WRONG_PATTERN = "the index cannot be used: its pattern is wrong; make it again"
 
 Result = TypeVar("Result")
 Symbols = Mapping[str, tuple[str | int, ...]]  # tokens of special terminals, by names
@@ -230,10 +228,7 @@ def load_machine(
         If the vocabulary lacks a token of the messages.
     """
     if "pattern" in value:
-        own = text_machine(value["pattern"], vocabulary)
-        if own is None:
-            raise IndexFormatError(_WRONG_PATTERN)
-        return own, vocabulary
+        return _pattern_again(value["pattern"], vocabulary), vocabulary
     if "schema" not in value:
         vocabulary = vocabulary.with_symbols(symbols)
         return LrMachine.unpacked(arrays, value, vocabulary.spelling), vocabulary
@@ -241,3 +236,13 @@ def load_machine(
 
     found = compile(grammar_of(value["schema"]), vocabulary)
     return found.machine, found.vocabulary
+
+
+def _pattern_again(pattern: object, vocabulary: Vocabulary) -> AnyMachine:
+    try:
+        machine = text_machine(pattern, vocabulary) if isinstance(pattern, str) else None
+    except CfgGuideError:
+        machine = None
+    if machine is None:
+        raise IndexFormatError("the index cannot be used: its pattern is wrong; make it again")
+    return machine

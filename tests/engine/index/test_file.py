@@ -312,7 +312,19 @@ def test_masks_that_nobody_saved_are_refused(path, filled, name):
     assert walked(fresh, 3) == walked(filled, 3), "and the index is as it was"
 
 
-@pytest.mark.parametrize("value", [None, 3, [], {}, {"masks": {}}, {"grammar": 5, "masks": None}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        3,
+        [],
+        {},
+        {"masks": {}},
+        {"grammar": 5, "masks": None},
+        {"pattern": 5},
+        {"pattern": "("},
+    ],
+)
 def test_a_value_of_another_shape_is_refused(path, filled, value):
     arrays, _ = packed(filled)
     archive.write(path, arrays, value, kind="index", digest=filled.digest)
