@@ -88,6 +88,14 @@ class TextAutomaton(Part, Protocol):
         """About how many states there are."""
 
     @property
+    def n_guessed(self) -> int:
+        """At most how many states an automaton has that guesses the way to an end.
+
+        So from each state an end is nearer than that; and of a longer way a loop can be left out
+        that has no more characters.
+        """
+
+    @property
     def is_empty(self) -> bool:
         """Whether no text is in the language."""
 
@@ -288,6 +296,11 @@ class Language:
     @property
     def n_states(self) -> int:
         """Number of states."""
+        return len(self.rows)
+
+    @property
+    def n_guessed(self) -> int:
+        """The same."""
         return len(self.rows)
 
     @cached_property

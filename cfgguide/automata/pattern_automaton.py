@@ -26,7 +26,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, reduce
-from math import inf
+from math import inf, prod
 from typing import Any, NamedTuple
 
 from cfgguide.automata.charset import ANY_CHARACTER, MAX_CODE_POINT, SURROGATES, CharacterClass
@@ -59,6 +59,7 @@ from cfgguide.errors import SchemaError
 
 _MAX_COMPARED = 64  # rests of one shape that are compared with each other
 _MAX_INTERVALS = 8  # of lengths
+_NEVER = 64  # bits of a number of characters that no text has
 
 ANYTHING = Repeat((Characters(ANY_CHARACTER),), 0, None)
 
@@ -436,6 +437,26 @@ class _Program:
                 return _Program(item.body, self.alphabet).n_places
         return 1
 
+    @property
+    def n_guessed(self) -> int:
+        """The places, each with what the looks of the pattern can be waiting for."""
+        return self.n_places * prod(self._n_guessed_of(self._nodes, is_once=True))
+
+    def _n_guessed_of(self, nodes: Nodes, *, is_once: bool) -> Iterator[int]:
+        """Yield for each look how many sets of its places there are at a time.
+
+        What has to follow once is in one place: which one, is guessed. What may have begun several
+        times, or must not be met, is in several.
+        """
+        for node in nodes:
+            is_one = is_once and not isinstance(node, Repeat)
+            if isinstance(node, Look):
+                n_places = _Program(node.body, self.alphabet).n_places + 1
+                is_one = is_one and not (node.is_behind or node.is_negated)
+                yield n_places + 1 if is_one else 1 << min(n_places, _NEVER)
+            for inner in inside(node):
+                yield from self._n_guessed_of(inner, is_once=is_one)
+
     # -- rests --------------------------------------------------------------------------------
 
     def sequence(self, body: int, place: int, below: int) -> int:
@@ -661,6 +682,11 @@ class PatternAutomaton:
     @cached_property
     def n_states(self) -> int:
         """How many places the pattern has, with counts written out."""
+        return self._program.n_places
+
+    @cached_property
+    def n_guessed(self) -> int:
+        """At most how many states an automaton has that guesses the way to an end."""
         return self._program.n_places
 
     @cached_property
@@ -934,6 +960,11 @@ class LookingAutomaton(PatternAutomaton):
         super().__init__(program)
 
     is_deterministic = False
+
+    @cached_property
+    def n_guessed(self) -> int:
+        """At most how many states an automaton has that guesses the way to an end."""
+        return self._program.n_guessed
 
     def near(self, state: int, n: int) -> int:
         """Return the same state: whether a text can end depends on all counts."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import inf, prod
 
 from cfgguide.automata.charset import SURROGATES
@@ -269,8 +269,13 @@ class SideBySide:
 
     @property
     def n_states(self) -> int:
-        """At most how many states there are."""
+        """About how many states there are."""
         return prod(part.n_states for part in self._parts)
+
+    @cached_property
+    def n_guessed(self) -> int:
+        """At most how many states an automaton has that guesses the way to an end."""
+        return prod(part.n_guessed for part in self._parts)
 
     #: Whether the whole automaton is surely small.
     is_deterministic = False

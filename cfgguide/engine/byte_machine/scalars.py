@@ -546,7 +546,7 @@ class Bounded(ScalarAutomaton):
         kind, state, count = key
         if self._is_every:
             return key  # such masks are shared by all schemas
-        far = n + 2 * max(language.n_states for language in self._languages)
+        far = n + 2 * max(language.n_guessed for language in self._languages)
         return (*self._base.near((kind, state), far), self._near_count(count, far))
 
     def _near_count(self, count: int, far: int) -> int:

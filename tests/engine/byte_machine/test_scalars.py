@@ -228,6 +228,31 @@ def test_bounds_that_no_text_has(pattern: str, bounds: tuple[int, int | None]) -
     assert Bounded([(pattern_language(pattern), bounds)]).is_empty
 
 
+@pytest.mark.parametrize(("bounds", "last"), [((0, 215), 210), ((0, 450), 420), ((0, 209), 0)])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "^(?=(aa)*$)(?=(a{3})*$)(?=(a{5})*$)(?=(a{7})*$)a*$",
+        "^((?=(aa)*$)(?=(a{3})*$)(?=(a{5})*$)(?=(a{7})*$)a{210})*$",
+        "^(?!(aa)*a$)(?!(a{3})*aa?$)(?!(a{5})*a{1,4}$)(?!(a{7})*a{1,6}$)a*$",
+        "^(?=(?=(?=(a{5})*$)(a{3})*$)(aa)*$)(?=(a{7})*$)a*$",
+    ],
+)
+def test_bounds_count_far_away_where_ends_are_rare(
+    pattern: str, bounds: tuple[int, int | None], last: int
+) -> None:
+    """Texts are multiples of 210 characters: the least one of 2, 3, 5 and 7."""
+    lexemes = Bounded([(automaton_of(anywhere(notation.read(pattern))), bounds)])
+    key = lexemes.start
+    for n in range(last + 1):
+        row = lexemes.row(lexemes.near(key, 1))
+        assert (row.after(ord('"')) is not None, row.after(ord("a")) is not None) == (
+            n % 210 == 0,
+            n < last,
+        )
+        key = lexemes.row(key).after(ord("a"))
+
+
 def assert_ends(lexemes: ScalarAutomaton, rng: random.Random, most: int = 60) -> None:
     """Follow random bytes: something always follows."""
     for _ in range(10):
