@@ -28,6 +28,7 @@ from cfgguide.errors import SchemaError
 
 DEAD = 0  # the state from which nothing is accepted; every automaton has it
 MAX_STATES = 20_000
+IN_UTF8, IN_JSON = range(2)  # spellings of which `fewest` counts the bytes
 _MAX_TOGETHER = 5_000  # of an automaton of several languages, when schemas are read
 _MAX_SORTED = 200_000  # states of the automata of texts that are sorted by them
 _N_KEPT = 256  # intersections
@@ -98,6 +99,9 @@ class TextAutomaton(Part, Protocol):
     @property
     def is_empty(self) -> bool:
         """Whether no text is in the language."""
+
+    def fewest(self, state: int, spelling: int) -> float:
+        """Return how many bytes at least lead from a state to an end: `IN_UTF8` or `IN_JSON`."""
 
     @property
     def language(self) -> Language:
@@ -337,6 +341,10 @@ class Language:
 
     def effort(self, state: int) -> float:
         """Return how many characters at least lead from a state to an end."""
+        return self.distances.shortest[state]
+
+    def fewest(self, state: int, spelling: int) -> float:
+        """Return how many bytes at least lead from a state to an end."""
         return self.distances.shortest[state]
 
     def near(self, state: int, n: int) -> int:

@@ -314,6 +314,10 @@ class SideBySide:
         """Return how many characters lead at most to an end; there may be none that far."""
         return min(p.longest(each) for p, each in self._pairs(state))
 
+    def fewest(self, state: int, spelling: int) -> float:
+        """Return how many bytes at least lead from a state to an end."""
+        return max(p.fewest(each, spelling) for p, each in self._pairs(state))
+
     def effort(self, state: int) -> float:
         """Return about how many characters lead to an end."""
         return self._product.effort(state)

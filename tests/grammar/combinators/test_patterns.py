@@ -159,6 +159,19 @@ def test_the_examples_of_the_paper(pattern, accepted, refused):
         assert not engine_says(text), text
 
 
+@pytest.mark.parametrize(
+    ("output_type", "n_bytes"),
+    [
+        (cfgguide.regex("(?s:.{3,43}😀ab(?:ab|[^\\W\\d]*)b[^\\W\\d]){5}"), 5 * (3 + 4 + 2 + 2)),
+        ({"type": "string", "pattern": '^(?:[^]{3,43}"\\n\\u0001éab){5}$'}, 2 + 5 * (3 + 14)),
+    ],
+)
+def test_a_short_end_is_found_at_once_among_many_ways(output_type, n_bytes):
+    """Where characters have several bytes; counted by hand, a token for each byte, and EOS."""
+    index = cfgguide.compile(output_type, cfgguide.Vocabulary.of_bytes(), use_cache=False)
+    assert len(cfgguide.Guide(index).shortest_completion()) == n_bytes + 1
+
+
 def test_a_mask_follows_the_pattern_to_its_end():
     """Figure 2 of the paper: of its five words, what may start a number and what may go on."""
     words = [b"A", b".", b"42", b".2", b"1", None]
