@@ -159,6 +159,22 @@ def test_the_examples_of_the_paper(pattern, accepted, refused):
         assert not engine_says(text), text
 
 
+@pytest.mark.parametrize("least", [0, 3, 20, 60])
+@pytest.mark.parametrize(
+    ("before", "token"), [(b"", b"a" * 12 + b"\xc3"), (b"\xc3", b"\xa9" + b"a" * 12)]
+)
+def test_counts_are_told_apart_by_tokens_that_are_not_whole_characters(before, token, least):
+    """The longest token ends or begins inside of a character, so it asks for 13 of at most 60."""
+    tokens = [*(bytes([byte]) for byte in range(256)), token, None]
+    vocabulary = cfgguide.Vocabulary(tokens, eos_token_ids=257)
+    index = cfgguide.compile(cfgguide.regex(f"[aé]{{{least},60}}"), vocabulary)
+    for n in range(60):
+        guide = cfgguide.Guide(index)
+        for byte in b"a" * n + before:
+            guide.advance(byte)
+        assert (256 in guide.allowed_token_ids()) == (n + 13 <= 60), n
+
+
 @pytest.mark.parametrize(
     ("output_type", "n_bytes"),
     [
