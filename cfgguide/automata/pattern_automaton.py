@@ -849,8 +849,9 @@ class _Within:
         self._known: dict[tuple[int, int], bool] = {}
 
     @cached_property
-    def _counted(self) -> Lengths:
-        return SideBySide([self._automaton]).within(self._least, self._most)
+    def _counted(self) -> tuple[SideBySide, Lengths]:
+        beside = SideBySide([self._automaton])
+        return beside, beside.within(self._least, self._most)
 
     def may_end(self, state: int, n: int) -> bool:
         """Return whether a text can end within its bounds, after `n` characters, from a state."""
@@ -866,7 +867,10 @@ class _Within:
                 if size.is_exact:
                     return True
                 is_clear = False
-        return not is_clear and self._counted.may_end(state, n)
+        if is_clear:
+            return False
+        beside, counted = self._counted
+        return counted.may_end(beside.state((state,)), n)
 
 
 # -- look-around ----------------------------------------------------------------------------------

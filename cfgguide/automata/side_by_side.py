@@ -290,6 +290,10 @@ class SideBySide:
         """The same language, made at once; raises SchemaError if it is too large."""
         return intersection([part.language for part in self._parts])
 
+    def state(self, states: State) -> int:
+        """Return the state in which all parts are in given states."""
+        return self._product.number(states)
+
     def row(self, state: int) -> Sequence[int]:
         """Return the next states of a state, by letters."""
         return self._product.row(state)

@@ -228,6 +228,22 @@ def test_an_end_is_as_many_bytes_away_as_texts_have(seed: int) -> None:
         assert min(grown.fewest(grown.start, spelling), 5) == min([*lengths, 5]), pattern
 
 
+@pytest.mark.parametrize(("one", "other"), [(7, 11), (5, 17), (13, 31), (12, 18)])
+def test_lengths_with_many_gaps(one: int, other: int) -> None:
+    """After some of the letters: the sums of two numbers, taken any number of times."""
+    lengths = {one * i + other * j for i in range(40) for j in range(40)}
+    grown = _grown(f"^(?:a{{{one}}}|b{{{other}}})*$")
+    for least, most in ((0, 1), (43, 60), (one + 1, one + 2), (20, 29), (100, 101), (158, 159)):
+        within = grown.within(least, most)
+        for letter, count in (("a", one), ("b", other)):
+            state = grown.start
+            for n in range(200):
+                rests = (count - n % count) % count
+                expected = any(least <= n + rests + each <= most for each in lengths)
+                assert within.may_end(state, n) == expected, (letter, n, least, most)
+                state = after(grown, state, letter)
+
+
 def test_long_lengths_are_counted() -> None:
     """Multiples of 6 and of 15: by hand, 2 ** 20 and more characters too."""
     pairs = pattern_language("^(?:a{6})*$|^(?:a{15})*$")
