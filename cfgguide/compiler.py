@@ -24,7 +24,7 @@ from cfgguide.engine.liveness.liveness import Liveness
 from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.machine.protocol import AnyMachine, Reader
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-from cfgguide.errors import IndexFormatError, VocabularyWarning
+from cfgguide.errors import GrammarError, IndexFormatError, PatternError, VocabularyWarning
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.output_types import output_type
 
@@ -230,7 +230,10 @@ def load_machine(
         If the vocabulary lacks a token of the messages.
     """
     if "pattern" in value:
-        own = text_machine(value["pattern"], vocabulary)
+        try:
+            own = text_machine(value["pattern"], vocabulary)
+        except (GrammarError, PatternError, TypeError) as error:
+            raise IndexFormatError(_WRONG_PATTERN) from error
         if own is None:
             raise IndexFormatError(_WRONG_PATTERN)
         return own, vocabulary

@@ -66,7 +66,7 @@ def load(
 
     content = archive.opened(path, kind=KIND, is_mapped=is_mapped)
     arrays, value = content.arrays, content.value
-    if not isinstance(value, dict) or not {"grammar", "schema"} & set(value):
+    if not isinstance(value, dict) or not {"grammar", "schema", "pattern"} & set(value):
         raise IndexFormatError(f"{os.fspath(path)!r} holds no grammar; save the index again")
     machine, vocabulary = load_machine(arrays, value, vocabulary, _symbols_in(value))
     index = Index(machine, vocabulary, max_bytes=max_bytes)

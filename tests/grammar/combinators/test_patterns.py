@@ -12,7 +12,7 @@ import re
 
 import lark
 import pytest
-from support.judges import accepts, parses
+from support.judges import accepts, is_sentence, parses
 
 import cfgguide
 from cfgguide.automata.preference import is_longest_first, may_begin
@@ -157,6 +157,18 @@ def test_the_examples_of_the_paper(pattern, accepted, refused):
     for text in refused:
         assert not lark_says(text), text
         assert not engine_says(text), text
+
+
+@pytest.mark.parametrize("pattern", ["a{2,3}b", "(?=.*[0-9])(?=.*[a-z]).{2,4}"])
+def test_the_index_of_a_pattern_is_saved_and_loaded(pattern, tmp_path):
+    vocabulary = cfgguide.Vocabulary.of_bytes()
+    index = cfgguide.compile(cfgguide.regex(pattern), vocabulary)
+    path = tmp_path / "pattern.index"
+    index.save(path)
+    loaded = cfgguide.Index.load(path, vocabulary)
+    for text in ["", "a", "aab", "a1", "1", "12", "aaab"]:
+        expected = re.fullmatch(pattern, text) is not None
+        assert is_sentence(loaded.machine, text) == is_sentence(index.machine, text) == expected
 
 
 @pytest.mark.parametrize("least", [0, 3, 20, 60])
