@@ -171,6 +171,12 @@ def test_the_index_of_a_pattern_is_saved_and_loaded(pattern, tmp_path):
         assert is_sentence(loaded.machine, text) == is_sentence(index.machine, text) == expected
 
 
+def test_no_mask_of_a_pattern_is_made_ahead():
+    index = cfgguide.compile(cfgguide.regex("a+"), cfgguide.Vocabulary.of_bytes())
+    with pytest.raises(GrammarError, match="masks of a JSON Schema or a pattern"):
+        cfgguide.precompute.precompute_masks(index)
+
+
 @pytest.mark.parametrize("least", [0, 3, 20, 60])
 @pytest.mark.parametrize(
     ("before", "token"), [(b"", b"a" * 12 + b"\xc3"), (b"\xc3", b"\xa9" + b"a" * 12)]
