@@ -28,6 +28,7 @@ from cfgguide.errors import SchemaError
 
 DEAD = 0  # the state from which nothing is accepted; every automaton has it
 MAX_STATES = 20_000
+IN_UTF8, IN_JSON = range(2)  # spellings of which `fewest` counts the bytes
 _MAX_TOGETHER = 5_000  # of an automaton of several languages, when schemas are read
 _MAX_SORTED = 200_000  # states of the automata of texts that are sorted by them
 _N_KEPT = 256  # intersections
@@ -88,8 +89,19 @@ class TextAutomaton(Part, Protocol):
         """About how many states there are."""
 
     @property
+    def n_guessed(self) -> int:
+        """At most how many states an automaton has that guesses the way to an end.
+
+        So from each state an end is nearer than that; and of a longer way a loop can be left out
+        that has no more characters.
+        """
+
+    @property
     def is_empty(self) -> bool:
         """Whether no text is in the language."""
+
+    def fewest(self, state: int, spelling: int) -> float:
+        """Return how many bytes at least lead from a state to an end: `IN_UTF8` or `IN_JSON`."""
 
     @property
     def language(self) -> Language:
@@ -290,6 +302,11 @@ class Language:
         """Number of states."""
         return len(self.rows)
 
+    @property
+    def n_guessed(self) -> int:
+        """The same."""
+        return len(self.rows)
+
     @cached_property
     def letters(self) -> tuple[int, ...]:
         """For each interval the first one that all states read like it."""
@@ -324,6 +341,10 @@ class Language:
 
     def effort(self, state: int) -> float:
         """Return how many characters at least lead from a state to an end."""
+        return self.distances.shortest[state]
+
+    def fewest(self, state: int, spelling: int) -> float:
+        """Return how many bytes at least lead from a state to an end."""
         return self.distances.shortest[state]
 
     def near(self, state: int, n: int) -> int:

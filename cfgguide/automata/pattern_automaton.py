@@ -23,10 +23,11 @@ Source: Antimirov, "Partial Derivatives of Regular Expressions and Finite Automa
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, reduce
-from math import inf
+from math import inf, prod
 from typing import Any, NamedTuple
 
 from cfgguide.automata.charset import ANY_CHARACTER, MAX_CODE_POINT, SURROGATES, CharacterClass
@@ -59,6 +60,7 @@ from cfgguide.errors import SchemaError
 
 _MAX_COMPARED = 64  # rests of one shape that are compared with each other
 _MAX_INTERVALS = 8  # of lengths
+_NEVER = 64  # bits of a number of characters that no text has
 
 ANYTHING = Repeat((Characters(ANY_CHARACTER),), 0, None)
 
@@ -66,6 +68,7 @@ MATCH = 0  # the rest of which nothing is left
 EVERYTHING = 1  # the rest that any text is
 
 Interval = tuple[float, float]  # the least and the most characters
+Fewest = tuple[float, float]  # bytes: `IN_UTF8` and `IN_JSON`
 
 
 def automaton_of(nodes: Nodes) -> GrowingAutomaton:
@@ -158,6 +161,11 @@ class _Alphabet:
         places: dict[tuple[int, ...], int] = {}
         self.letters = [places.setdefault(tuple(each), len(places)) for each in member_of]
         self.n_letters = len(places)
+        self._n_bytes = [(inf, inf)] * len(places)
+        for letter, low, high in zip(
+            self.letters, self.cuts, [*self.cuts[1:], MAX_CODE_POINT + 1], strict=True
+        ):
+            self._n_bytes[letter] = fewer(self._n_bytes[letter], bytes_of(low, high - 1))
         self._bits = dict.fromkeys(classes, 0)
         for key, letter in places.items():
             for number in key:
@@ -166,6 +174,10 @@ class _Alphabet:
     def bits(self, characters: CharacterClass) -> int:
         """Return the letters of a class, as bits."""
         return self._bits[characters]
+
+    def n_bytes(self, letters: int) -> Fewest:
+        """Return how many bytes a character at least has, of letters as bits."""
+        return reduce(fewer, [self._n_bytes[letter] for letter in bits_of(letters)])
 
 
 class _Loop(NamedTuple):
@@ -229,11 +241,14 @@ class _Size(NamedTuple):
     is_exact : bool
         Whether all numbers in the intervals are lengths; the ends of all of them always are bounds.
     looks_behind : bool
+    n_bytes : (float, float)
+        The fewest.
     """
 
     lengths: tuple[Interval, ...]
     is_exact: bool = True
     looks_behind: bool = False
+    n_bytes: Fewest = (0, 0)
 
     @property
     def shortest(self) -> float:
@@ -252,23 +267,29 @@ class _Size(NamedTuple):
         if self is _EMPTY:
             return other
         sums = [(a + c, b + d) for a, b in self.lengths for c, d in other.lengths]
-        return self._with(other, sums)
+        (raw, quoted), (more, more_quoted) = self.n_bytes, other.n_bytes
+        return self._with(other, sums, (raw + more, quoted + more_quoted))
 
     def either(self, other: _Size) -> _Size:
         """Return the size of one or the other."""
-        return self._with(other, [*self.lengths, *other.lengths])
+        n_bytes = fewer(self.n_bytes, other.n_bytes)
+        return self._with(other, [*self.lengths, *other.lengths], n_bytes)
 
-    def _with(self, other: _Size, lengths: list[Interval]) -> _Size:
+    def _with(self, other: _Size, lengths: list[Interval], n_bytes: Fewest) -> _Size:
         is_exact = self.is_exact and other.is_exact
-        return _size(lengths, is_exact, self.looks_behind or other.looks_behind)
+        return _size(lengths, is_exact, self.looks_behind or other.looks_behind, n_bytes)
 
     def times(self, least: int, most: int | None) -> _Size:
         """Return the size of so many rounds."""
         if self.shortest == 0:  # rounds may be empty
             least = 0
         lengths = [each for each in self.lengths if each != (0, 0)]
-        if not lengths or most == 0:
-            return _size([(0, 0)] if least == 0 else [], True, self.looks_behind)
+        if least == 0 and (most == 0 or not lengths):
+            return _EMPTY._replace(looks_behind=self.looks_behind)
+        if not lengths:
+            return _NOTHING._replace(looks_behind=self.looks_behind)
+        raw, quoted = self.n_bytes
+        n_bytes = (least * raw, least * quoted) if least else _EMPTY.n_bytes
         if (least, most) == (0, 1):
             return self.either(_EMPTY)
         (low, _), (_, high) = lengths[0], lengths[-1]
@@ -283,14 +304,14 @@ class _Size(NamedTuple):
             found.append((n * low, n * high if n else 0))
         else:
             found = [(least * low, end * high)]
-            return _size(found, False, self.looks_behind)
+            return _size(found, False, self.looks_behind, n_bytes)
         is_exact = self.is_exact and len(lengths) == 1
         if not is_exact:
             found = [(least * low, end * high)]
-        return _size(found, is_exact, self.looks_behind)
+        return _size(found, is_exact, self.looks_behind, n_bytes)
 
 
-def _size(lengths: list[Interval], is_exact: bool, looks_behind: bool) -> _Size:
+def _size(lengths: list[Interval], is_exact: bool, looks_behind: bool, n_bytes: Fewest) -> _Size:
     """Return a size of intervals in any order."""
     if len(lengths) > 1:
         merged: list[Interval] = []
@@ -302,10 +323,10 @@ def _size(lengths: list[Interval], is_exact: bool, looks_behind: bool) -> _Size:
         if len(merged) > _MAX_INTERVALS:
             merged, is_exact = [(merged[0][0], merged[-1][1])], False
         lengths = merged
-    return _Size(tuple(lengths), is_exact, looks_behind)
+    return _Size(tuple(lengths), is_exact, looks_behind, n_bytes)
 
 
-_EMPTY, _NOTHING = _Size(((0, 0),)), _Size(())
+_EMPTY, _NOTHING = _Size(((0, 0),)), _Size((), n_bytes=(inf, inf))
 
 
 class _Facts(NamedTuple):
@@ -417,7 +438,9 @@ class _Program:
     def _size_of(self, item: _Item) -> _Size:
         match item:
             case int():
-                return _Size(((1, 1),)) if item else _NOTHING
+                if not item:
+                    return _NOTHING
+                return _Size(((1, 1),), n_bytes=self.alphabet.n_bytes(item))
             case _Loop():
                 return self._sizes[item.body][0].times(item.least, item.most)
             case _Ways(bodies):
@@ -434,6 +457,26 @@ class _Program:
             case Look():
                 return _Program(item.body, self.alphabet).n_places
         return 1
+
+    @property
+    def n_guessed(self) -> int:
+        """The places, each with what the looks of the pattern can be waiting for."""
+        return self.n_places * prod(self._n_guessed_of(self._nodes, is_once=True))
+
+    def _n_guessed_of(self, nodes: Nodes, *, is_once: bool) -> Iterator[int]:
+        """Yield for each look how many sets of its places there are at a time.
+
+        What has to follow once is in one place: which one, is guessed. What may have begun several
+        times, or must not be met, is in several.
+        """
+        for node in nodes:
+            is_one = is_once and not isinstance(node, Repeat)
+            if isinstance(node, Look):
+                n_places = _Program(node.body, self.alphabet).n_places + 1
+                is_one = is_one and not (node.is_behind or node.is_negated)
+                yield n_places + 1 if is_one else 1 << min(n_places, _NEVER)
+            for inner in inside(node):
+                yield from self._n_guessed_of(inner, is_once=is_one)
 
     # -- rests --------------------------------------------------------------------------------
 
@@ -663,6 +706,11 @@ class PatternAutomaton:
         return self._program.n_places
 
     @cached_property
+    def n_guessed(self) -> int:
+        """At most how many states an automaton has that guesses the way to an end."""
+        return self._program.n_places
+
+    @cached_property
     def is_deterministic(self) -> bool:
         """Whether the whole automaton is surely no larger than the pattern, and small enough."""
         return self.n_states <= MAX_STATES and self._program.is_deterministic
@@ -777,6 +825,10 @@ class PatternAutomaton:
         """Return how many characters at least lead from a state to an end."""
         return self.shortest(state)
 
+    def fewest(self, state: int, spelling: int) -> float:
+        """Return how many bytes at least lead from a state to an end."""
+        return min((size.n_bytes[spelling] for size in self.sizes(state)), default=inf)
+
     def sizes(self, state: int) -> Iterator[_Size]:
         """Yield how many characters the rests of a state may have."""
         for rest in self._rests(state):
@@ -800,8 +852,9 @@ class _Within:
         self._known: dict[tuple[int, int], bool] = {}
 
     @cached_property
-    def _counted(self) -> Lengths:
-        return SideBySide([self._automaton]).within(self._least, self._most)
+    def _counted(self) -> tuple[SideBySide, Lengths]:
+        beside = SideBySide([self._automaton])
+        return beside, beside.within(self._least, self._most)
 
     def may_end(self, state: int, n: int) -> bool:
         """Return whether a text can end within its bounds, after `n` characters, from a state."""
@@ -817,7 +870,10 @@ class _Within:
                 if size.is_exact:
                     return True
                 is_clear = False
-        return not is_clear and self._counted.may_end(state, n)
+        if is_clear:
+            return False
+        beside, counted = self._counted
+        return counted.may_end(beside.state((state,)), n)
 
 
 # -- look-around ----------------------------------------------------------------------------------
@@ -939,6 +995,11 @@ class LookingAutomaton(PatternAutomaton):
 
     is_deterministic = False
 
+    @cached_property
+    def n_guessed(self) -> int:
+        """At most how many states an automaton has that guesses the way to an end."""
+        return self._program.n_guessed
+
     def near(self, state: int, n: int) -> int:
         """Return the same state: whether a text can end depends on all counts."""
         return state
@@ -1007,6 +1068,16 @@ class LookingAutomaton(PatternAutomaton):
             )
             for rest, owed in ways
         )
+
+    def fewest(self, state: int, spelling: int) -> float:
+        """Return how many bytes at least lead to an end; there may be none that near."""
+        ways: Iterable[tuple[int, Obligations]] = self._states[state].ways if state else ()
+        found = inf
+        for rest, owed in ways:
+            parts = [self._program.facts(rest).size.n_bytes[spelling]]
+            parts += [e.automaton.fewest(e.state, spelling) for e in owed if not e.is_negated]
+            found = min(found, max(parts))
+        return found
 
     def effort(self, state: int) -> float:
         """Return about how many characters lead to an end: of all that is owed, together."""
@@ -1106,6 +1177,28 @@ def bits_of(letters: int) -> Iterator[int]:
     while letters:
         yield (letters & -letters).bit_length() - 1
         letters &= letters - 1
+
+
+def fewer(some: Fewest, others: Fewest) -> Fewest:
+    """Return the fewer bytes in each spelling."""
+    return min(some[0], others[0]), min(some[1], others[1])
+
+
+def bytes_of(low: int, high: int) -> Fewest:
+    r"""Return how many bytes a character of an interval at least has, plain and in JSON.
+
+    Examples
+    --------
+    >>> bytes_of(0x61, 0x7A), bytes_of(0xE9, 0xE9), bytes_of(0x0A, 0x0A), bytes_of(0, 0)
+    ((1, 1), (2, 2), (1, 2), (1, 6))
+    """
+    if SURROGATES[0] <= low <= SURROGATES[1]:
+        return inf, inf
+    n_bytes = len(chr(low).encode())
+    # Whatever JSON escapes comes before "a"; there is a character of one byte among these, too.
+    points = map(chr, range(low, min(high, ord("a")) + 1))
+    written = [len(json.dumps(point, ensure_ascii=False)) - 2 for point in points]
+    return n_bytes, min(written, default=n_bytes)
 
 
 def cuts_of(classes: Iterable[CharacterClass]) -> list[int]:

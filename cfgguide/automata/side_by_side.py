@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import inf, prod
 
 from cfgguide.automata.charset import SURROGATES
@@ -269,8 +269,13 @@ class SideBySide:
 
     @property
     def n_states(self) -> int:
-        """At most how many states there are."""
+        """About how many states there are."""
         return prod(part.n_states for part in self._parts)
+
+    @cached_property
+    def n_guessed(self) -> int:
+        """At most how many states an automaton has that guesses the way to an end."""
+        return prod(part.n_guessed for part in self._parts)
 
     #: Whether the whole automaton is surely small.
     is_deterministic = False
@@ -284,6 +289,10 @@ class SideBySide:
     def language(self) -> Language:
         """The same language, made at once; raises SchemaError if it is too large."""
         return intersection([part.language for part in self._parts])
+
+    def state(self, states: State) -> int:
+        """Return the state in which all parts are in given states."""
+        return self._product.number(states)
 
     def row(self, state: int) -> Sequence[int]:
         """Return the next states of a state, by letters."""
@@ -308,6 +317,10 @@ class SideBySide:
     def longest(self, state: int) -> float:
         """Return how many characters lead at most to an end; there may be none that far."""
         return min(p.longest(each) for p, each in self._pairs(state))
+
+    def fewest(self, state: int, spelling: int) -> float:
+        """Return how many bytes at least lead from a state to an end."""
+        return max(p.fewest(each, spelling) for p, each in self._pairs(state))
 
     def effort(self, state: int) -> float:
         """Return about how many characters lead to an end."""

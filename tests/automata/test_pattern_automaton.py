@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import re
 
@@ -12,6 +13,8 @@ from cfgguide.automata.ecma_notation import read
 from cfgguide.automata.ecma_patterns import later_language, pattern_language
 from cfgguide.automata.language import (
     DEAD,
+    IN_JSON,
+    IN_UTF8,
     NO_TEXTS,
     Language,
     TextAutomaton,
@@ -204,6 +207,41 @@ def test_lengths_are_those_that_texts_have(seed: int) -> None:
                         after(automaton, state, character),
                         expected.after(rest, character),
                     )
+
+
+_WRITTEN = ["".join(each) for n in range(5) for each in itertools.product('abcé"\n', repeat=n)]
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_an_end_is_as_many_bytes_away_as_texts_have(seed: int) -> None:
+    """By all texts of up to four bytes in UTF-8, and by `json` in strings."""
+    rng = random.Random(seed)
+    pattern = "".join(
+        f"(?:{_node(rng, 2)}|" + rng.choice('é"\n') + ")" + rng.choice(["", "?", "{2}", "*"])
+        for _ in range(rng.randrange(1, 4))
+    )
+    grown = _grown(f"^(?:{pattern})$")
+    texts = [text for text in _WRITTEN if re.fullmatch(pattern.replace("[]", "(?!)"), text)]
+    plain = [len(text.encode()) for text in texts]
+    quoted = [len(json.dumps(text, ensure_ascii=False).encode()) - 2 for text in texts]
+    for spelling, lengths in ((IN_UTF8, plain), (IN_JSON, quoted)):
+        assert min(grown.fewest(grown.start, spelling), 5) == min([*lengths, 5]), pattern
+
+
+@pytest.mark.parametrize(("one", "other"), [(7, 11), (5, 17), (13, 31), (12, 18)])
+def test_lengths_with_many_gaps(one: int, other: int) -> None:
+    """After some of the letters: the sums of two numbers, taken any number of times."""
+    lengths = {one * i + other * j for i in range(40) for j in range(40)}
+    grown = _grown(f"^(?:a{{{one}}}|b{{{other}}})*$")
+    for least, most in ((0, 1), (43, 60), (one + 1, one + 2), (20, 29), (100, 101), (158, 159)):
+        within = grown.within(least, most)
+        for letter, count in (("a", one), ("b", other)):
+            state = grown.start
+            for n in range(200):
+                rests = (count - n % count) % count
+                expected = any(least <= n + rests + each <= most for each in lengths)
+                assert within.may_end(state, n) == expected, (letter, n, least, most)
+                state = after(grown, state, letter)
 
 
 def test_long_lengths_are_counted() -> None:

@@ -66,7 +66,7 @@ class VocabularyCharacters:
     inside : range
         Where the third kind stands.
     longest : int
-        Most characters of a token.
+        More than a token has characters, even if it begins or ends inside of one.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -90,7 +90,8 @@ class VocabularyCharacters:
         points = np.frombuffer("".join(whole).encode("utf-32-le"), dtype=np.int32)
         self._points, numbers = np.unique(points, return_inverse=True)
         made = VocabularyTrie.of_sorted(numbers.astype(np.int32), lengths, whole_ids)
-        self.longest = made.max_depth + 1
+        parts = [tokens[token_id] or b"" for token_id in inside]  # no more characters than bytes
+        self.longest = max([made.max_depth, *map(len, begun), *map(len, parts)]) + 1
         ids = [*whole_ids, *(token_id for each in begun.values() for _, token_id in each), *inside]
         self.token_ids = np.array(ids, dtype=np.int32)
         self.inside = range(len(ids) - len(inside), len(ids))

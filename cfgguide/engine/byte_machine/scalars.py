@@ -17,12 +17,20 @@ from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES, CharacterClass
-from cfgguide.automata.language import ANY_TEXT, DEAD, Language, Ranges, TextAutomaton
+from cfgguide.automata.language import (
+    ANY_TEXT,
+    DEAD,
+    IN_JSON,
+    Language,
+    Ranges,
+    TextAutomaton,
+)
 from cfgguide.automata.language import after as after_character
 from cfgguide.engine.byte_machine.spellings import (
     END,
     Tree,
     any_spelling,
+    n_bytes_of,
     plain_spelling,
     shortest_in,
 )
@@ -258,9 +266,9 @@ class SpelledTexts:
         return -1
 
     def nearest(self, state: tuple[int, ...]) -> float:
-        """Return how many characters have to come at least."""
+        """Return how many bytes have to come at least."""
         return min(
-            language.shortest(each)
+            language.fewest(each, IN_JSON)
             for each, language in zip(state, self.languages, strict=True)
             if each
         )
@@ -313,8 +321,9 @@ class Strings(KeptRows):
     def nearest(self, key: Any) -> float:
         """Return how many bytes have to come at least, with the quote."""
         kind, state = key
-        states = [state] if kind == "c" else [after for _, after in state]
-        return min(map(self.texts.nearest, states)) + 1
+        if kind == "c":
+            return self.texts.nearest(state) + 1
+        return min(n_bytes_of(tree) + self.texts.nearest(after) for tree, after in state) + 1
 
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each to the end of a character."""
@@ -546,7 +555,7 @@ class Bounded(ScalarAutomaton):
         kind, state, count = key
         if self._is_every:
             return key  # such masks are shared by all schemas
-        far = n + 2 * max(language.n_states for language in self._languages)
+        far = n + 2 * max(language.n_guessed for language in self._languages)
         return (*self._base.near((kind, state), far), self._near_count(count, far))
 
     def _near_count(self, count: int, far: int) -> int:

@@ -23,6 +23,13 @@ class Written(NamedTuple):
     tag: int
 
 
+class _Step(NamedTuple):
+    """The bytes that lead on, and where: to a key, or to the end."""
+
+    data: bytes
+    after: Any
+
+
 class ShortestLexemes:
     """Ends lexemes.
 
@@ -43,7 +50,8 @@ class ShortestLexemes:
 
     def __init__(self, used: frozenset[int]) -> None:
         self._used = used
-        self._known: dict[tuple[ScalarAutomaton, Any, int], Written | None] = {}
+        # Of each key only how it goes on: the rests of all keys of a long text would be too large.
+        self._known: dict[tuple[ScalarAutomaton, Any, int], _Step | None] = {}
 
     def end(self, lexemes: ScalarAutomaton, key: Any, *, tags: int = -1) -> Written | None:
         """Return the shortest text that ends a lexeme.
@@ -57,11 +65,24 @@ class ShortestLexemes:
         tags : int
             Those that may come, as bits; by default all.
         """
-        if (lexemes, key, tags) in self._known:
-            return self._known[lexemes, key, tags]
-        return self._found(lexemes, key, tags)
+        if (lexemes, key, tags) not in self._known:
+            if len(self._known) > _MAX_KNOWN:
+                self._known.clear()
+            self._find(lexemes, key, tags)
+        return self._written(lexemes, key, tags)
 
-    def _found(self, lexemes: ScalarAutomaton, first: Any, tags: int) -> Written | None:
+    def _written(self, lexemes: ScalarAutomaton, key: Any, tags: int) -> Written | None:
+        """Return what is known of a key."""
+        parts = []
+        while not isinstance(key, Pop):
+            step = self._known[lexemes, key, tags]
+            if step is None:
+                return None
+            parts.append(step.data)
+            key = step.after
+        return Written(b"".join(parts), key.tag)
+
+    def _find(self, lexemes: ScalarAutomaton, first: Any, tags: int) -> None:
         """Look for it along the keys that are nearest to an end.
 
         No byte makes the least number of bytes to come less by more than one, and a text comes
@@ -70,43 +91,52 @@ class ShortestLexemes:
         1968).
         """
         number = count()
-        texts: dict[Any, bytes] = {}  # the least of the shortest that lead to each key
-        pending: list[tuple[float, bytes, int, Any]] = [(0, b"", next(number), first)]
+        before: dict[Any, tuple[Any, bytes]] = {}  # of each key the one before it, and the step
+        pending: list[tuple[float, bytes, int, Any, Any, bytes]] = []
+        heapq.heappush(pending, (0, b"", next(number), first, None, b""))
         while pending:
-            _, text, _, key = heapq.heappop(pending)
+            _, text, _, key, last, step = heapq.heappop(pending)
             if isinstance(key, Pop):
-                return self._remembered(lexemes, tags, texts, Written(text, key.tag))
-            if key in texts:
+                self._remember(lexemes, tags, before, last, _Step(step, key))
+                return
+            if key in before:
                 continue
-            texts[key] = text
-            known = self._known.get((lexemes, key, tags))
+            before[key] = last, step
             # The shortest rest from there is known, so nothing beyond that key is searched again.
-            if known is not None:
-                longer = text + known.text
-                heapq.heappush(pending, (len(longer), longer, next(number), Pop(known.tag)))
+            if (lexemes, key, tags) in self._known:
+                known = self._written(lexemes, key, tags)
+                if known is not None:
+                    longer = text + known.text
+                    end = (len(longer), longer, next(number), Pop(known.tag), key, known.text)
+                    heapq.heappush(pending, end)
                 continue
             traits = lexemes.traits(key)
             if traits.below is not None and not traits.below[0] & tags:
                 continue
             if traits.ending >= 0 and tags >> traits.ending & 1:
-                heapq.heappush(pending, (len(text), text, next(number), Pop(traits.ending)))
-            for step, after in lexemes.steps(key, self._used):
+                end = (len(text), text, next(number), Pop(traits.ending), key, b"")
+                heapq.heappush(pending, end)
+            for more, after in lexemes.steps(key, self._used):
                 if not isinstance(after, Pop) or tags >> after.tag & 1:
-                    longer = text + step
+                    longer = text + more
                     rest = 0 if isinstance(after, Pop) else lexemes.nearest(after)
-                    heapq.heappush(pending, (len(longer) + rest, longer, next(number), after))
+                    way = (len(longer) + rest, longer, next(number), after, key, more)
+                    heapq.heappush(pending, way)
         # All that can be reached was met without an end, so there is none from any of these keys.
-        self._known |= dict.fromkeys(((lexemes, key, tags) for key in texts), None)
-        return None
+        self._known |= dict.fromkeys(((lexemes, key, tags) for key in before), None)
 
-    def _remembered(
-        self, lexemes: ScalarAutomaton, tags: int, texts: dict[Any, bytes], found: Written
-    ) -> Written:
-        """Remember the rests of a text: what is shortest from each key on its way."""
-        if len(self._known) > _MAX_KNOWN:
-            self._known.clear()
-        for key, text in texts.items():
-            if found.text.startswith(text):
-                rest = Written(found.text[len(text) :], found.tag)
-                self._known[lexemes, key, tags] = rest
-        return found
+    def _remember(
+        self,
+        lexemes: ScalarAutomaton,
+        tags: int,
+        before: dict[Any, tuple[Any, bytes]],
+        key: Any,
+        step: _Step,
+    ) -> None:
+        """Remember how all keys on the way to an end go on, from the last one back."""
+        while True:
+            self._known.setdefault((lexemes, key, tags), step)
+            last, data = before[key]
+            if last is None:
+                return
+            key, step = last, _Step(data, key)

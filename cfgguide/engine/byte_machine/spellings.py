@@ -77,6 +77,12 @@ def shortest_in(tree: Tree, used: frozenset[int]) -> bytes | None:
     return min(found, key=lambda text: (len(text), text), default=None)
 
 
+@lru_cache(maxsize=4096)
+def n_bytes_of(tree: Tree) -> int:
+    """Return how many bytes the shortest text in a tree has."""
+    return min((1 + n_bytes_of(rest) for _, _, rest in tree.branches), default=0)
+
+
 @cache
 def _tree_of(node: Utf8Node) -> Tree:
     return Tree.of((low, high, _tree_of(rest)) for low, high, rest in node) if node else END

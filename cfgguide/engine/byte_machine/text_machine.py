@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.charset import SURROGATES, CharacterClass
-from cfgguide.automata.language import ANY_TEXT, DEAD
+from cfgguide.automata.language import ANY_TEXT, DEAD, IN_UTF8
 from cfgguide.automata.pattern_automaton import GrowingAutomaton, automaton_of
 from cfgguide.automata.pattern_tree import Characters, Nodes, walk
 from cfgguide.automata.python_notation import read as read_python
@@ -286,7 +286,7 @@ class _Texts(ScalarAutomaton):
         """Return how many bytes have to come at least."""
         assert not isinstance(key, Pop), "texts end without a byte"
         state, begun = key
-        return 1 if begun else self._automaton.shortest(state)
+        return 1 if begun else self._automaton.fewest(state, IN_UTF8)
 
     def steps(self, key: Key, used: frozenset[int]) -> Iterator[tuple[bytes, Key]]:
         """Yield the rest of a character, or a character, for each state that it leads to."""

@@ -145,7 +145,7 @@ def precompute_masks(
     LimitError
         If `n_processes` is less than 1.
     GrammarError
-        If it is the index of a JSON Schema.
+        If it is the index of a JSON Schema or a pattern.
 
     Examples
     --------
@@ -158,8 +158,8 @@ def precompute_masks(
     """
     if index.masks.files is None:
         raise GrammarError(
-            "masks of a JSON Schema are made when they are needed, in microseconds; none is made "
-            "ahead"
+            "masks of a JSON Schema or a pattern are made when they are needed, quickly; none is "
+            "made ahead"
         )
     if n_processes is not None and n_processes < 1:
         raise LimitError(f"n_processes must be a number above 0, not {n_processes!r}")

@@ -6,6 +6,7 @@ import itertools
 import json
 import random
 import re
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,6 +30,7 @@ from cfgguide.engine.byte_machine.scalars import (
     any_strings,
     plain_strings,
 )
+from cfgguide.engine.byte_machine.short_ends import ShortestLexemes
 from cfgguide.engine.byte_machine.spellings import any_spelling, plain_spelling
 
 #: With all kinds of spellings: escaped if need be, in one plane or in another, near the bounds.
@@ -226,6 +228,45 @@ def assert_nearest(lexemes: ScalarAutomaton, data: bytes) -> None:
 def test_bounds_that_no_text_has(pattern: str, bounds: tuple[int, int | None]) -> None:
     """Counted by hand."""
     assert Bounded([(pattern_language(pattern), bounds)]).is_empty
+
+
+@pytest.mark.parametrize(("bounds", "last"), [((0, 215), 210), ((0, 450), 420), ((0, 209), 0)])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "^(?=(aa)*$)(?=(a{3})*$)(?=(a{5})*$)(?=(a{7})*$)a*$",
+        "^((?=(aa)*$)(?=(a{3})*$)(?=(a{5})*$)(?=(a{7})*$)a{210})*$",
+        "^(?!(aa)*a$)(?!(a{3})*aa?$)(?!(a{5})*a{1,4}$)(?!(a{7})*a{1,6}$)a*$",
+        "^(?=(?=(?=(a{5})*$)(a{3})*$)(aa)*$)(?=(a{7})*$)a*$",
+    ],
+)
+def test_bounds_count_far_away_where_ends_are_rare(
+    pattern: str, bounds: tuple[int, int | None], last: int
+) -> None:
+    """Texts are multiples of 210 characters: the least one of 2, 3, 5 and 7."""
+    lexemes = Bounded([(automaton_of(anywhere(notation.read(pattern))), bounds)])
+    key = lexemes.start
+    for n in range(last + 1):
+        row = lexemes.row(lexemes.near(key, 1))
+        assert (row.after(ord('"')) is not None, row.after(ord("a")) is not None) == (
+            n % 210 == 0,
+            n < last,
+        )
+        key = lexemes.row(key).after(ord("a"))
+
+
+@pytest.mark.slow
+def test_the_end_of_a_long_text_takes_little_memory() -> None:
+    """All rests of 8,000 characters would be 32 MB."""
+    lexemes = Strings([automaton_of(anywhere(notation.read(f"^{'ab' * 4000}$")))])
+    shortest = ShortestLexemes(frozenset(range(256)))
+    tracemalloc.start()
+    found = shortest.end(lexemes, lexemes.start)
+    assert tracemalloc.get_traced_memory()[1] < 24_000_000
+    tracemalloc.stop()
+    assert found == (b"ab" * 4000 + b'"', 0)
+    rest = shortest.end(lexemes, lexemes.row(lexemes.start).after(ord("a")))
+    assert rest == ((b"ab" * 4000)[1:] + b'"', 0)
 
 
 def assert_ends(lexemes: ScalarAutomaton, rng: random.Random, most: int = 60) -> None:

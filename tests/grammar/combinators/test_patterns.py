@@ -12,7 +12,7 @@ import re
 
 import lark
 import pytest
-from support.judges import accepts, parses
+from support.judges import accepts, is_sentence, parses
 
 import cfgguide
 from cfgguide.automata.preference import is_longest_first, may_begin
@@ -157,6 +157,53 @@ def test_the_examples_of_the_paper(pattern, accepted, refused):
     for text in refused:
         assert not lark_says(text), text
         assert not engine_says(text), text
+
+
+@pytest.mark.parametrize("pattern", ["a{2,3}b", "(?=.*[0-9])(?=.*[a-z]).{2,4}"])
+def test_the_index_of_a_pattern_is_saved_and_loaded(pattern, tmp_path):
+    vocabulary = cfgguide.Vocabulary.of_bytes()
+    index = cfgguide.compile(cfgguide.regex(pattern), vocabulary)
+    path = tmp_path / "pattern.index"
+    index.save(path)
+    loaded = cfgguide.Index.load(path, vocabulary)
+    for text in ["", "a", "aab", "a1", "1", "12", "aaab"]:
+        expected = re.fullmatch(pattern, text) is not None
+        assert is_sentence(loaded.machine, text) == is_sentence(index.machine, text) == expected
+
+
+def test_no_mask_of_a_pattern_is_made_ahead():
+    index = cfgguide.compile(cfgguide.regex("a+"), cfgguide.Vocabulary.of_bytes())
+    with pytest.raises(GrammarError, match="masks of a JSON Schema or a pattern"):
+        cfgguide.precompute.precompute_masks(index)
+
+
+@pytest.mark.parametrize("least", [0, 3, 20, 60])
+@pytest.mark.parametrize(
+    ("before", "token"), [(b"", b"a" * 12 + b"\xc3"), (b"\xc3", b"\xa9" + b"a" * 12)]
+)
+def test_counts_are_told_apart_by_tokens_that_are_not_whole_characters(before, token, least):
+    """The longest token ends or begins inside of a character, so it asks for 13 of at most 60."""
+    tokens = [*(bytes([byte]) for byte in range(256)), token, None]
+    vocabulary = cfgguide.Vocabulary(tokens, eos_token_ids=257)
+    index = cfgguide.compile(cfgguide.regex(f"[aé]{{{least},60}}"), vocabulary)
+    for n in range(60):
+        guide = cfgguide.Guide(index)
+        for byte in b"a" * n + before:
+            guide.advance(byte)
+        assert (256 in guide.allowed_token_ids()) == (n + 13 <= 60), n
+
+
+@pytest.mark.parametrize(
+    ("output_type", "n_bytes"),
+    [
+        (cfgguide.regex("(?s:.{3,43}😀ab(?:ab|[^\\W\\d]*)b[^\\W\\d]){5}"), 5 * (3 + 4 + 2 + 2)),
+        ({"type": "string", "pattern": '^(?:[^]{3,43}"\\n\\u0001éab){5}$'}, 2 + 5 * (3 + 14)),
+    ],
+)
+def test_a_short_end_is_found_at_once_among_many_ways(output_type, n_bytes):
+    """Where characters have several bytes; counted by hand, a token for each byte, and EOS."""
+    index = cfgguide.compile(output_type, cfgguide.Vocabulary.of_bytes(), use_cache=False)
+    assert len(cfgguide.Guide(index).shortest_completion()) == n_bytes + 1
 
 
 def test_a_mask_follows_the_pattern_to_its_end():
