@@ -78,7 +78,7 @@ def read(pattern: str, *, tidy: bool = False) -> Nodes:
     Examples
     --------
     >>> read(r"[a-\d]\u{7a}")
-    (Characters(characters=...((45, 45), (48, 57), (97, 97)))), Characters(...((122, 122),)))
+    (Characters(characters=...((45, 45), (48, 57), (97, 97)))), Characters(...((122, 122),))))
     """
     return tree_of(_Reader(pattern), {TIDY} if tidy else ())
 

@@ -138,8 +138,8 @@ def cut(data: bytes) -> tuple[str | None, bytes]:
 
     Examples
     --------
-    >>> cut("aé".encode()[:2]), cut(b"\\xff")
-    (('a', b'\\xc3'), (None, b''))
+    >>> cut("aé".encode()[:2]), cut(b"\xff")
+    (('a', b'\xc3'), (None, b''))
     """
     try:
         return data.decode(), b""
@@ -154,7 +154,7 @@ def code_points_of(begun: bytes) -> tuple[int, int]:
 
     Examples
     --------
-    >>> code_points_of(b"\\xc3"), code_points_of(b"\\xe0")
+    >>> code_points_of(b"\xc3"), code_points_of(b"\xe0")
     ((192, 255), (2048, 4095))
     """
     lead = begun[0]

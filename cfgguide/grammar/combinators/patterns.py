@@ -75,7 +75,7 @@ def regex(pattern: str | re.Pattern[str], flags: int = 0, *, tidy: bool | None =
     TEXT: /[0-9]+\.?[0-9]*|\.[0-9]*|[0-9]+/
     >>> regex("(a)\\1")
     Traceback (most recent call last):
-    cfgguide.errors.PatternError: [pattern] the pattern uses a backreference, ...
+    cfgguide.errors.PatternError: [pattern] the pattern uses a backreference ...
     """
     if isinstance(pattern, re.Pattern):
         if flags:

@@ -192,7 +192,7 @@ STRANGERS = replace(cfgguide.Limits.for_strangers(), max_seconds=100.0)
         ('start: %json {"type": "array"' + ', "items": {"type": "array"' * 400 + "}" * 401, "deep"),
         (
             'start: A40\nA0: "ab"\n' + "\n".join(f"A{n}: A{n - 1} A{n - 1}" for n in range(1, 41)),
-            "more than 50000 characters as a regular expression",
+            "more than 200000 characters as a regular expression",
         ),
         (
             'start: A99\nA0: "ab"\n' + "\n".join(f"A{n}: A{n - 1}" for n in range(1, 100)),
