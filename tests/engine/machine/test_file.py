@@ -449,7 +449,7 @@ PROCESS = """
 import sys, cfgguide
 if sys.argv[1] == "poisoned":
     import cfgguide.grammar.lark_frontend, lark
-    lark.Lark = None  # whoever asks it fails
+    lark.Lark.__init__ = None  # whoever makes one fails
 grammar = cfgguide.Grammar(cfgguide.Grammar.bundled("json").text)
 recognizer = cfgguide.index.compile_recognizer(grammar)
 print(recognizer.digest)
