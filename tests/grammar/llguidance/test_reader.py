@@ -187,7 +187,7 @@ STRANGERS = replace(cfgguide.Limits.for_strangers(), max_seconds=100.0)
         ("start: " + "(" * 5000 + '"a"' + ")" * 5000, "more than 50 brackets"),
         ("start: " + "~" * 5000 + "/a/", "more than 50 brackets"),
         ("start: " + "%lark { start: " * 5000, "more than 50 brackets"),
-        ("start: /" + "(" * 5000 + "a" + ")" * 5000 + "/", "more than 50 groups"),
+        ("start: /" + "(" * 5000 + "a" + ")" * 5000 + "/", "more than 100 groups"),
         ("start: %json " + "[" * 100_000, "this JSON is nested too deeply"),
         ('start: %json {"type": "array"' + ', "items": {"type": "array"' * 400 + "}" * 401, "deep"),
         (
