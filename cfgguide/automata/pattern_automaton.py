@@ -65,7 +65,6 @@ _NEVER = 64  # bits of a number of characters that no text has
 ANYTHING = Repeat((Characters(ANY_CHARACTER),), 0, None)
 
 MATCH = 0  # the rest of which nothing is left
-EVERYTHING = 1  # the rest that any text is
 
 Interval = tuple[float, float]  # the least and the most characters
 Fewest = tuple[float, float]  # bytes: `IN_UTF8` and `IN_JSON`
@@ -146,8 +145,6 @@ class _Alphabet:
     letters : list of int
         For each interval its letter.
     n_letters : int
-    firsts : list of int
-        For each letter one of its code points.
     """
 
     def __init__(self, nodes: Nodes) -> None:
@@ -849,7 +846,6 @@ class _Within:
     def __init__(self, automaton: PatternAutomaton, least: int, most: int | None) -> None:
         self._automaton = automaton
         self._least, self._most = least, most
-        self._known: dict[tuple[int, int], bool] = {}
 
     @cached_property
     def _counted(self) -> tuple[SideBySide, Lengths]:

@@ -62,10 +62,9 @@ class TextPushdown(Pushdown):
     Its states are those of the automaton, each with the bytes of a character that has begun.
     """
 
-    def __init__(self, automaton: GrowingAutomaton, steps: Steps) -> None:
+    def __init__(self, automaton: GrowingAutomaton) -> None:
         super().__init__()
         self.automaton = automaton
-        self.steps = steps
         self._keys: dict[int, Key] = {}
         self._numbers: dict[Key, int] = {}
         self.start = self.state(automaton.start)
@@ -139,7 +138,7 @@ class TextMachine(ByteMachine):
             raise GrammarError(
                 f"no text at all is a sentence: nothing matches the pattern {shown(pattern)}"
             )
-        pushdown = TextPushdown(automaton, self.steps)
+        pushdown = TextPushdown(automaton)
         super().__init__(pushdown, archive.digest({}, [VERSION, "pattern", pattern]))
 
     def __reduce__(self) -> tuple[Any, ...]:
