@@ -184,8 +184,8 @@ def category(escape: Category, *, ascii_only: bool) -> CharacterClass:
 
 
 @cache
-def _cased_characters() -> tuple[tuple[int, int], ...]:
-    """Return (code point, its lower case as ``re`` sees it) wherever ``re`` sees a case.
+def _lower_cases() -> dict[int, int]:
+    """Return code point -> its lower case as ``re`` sees it, wherever ``re`` sees a case.
 
     Text that is its own lower case and upper case has no such characters, so it is skipped.
     """
@@ -194,12 +194,17 @@ def _cased_characters() -> tuple[tuple[int, int], ...]:
     size = 256
     stretches = [text[start : start + size] for start in range(0, len(text), size)]
     cased = [some for some in stretches if not some == some.lower() == some.upper()]
-    return tuple(
-        (point, lower(point))
-        for some in cased
-        for point in map(ord, some)
-        if _sre.unicode_iscased(point)
-    )
+    points = [point for some in cased for point in map(ord, some) if _sre.unicode_iscased(point)]
+    return {point: lower(point) for point in points}
+
+
+@cache
+def _cased_characters() -> tuple[CharacterClass, dict[int, list[int]]]:
+    """Return what ``re`` sees a case in, and lower case -> the code points that have it."""
+    by_lower: dict[int, list[int]] = {}
+    for point, lower in _lower_cases().items():
+        by_lower.setdefault(lower, []).append(point)
+    return CharacterClass.of_characters(_lower_cases()), by_lower
 
 
 @cache
@@ -222,14 +227,19 @@ def ignoring_case(characters: CharacterClass, *, ascii_only: bool) -> CharacterC
     """
     if ascii_only:
         return _ignoring_ascii_case(characters)
+    lower_of = _lower_cases()
+    cased, points_by_lower = _cased_characters()
+    members = (point for low, high in characters.ranges for point in range(low, high + 1))
+    is_small = sum(high - low + 1 for low, high in characters.ranges) < len(lower_of)
     lowered: set[int] = set()
-    for point, lower in _cased_characters():
-        if point in characters:
-            lowered.update((lower, *_case_variants().get(lower, ())))
+    for point in members if is_small else filter(characters.__contains__, lower_of):
+        if point in lower_of:
+            lowered.update((lower_of[point], *_case_variants().get(lower_of[point], ())))
     # A range of cased characters only is wholly decided by `matched`; of any other range the
     # cased part is in `matched` too, since its own lower case is in `lowered`.
-    matched = [(point, point) for point, lower in _cased_characters() if lower in lowered]
-    return CharacterClass.of([*_caseless(characters).ranges, *matched])
+    matched = [(point, point) for lower in lowered for point in points_by_lower.get(lower, ())]
+    caseless = CharacterClass.of([*characters.complement().ranges, *cased.ranges]).complement()
+    return CharacterClass.of([*caseless.ranges, *matched])
 
 
 def is_never_found(point: int, ascii_only: bool) -> bool:
@@ -239,13 +249,6 @@ def is_never_found(point: int, ascii_only: bool) -> bool:
     """
     is_lost = _LOSES_CAPITALS and not ascii_only and point > 0xFFFF
     return is_lost and _sre.unicode_tolower(point) != point
-
-
-def _caseless(characters: CharacterClass) -> CharacterClass:
-    """Return the members of a class that ``re`` sees no case in."""
-    cased = CharacterClass.of_characters(point for point, _ in _cased_characters())
-    either = CharacterClass.of([*characters.complement().ranges, *cased.ranges])
-    return either.complement()
 
 
 def _ignoring_ascii_case(characters: CharacterClass) -> CharacterClass:

@@ -26,7 +26,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from math import inf, prod
 from typing import Any, NamedTuple
 
@@ -1019,6 +1019,8 @@ class LookingAutomaton(PatternAutomaton):
 
     def _needed(self, ways: list[tuple[int, Obligations]]) -> frozenset[tuple[int, Obligations]]:
         """Return ways without those that owe as much as another one that is as wide."""
+        if len(ways) < 2:
+            return frozenset(ways)
         if (self._program.everything, _NOTHING_OWED) in ways:
             return frozenset([(self._program.everything, _NOTHING_OWED)])
         by_debt: dict[Obligations, list[int]] = {}
@@ -1180,6 +1182,7 @@ def fewer(some: Fewest, others: Fewest) -> Fewest:
     return min(some[0], others[0]), min(some[1], others[1])
 
 
+@lru_cache(maxsize=10_000)
 def bytes_of(low: int, high: int) -> Fewest:
     r"""Return how many bytes a character of an interval at least has, plain and in JSON.
 
