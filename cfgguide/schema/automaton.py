@@ -190,7 +190,8 @@ class SchemaAutomaton(Pushdown):
     ) -> None:
         super().__init__()
         self.layout = layout
-        self._steps = steps or Steps()
+        #: Bounds the making of a row, and the search for an ending.
+        self.steps = steps or Steps()
         self._is_ordered = is_ordered
         self._all_values = AllValues(is_tidy=layout.is_tidy)
         self.search = Search(
@@ -272,7 +273,7 @@ class SchemaAutomaton(Pushdown):
             return
         self.search.begin()
         try:
-            with self._steps.begun():
+            with self.steps.begun():
                 self._rows[key[0]](self, state, *key[1:])
         except RecursionError:
             raise SchemaError(TOO_DEEP) from None
@@ -282,7 +283,7 @@ class SchemaAutomaton(Pushdown):
         kind, *key = self._frame_keys[frame]
         self.search.begin()
         try:
-            with self._steps.begun():
+            with self.steps.begun():
                 return int(self._follows_of[kind](self, tag, *key))
         except RecursionError:
             raise SchemaError(TOO_DEEP) from None

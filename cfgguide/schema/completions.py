@@ -21,7 +21,7 @@ from itertools import chain, count, islice
 from math import inf
 from typing import Any, NamedTuple, TypeVar
 
-from cfgguide.base.limits import Steps
+from cfgguide.base.limits import Steps, check_step
 from cfgguide.engine.byte_machine.automaton import DEAD
 from cfgguide.engine.byte_machine.byte_machine import popped
 from cfgguide.engine.byte_machine.scalars import Numbers, Pop, ScalarAutomaton, ScalarEnds
@@ -116,6 +116,7 @@ class MemoryCompletions:
             self._n_steps = before
 
     def _step(self) -> None:
+        check_step()
         self._n_steps += 1
         if self._n_steps > _MAX_STEPS >> min(self._n_too_long, _MAX_HALVED):
             self._n_too_long += 1

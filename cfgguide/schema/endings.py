@@ -18,11 +18,13 @@ import json
 from itertools import islice
 from typing import Any
 
+from cfgguide.base.limits import check_step
 from cfgguide.engine.byte_machine.automaton import DEAD
 from cfgguide.engine.byte_machine.seen_parts import BETWEEN, ByteConfiguration
 from cfgguide.engine.byte_machine.short_ends import Written
+from cfgguide.errors import SchemaError
 from cfgguide.grammar.lr.stack import Stack
-from cfgguide.schema.automaton import SchemaAutomaton
+from cfgguide.schema.automaton import TOO_DEEP, SchemaAutomaton
 from cfgguide.schema.completions import MemoryCompletions
 from cfgguide.schema.members import DEAD_END, Members
 from cfgguide.schema.unique import FRESH
@@ -63,12 +65,21 @@ class SchemaEndings:
         self._n_bytes = 0
 
     def of(self, configuration: ByteConfiguration) -> bytes | None:
-        """Return bytes after which the text is a sentence."""
+        """Return bytes after which the text is a sentence.
+
+        Raises
+        ------
+        SchemaError
+            If it takes more than a step may take.
+        """
         state, stack, memory = configuration[:3]
-        with self._automaton.lock:
-            if not memory.opens:
-                return self._ending((state, stack))
-            return self._closed(configuration)
+        with self._automaton.lock, self._automaton.steps.begun():
+            try:
+                if not memory.opens:
+                    return self._ending((state, stack))
+                return self._closed(configuration)
+            except RecursionError:
+                raise SchemaError(TOO_DEEP) from None
 
     def _closed(self, configuration: ByteConfiguration) -> bytes:
         """Return an ending of a text that remembers what has come.
@@ -88,6 +99,7 @@ class SchemaEndings:
         texts: list[tuple[_Place, bytes]] = []
         ending = self._known.get(place)
         while ending is None:
+            check_step()
             text, then = self._step(*place)
             texts.append((place, text))
             if then is None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from cfgguide.base.limits import check_step
 from cfgguide.engine.byte_machine.scalars import ScalarAutomaton
 from cfgguide.engine.byte_machine.short_ends import ShortestLexemes, Written
 from cfgguide.schema.automaton import SchemaAutomaton
@@ -88,6 +89,7 @@ class ShortestValues:
         return self._known[key]
 
     def _look_for(self, key: _Key) -> None:
+        check_step()
         found = self._shortest(*key)
         if found is not None and (key not in self._best or _is_less(found, self._best[key])):
             self._best[key] = found
@@ -157,6 +159,7 @@ class ShortestValues:
         """Return the different items that still have to come, and the tag of the array then."""
         texts: list[bytes] = []
         while items.ending(state) == DEAD_END or (is_some and not texts):
+            check_step()
             found = []
             for kind, lexemes, tags in items.lexemes(state):
                 quote = b'"' if kind == "strings" else b""

@@ -11,6 +11,7 @@ import heapq
 from itertools import count
 from typing import Any, NamedTuple
 
+from cfgguide.base.limits import check_step
 from cfgguide.engine.byte_machine.scalars import Pop, ScalarAutomaton
 
 _MAX_KNOWN = 100_000
@@ -95,6 +96,7 @@ class ShortestLexemes:
         pending: list[tuple[float, bytes, int, Any, Any, bytes]] = []
         heapq.heappush(pending, (0, b"", next(number), first, None, b""))
         while pending:
+            check_step()
             _, text, _, key, last, step = heapq.heappop(pending)
             if isinstance(key, Pop):
                 self._remember(lexemes, tags, before, last, _Step(step, key))
