@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from decimal import Decimal
 from typing import Any
 
 _MAX_DIGITS = 1_000  # of an exponent; numbers with more are told apart by what is written
@@ -50,15 +51,36 @@ def value_of(text: bytes) -> Hashable:
     >>> value_of(b"true") == value_of(b"1")
     False
     """
-    return _hashable(json.loads(text, parse_int=number_of, parse_float=number_of))
+    return hashable(json.loads(text, parse_int=number_of, parse_float=number_of))
 
 
-def _hashable(value: Any) -> Hashable:
+def hashable(value: Any) -> Hashable:
+    """Return what is equal for equal values of JSON.
+
+    >>> hashable({"a": [1, None]}) == hashable({"a": [1.0, None]}), hashable(True) == hashable(1)
+    (True, False)
+    """
     if isinstance(value, list):
-        return ("[", *map(_hashable, value))
-    if isinstance(value, dict):
-        return ("{", frozenset((name, _hashable(each)) for name, each in value.items()))
+        return ("[", *map(hashable, value))
+    if isinstance(value, Mapping):
+        return ("{", frozenset((name, hashable(each)) for name, each in value.items()))
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        return number_of(str(value))
     return ("null",) if value is None else value
+
+
+def kind_of(value: Any) -> str:
+    """Return the kind of a value, one of `KINDS`.
+
+    >>> [kind_of(value) for value in (None, True, 1, "a", [], {})]
+    ['null', 'true', 'number', 'string', 'array', 'object']
+    """
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    for kind, types in (("string", str), ("array", list), ("object", Mapping)):
+        if isinstance(value, types):
+            return kind
+    return "number"
 
 
 def may_become(text: bytes, value: Hashable) -> bool:

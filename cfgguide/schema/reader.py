@@ -289,7 +289,7 @@ class SchemaReader:
         nested = [value for value in values if isinstance(value, list | Mapping)]
         nodes = [self._node(self._references.constant(location, shape(value))) for value in nested]
         scalars = [value for value in values if not isinstance(value, list | Mapping)]
-        found = replace(scalar_values(scalars), nodes=tuple(nodes))
+        found = replace(scalar_values(scalars), nodes=tuple(nodes), nested=tuple(nested))
         if len(scalars) > _MANY_LISTED and found.numbers is not None:
             _ = found.numbers.language  # takes long; an error is raised now, not in a text
         return found

@@ -62,6 +62,33 @@ def test_what_takes_too_long_is_given_up() -> None:
     assert time.thread_time() - began < 30, "it is bounded at all"
 
 
+def files(n: int) -> list[dict[str, Any]]:
+    """Return objects that are alike but for numbers in them."""
+    return [
+        {"name": f"n{i}", "size": i, "tags": [i, str(i)], "at": {"x": i, "y": 2 * i}}
+        for i in range(n)
+    ]
+
+
+def test_a_text_of_many_listed_objects_ends_as_one_of_them() -> None:
+    grammar = json_schema({"enum": files(25)})
+    guide = cfgguide.Guide(cfgguide.compile(grammar, cfgguide.Vocabulary.of_bytes([])))
+    for begun in (b"", b'{"', b'size":', b"17", b',"at":{"y"'):
+        for byte in begun:
+            guide.advance(byte)
+        ending = [each for each in guide.shortest_completion() if each < 256]
+        assert json.loads(guide.text + bytes(ending)) in files(25)
+
+
+def test_the_search_for_an_ending_is_given_up_too() -> None:
+    grammar = json_schema({"enum": files(160)}, limits=Limits(max_seconds=0.1))
+    guide = cfgguide.Guide(cfgguide.compile(grammar, cfgguide.Vocabulary.of_bytes([])))
+    for byte in b'{"':
+        guide.advance(byte)
+    with pytest.raises(SchemaError, match=r"more than 0\.1 seconds"):
+        guide.shortest_completion()
+
+
 def test_another_thread_may_give_up() -> None:
     cancelled = threading.Event()
     timer = threading.Timer(0.2, cancelled.set)

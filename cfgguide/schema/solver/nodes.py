@@ -7,12 +7,13 @@ A :class:`Node` has the keywords of one schema, and the other nodes that see the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
 from cfgguide.automata.language import Language, TextAutomaton, accepts
+from cfgguide.schema.equality import hashable, kind_of
 
 Bounds = tuple[int, int | None]  # the least and the most; None for no maximum
 KINDS = ("null", "true", "false", "number", "string", "array", "object")
@@ -36,6 +37,8 @@ class Condition:
         The least and the most characters, if nothing else is required.
     words : frozenset of str, optional
         The texts, if they were listed.
+    numerals : frozenset of str, optional
+        The shortest spellings of the numbers, if they were listed.
     is_met : bool
         Whether some text surely meets it; known without the language.
     asserted : str, optional
@@ -52,6 +55,7 @@ class Condition:
         is_wider: bool = False,
         bounds: Bounds | None = None,
         words: frozenset[str] | None = None,
+        numerals: frozenset[str] | None = None,
         is_met: bool = False,
         asserted: str | None = None,
     ) -> None:
@@ -63,6 +67,7 @@ class Condition:
         self.is_wider = is_wider
         self.bounds = bounds
         self.words = words
+        self.numerals = numerals
         self.is_met = is_met
 
     @cached_property
@@ -106,6 +111,7 @@ class ListedValues:
     numbers: Condition | None
     strings: Condition | None
     nodes: tuple[Node, ...] = ()  # one for each array and object
+    nested: tuple[Any, ...] = ()  # arrays and objects
     scalars: tuple[Any, ...] = ()  # all others
 
 
@@ -149,6 +155,17 @@ class Node:
     def is_trivial(self) -> bool:
         """Whether it allows every value."""
         return _keywords(self) == _keywords(Node(""))
+
+    @cached_property
+    def only(self) -> dict[Hashable, None] | None:
+        """The values that meet it, as what is equal for equal ones, if it does nothing but list."""
+        listed = self.values
+        if listed is None or not self.is_same_as(Node("", values=listed, kinds=self.kinds)):
+            return None
+        found = [
+            value for value in (*listed.scalars, *listed.nested) if kind_of(value) in self.kinds
+        ]
+        return dict.fromkeys(map(hashable, found))
 
     def is_same_as(self, other: Node) -> bool:
         """Return whether another node requires the same by the same keywords."""

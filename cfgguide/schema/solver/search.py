@@ -95,6 +95,8 @@ class Search:
         """Return whether some value is of a wanted class; by default, one for which all hold."""
         if not values.nodes:
             return values.is_possible
+        if values.listed is not None:
+            return any(each in values.listed for each in wanted or (values.every,))
         if wanted is None:
             decide = partial(self._has_all, values)
         else:
@@ -212,10 +214,15 @@ class Search:
             if asked and self.has((), asked):
                 possible.append(frozenset())
             return tuple(possible)
+        if values.listed is not None:
+            return self._sorted(values, (each for each in values.listed if each >= holding))
         tracked = self.tracked(values)
         found = dict.fromkeys(each for each in tracked.scalar_classes() if each >= holding)
         found |= dict.fromkeys(self._array_classes(tracked, holding))
         found |= dict.fromkeys(self._object_classes(tracked, holding, frozenset(), asked))
+        return self._sorted(values, found)
+
+    def _sorted(self, values: Values, found: Iterable[ValueClass]) -> Classes:
         order = {node: number for number, node in enumerate(values.nodes)}
         return tuple(
             sorted(found, key=lambda each: (-len(each), sorted(order[node] for node in each)))

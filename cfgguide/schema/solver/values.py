@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 from cfgguide.automata.language import Language, TextAutomaton, intersection
 from cfgguide.automata.numbers import decimals, tidy
 from cfgguide.automata.side_by_side import all_of
+from cfgguide.base.limits import check_step
 from cfgguide.schema.solver.arrays import told_apart
 from cfgguide.schema.solver.member_automata import ValueClass, conditions, listed, seen_by
 from cfgguide.schema.solver.nodes import KINDS, Bounds, Condition, Node, is_typed
@@ -82,6 +83,18 @@ class Values:
         self.is_possible = is_possible
         self.is_tidy = is_tidy
         self.every: ValueClass = frozenset(nodes)
+
+    @cached_property
+    def listed(self) -> tuple[ValueClass, ...] | None:
+        """The classes that there are, if all nodes do nothing but list values; None if not."""
+        by_value: dict[Hashable, dict[Node, None]] = {}
+        for node in self.nodes:
+            check_step()
+            if node.only is None:
+                return None
+            for value in node.only:
+                by_value.setdefault(value, {})[node] = None
+        return tuple(dict.fromkeys([*map(frozenset, by_value.values()), frozenset()]))
 
     @cached_property
     def below(self) -> list[Node]:
