@@ -8,7 +8,7 @@ no masks.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +18,15 @@ from cfgguide.base import archive
 from cfgguide.base.archive import Arrays
 from cfgguide.base.collector import collector_off
 from cfgguide.engine.byte_machine.automaton import ENDING, IS_END, NONE
-from cfgguide.engine.byte_machine.byte_machine import ByteKey, ByteMachine
+from cfgguide.engine.byte_machine.byte_machine import ByteKey, ByteMachine, ByteMasks
 from cfgguide.engine.byte_machine.byte_views import ALL_BITS
 from cfgguide.engine.byte_machine.byte_walker import ByteWalker
 from cfgguide.engine.byte_machine.scalars import any_strings, plain_strings
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.byte_machine.shared_masks import SharedMasks
-from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask, Path
+from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask
 from cfgguide.engine.masks.arrays import Int32Array
-from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
+from cfgguide.engine.masks.subset import Subset, are_in_bitmask
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.endings import SchemaEndings
@@ -98,7 +98,7 @@ def _unpickled(grammar: SchemaGrammar) -> SchemaMachine:
     return SchemaMachine(grammar, grammar.automaton())
 
 
-class SchemaMasks:
+class SchemaMasks(ByteMasks):
     """Makes masks of one schema for one vocabulary.
 
     Parameters
@@ -109,17 +109,10 @@ class SchemaMasks:
         Whose tokens the masks are about.
     """
 
-    files = None  # a mask is made as quickly as it is read
-    #: Large masks are those inside strings, which differ little; each state has few others.
-    like: Callable[[Path], Hashable] = staticmethod(len)
-
     def __init__(self, machine: SchemaMachine, vocabulary: Vocabulary) -> None:
         self._machine = machine
         self._automaton = machine.pushdown
-        self._vocabulary = vocabulary
-        self._walker = self.new_walker()
-        self._near: dict[int, int] = {}  # by state, the one whose mask it has
-        self._eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
+        super().__init__(machine, vocabulary)
         # How many parts may have come so that texts go on freely; how many are too many; and how
         # often that was asked for others.
         self._freedom: dict[tuple[int, ...], tuple[int, int, int]] = {}
@@ -128,32 +121,14 @@ class SchemaMasks:
         """Return a walker of its own for one thread."""
         return ByteWalker(self._machine, self._vocabulary)
 
-    def walker(self, subset: Callable[[ByteConfiguration], Subset]) -> ByteWalker:
-        """Return a walker of its own for one thread; it needs no masks."""
-        return self.new_walker()
-
-    def release_workspace(self) -> None:
-        """Free the workspace in which masks are made; the new one is small."""
-        self._walker = self.new_walker()
-
     def shared(self) -> list[object]:
         """Return what all schemas share: masks of a vocabulary, and states of strings."""
         strings = [any_strings(), plain_strings(), any_strings().lexemes, plain_strings().lexemes]
         return [*strings, SharedMasks.of(self._vocabulary)]
 
-    def key(self, configuration: ByteConfiguration) -> ByteKey:
-        """Return under what a mask is remembered, whatever a text remembers.
-
-        No token sees bounds of counts that are farther away than it is long.
-        """
-        state = configuration.state
-        near = self._near.get(state)
-        if near is None:
-            near = self._automaton.near(state, self._vocabulary.trie.max_depth)
-            if len(self._near) >= _MAX_KNOWN:
-                self._near.clear()
-            self._near[state] = near
-        return ByteKey(near, configuration.stack)
+    def near(self, state: int) -> int:
+        """Return a state whose mask is the same: no token sees bounds that are farther away."""
+        return self._automaton.near(state, self._vocabulary.trie.max_depth)
 
     def is_at_end(self, configuration: ByteConfiguration, allowed: Callable[[], Subset]) -> bool:
         """Return whether the text is a sentence, and only EOS or white space may follow."""

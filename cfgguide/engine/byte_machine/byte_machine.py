@@ -7,7 +7,7 @@ names and files (:mod:`cfgguide.schema.schema_machine`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -35,7 +35,11 @@ from cfgguide.engine.byte_machine.seen_parts import (
     SeenParts,
 )
 from cfgguide.engine.index.configuration_trie import Mask, Path
+from cfgguide.engine.masks.subset import Subset, bitmask_of
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.grammar.lr.stack import Stack
+
+_MAX_NEAR = 10_000  # states of which it is known whose mask they have
 
 
 class ByteKey(NamedTuple):
@@ -156,6 +160,58 @@ class ByteMachine:
             return True
         n = int(arrays.frames[stack.state, N_WORDS])
         return bool((arrays.words[below : below + n] & arrays.words[allowed : allowed + n]).any())
+
+
+class ByteMasks:
+    """What masks of a machine of bytes have in common; a subclass makes them.
+
+    Parameters
+    ----------
+    machine : ByteMachine
+        What reads.
+    vocabulary : Vocabulary
+        Whose tokens the masks are about.
+    """
+
+    files = None  # a mask is made as quickly as it is read
+    #: What large masks differ little by; most are those inside strings.
+    like: Callable[[Path], Hashable] = staticmethod(len)
+
+    def __init__(self, machine: ByteMachine, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
+        self._near: dict[int, int] = {}  # by state, the one whose mask it has
+        self._walker = self.new_walker()
+
+    def new_walker(self) -> Any:
+        """Return a walker of its own for one thread."""
+        raise NotImplementedError
+
+    def near(self, state: int) -> int:
+        """Return a state whose mask is the same: no token sees bounds that are farther away."""
+        raise NotImplementedError
+
+    def walker(self, subset: Callable[[ByteConfiguration], Subset]) -> Any:
+        """Return a walker of its own for one thread; it needs no masks."""
+        return self.new_walker()
+
+    def release_workspace(self) -> None:
+        """Free the workspace in which masks are made; the new one is small."""
+        self._walker = self.new_walker()
+
+    def key(self, configuration: ByteConfiguration) -> ByteKey:
+        """Return under what a mask is remembered, whatever a text remembers."""
+        state = configuration.state
+        near = self._near.get(state)
+        if near is None:
+            if len(self._near) >= _MAX_NEAR:
+                self._near.clear()
+            near = self._near[state] = self.near(state)
+        return ByteKey(near, configuration.stack)
+
+    def narrowed(self, configuration: ByteConfiguration, subset: Subset) -> Subset:
+        """Return a subset without what the mask's key does not know of: nothing."""
+        return subset
 
 
 def popped(

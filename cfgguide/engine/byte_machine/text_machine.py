@@ -10,7 +10,7 @@ there.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from cfgguide.base.archive import Arrays
 from cfgguide.base.collector import collector_off
 from cfgguide.base.limits import Limits, Steps
 from cfgguide.engine.byte_machine.automaton import BOTTOM, IS_END, Pushdown
-from cfgguide.engine.byte_machine.byte_machine import ByteKey, ByteMachine
+from cfgguide.engine.byte_machine.byte_machine import ByteKey, ByteMachine, ByteMasks
 from cfgguide.engine.byte_machine.byte_walk import WalkMemory
 from cfgguide.engine.byte_machine.letters import (
     MAX_LETTERS,
@@ -38,7 +38,7 @@ from cfgguide.engine.byte_machine.outcomes import ByteOutcomes, SplitOutcomes
 from cfgguide.engine.byte_machine.scalars import Pop, ScalarAutomaton, Traits
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.byte_machine.short_ends import ShortestLexemes
-from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask, Path
+from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import Subset, bitmask_of
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
@@ -109,7 +109,7 @@ class TextMachine(ByteMachine):
     nodes : tuple of Node
         The same as a tree.
     limits : Limits, optional
-        What each step may cost.
+        What each step may cost; by default 5 seconds.
     cancelled : callable, optional
         Asked often whether to give up making it.
 
@@ -217,7 +217,7 @@ class TextMachine(ByteMachine):
 
 def _steps(limits: Limits | None, cancelled: Callable[[], bool] | None = None) -> Steps:
     way_out = "simplify the pattern"
-    return Steps(limits or Limits(), cancelled, error=LimitError, what="a step", way_out=way_out)
+    return Steps(limits, cancelled, error=LimitError, what="a step", way_out=way_out)
 
 
 def text_machine(
@@ -238,7 +238,7 @@ def text_machine(
     vocabulary : Vocabulary
         What texts are spelled with.
     limits : Limits, optional
-        What each step may cost.
+        What each step may cost; by default 5 seconds.
     cancelled : callable, optional
         Asked often whether to give up.
 
@@ -301,7 +301,7 @@ class _Texts(ScalarAutomaton):
                     break
 
 
-class TextMasks:
+class TextMasks(ByteMasks):
     """Makes the masks of one pattern for one vocabulary.
 
     Parameters
@@ -312,43 +312,26 @@ class TextMasks:
         Whose tokens the masks are about.
     """
 
-    files = None  # a mask is made as quickly as it is read
-    like: Callable[[Path], Hashable] = staticmethod(len)
-
     def __init__(self, machine: TextMachine, vocabulary: Vocabulary) -> None:
         self._machine = machine
         self._pushdown = machine.pushdown
-        self._vocabulary = vocabulary
         self._characters = VocabularyCharacters.of(vocabulary)
-        self._walker = self.new_walker()
-        self._eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
-        self._near: dict[int, int] = {}  # by state, the one whose mask it has
+        super().__init__(machine, vocabulary)
 
     def new_walker(self) -> TextWalker:
         """Return a walker of its own for one thread."""
         return TextWalker(self._machine, self._vocabulary)
 
-    def walker(self, subset: Callable[[ByteConfiguration], Subset]) -> TextWalker:
-        """Return a walker of its own for one thread; it needs no masks."""
-        return self.new_walker()
-
-    def release_workspace(self) -> None:
-        """Free the workspace in which masks are made; the new one is small."""
-        self._walker = self.new_walker()
-
     def shared(self) -> list[object]:
         """Return what all patterns share: the vocabulary's characters."""
         return [self._characters]
 
-    def key(self, configuration: ByteConfiguration) -> ByteKey:
-        """Return under what a mask is remembered: no token sees bounds that are farther away."""
-        number = configuration.state
-        found = self._near.get(number)
-        if found is None:
-            state, begun = self._pushdown.meaning(number)
-            near = self._pushdown.automaton.near(state, self._characters.longest)
-            found = self._near[number] = self._pushdown.state(near, begun)
-        return ByteKey(found, configuration.stack)
+    def near(self, state: int) -> int:
+        """Return a state whose mask is the same: no token sees bounds that are farther away."""
+        meant, begun = self._pushdown.meaning(state)
+        return self._pushdown.state(
+            self._pushdown.automaton.near(meant, self._characters.longest), begun
+        )
 
     def mask(self, key: ByteKey, known: ConfigurationTrie) -> Mask:
         """Make the mask of a key."""
@@ -357,10 +340,6 @@ class TextMasks:
         if self._pushdown.arrays.states[key.state, IS_END]:
             bitmask |= self._eos
         return Mask(0, bitmask)
-
-    def narrowed(self, configuration: ByteConfiguration, subset: Subset) -> Subset:
-        """Return a subset without what the mask's key does not know of: nothing."""
-        return subset
 
     def is_at_end(self, configuration: ByteConfiguration, allowed: Callable[[], Subset]) -> bool:
         """Return whether the text is a sentence, and only EOS may follow."""
