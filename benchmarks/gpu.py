@@ -1,0 +1,392 @@
+"""Measures what guiding costs on an accelerator: tokens a second, guided over unguided.
+
+In: sizes of Llamas, which get random weights, and of batches. Out: a section with the tokens a
+second of each way to decode (:mod:`gpu_loop`), the time of steps and masks, and that of a step's
+parts. Nothing is downloaded; the vocabulary is made from the standard library unless there is a
+tokenizer. Where there is no accelerator, all of it runs on the CPU, where nothing is hidden.
+
+Random weights write random texts: the tokens are drawn evenly from what the masks allow. A pass
+*new* has an index that knows no mask yet, the others read the same texts with all masks known.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tables
+import torch
+import transformers
+from gpu_loop import Loop, Passed, Rows
+from gpu_masking import MASKINGS, Masking, masking_named
+from gpu_model import SIZES, Decoder, random_model
+from page import RESULTS, Section
+from vocabularies import find, made_tokens, open_tokenizer
+
+from cfgguide import Grammar, Vocabulary, compile, json_schema
+
+N_TOKENS = 128_256  # as Llama 3 has them
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer", "minimum": 1, "maximum": 99_999},
+        "kind": {"enum": ["order", "invoice", "request", "response"]},
+        "customer": {
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "maxLength": 24},
+                "email": {"type": "string", "pattern": "^[a-z.]{1,20}@[a-z]{2,12}\\.(com|org)$"},
+                "since": {"type": "string", "format": "date"},
+            },
+            "required": ["name", "email"],
+            "additionalProperties": False,
+        },
+        "lines": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": 8,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "sku": {"type": "string", "pattern": "^[A-Z]{3}-[0-9]{4}$"},
+                    "count": {"type": "integer", "minimum": 0, "maximum": 500},
+                    "price": {"type": "number", "minimum": 0},
+                    "is_gift": {"type": "boolean"},
+                },
+                "required": ["sku", "count", "price"],
+                "additionalProperties": False,
+            },
+        },
+        "note": {"anyOf": [{"type": "string", "maxLength": 60}, {"type": "null"}]},
+    },
+    "required": ["id", "kind", "customer", "lines"],
+    "additionalProperties": False,
+}
+GUIDES: dict[str, Callable[[], Grammar]] = {
+    "json": partial(Grammar.bundled, "json"),
+    "sql": partial(Grammar.bundled, "sql"),
+    "schema": partial(json_schema, SCHEMA),
+}
+UNGUIDED, HIDDEN = "unguided", "hidden"
+_HEAD = ["model", "batch", "guide", "way", "steps", "tokens/s", "of unguided"]
+_HEAD += [f"{what}, {figure}" for what in ("step", "masks") for figure in ("mean", "p99", "worst")]
+_HEAD += ["new masks"]
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to decode.
+
+    Attributes
+    ----------
+    name : str
+        As the tables have it.
+    is_ahead : bool
+        As for :meth:`Loop.run`.
+    masking : str
+        One of `MASKINGS`; "" for none.
+    is_new : bool
+        Whether the index is made anew.
+    """
+
+    name: str
+    is_ahead: bool
+    masking: str = ""
+    is_new: bool = False
+
+
+WAYS = (
+    Way(UNGUIDED, is_ahead=True),
+    Way("unguided, in step", is_ahead=False),
+    Way("hidden, new", is_ahead=True, masking="package", is_new=True),
+    Way(HIDDEN, is_ahead=True, masking="package"),
+    *(Way(f"hidden, {name}", is_ahead=True, masking=name) for name in ("table", "triton")),
+    Way("serial, new", is_ahead=False, masking="package", is_new=True),
+    Way("serial", is_ahead=False, masking="package"),
+)
+
+
+class Report:
+    """The section, which is written whenever something was measured."""
+
+    def __init__(self, options: argparse.Namespace, introduction: str) -> None:
+        self.section = Section.begun("gpu", "Guiding on an accelerator")
+        self._folder: Path = options.results
+        self._introduction = introduction
+        self._cut: list[str] = []
+        self._hows: dict[str, str] = {}
+        self._rows: list[dict[str, Any]] = []
+        self._parts: list[dict[str, Any]] = []
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Add what was measured of one way."""
+        self._rows.append(row)
+
+    def add_parts(self, parts: dict[str, Any]) -> None:
+        """Add the microseconds of a step's parts."""
+        self._parts.append(parts)
+
+    def add_how(self, setting: str, how: str) -> None:
+        """Add how the forward pass of a setting ran."""
+        self._hows[setting] = how
+
+    def cut(self, setting: str) -> None:
+        """Add what there was no time for."""
+        self._cut.append(setting)
+
+    def save(self) -> None:
+        """Write everything so far to the section's file."""
+        self.section.figures = {
+            "ways": self._rows,
+            "parts": self._parts,
+            "forward": self._hows,
+            "cut": self._cut,
+        }
+        self.section.lines = self._lines()
+        self.section.save(self._folder)
+
+    def _lines(self) -> list[str]:
+        by_how: dict[str, list[str]] = {}
+        for setting, how in self._hows.items():
+            by_how.setdefault(how, []).append(setting)
+        lines = [self._introduction, ""]
+        lines += [f"* forward pass as {how}: {', '.join(of)}" for how, of in by_how.items()]
+        lines += [f"* no time was left for {setting}" for setting in self._cut]
+        lines += ["", "#### Tokens a second, guided over unguided", "", *self._summary(), ""]
+        lines += ["#### A step's parts alone, microseconds", "", *self._parts_table(), ""]
+        lines += ["#### All ways; milliseconds", ""]
+        return [*lines, *tables.table(_HEAD, [_cells(row) for row in self._rows]), ""]
+
+    def _summary(self) -> list[str]:
+        guided = [way.name for way in WAYS if way.masking]
+        by_setting: dict[tuple[str, int, str], dict[str, str]] = {}
+        for row in self._rows:
+            ratio = row.get("ratio")
+            cells = by_setting.setdefault((row["model"], row["batch"], row["guide"]), {})
+            cells[row["way"]] = f"{ratio:.3f}" if ratio is not None else "-"
+        rows = [
+            [model, str(batch), guide, *(cells.get(name, "-") for name in guided)]
+            for (model, batch, guide), cells in by_setting.items()
+        ]
+        return tables.table(["model", "batch", "guide", *guided], rows)
+
+    def _parts_table(self) -> list[str]:
+        names = list(dict.fromkeys(name for parts in self._parts for name in parts))
+        rows = [[_shown(parts.get(name)) for name in names] for parts in self._parts]
+        return tables.table(names or ["nothing was measured"], rows)
+
+
+def main() -> None:
+    options = _options()
+    until = time.perf_counter() + 60 * options.minutes
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    device = torch.device(options.device)
+    with tempfile.TemporaryDirectory() as temporary, torch.inference_mode():
+        os.environ["CFGGUIDE_CACHE"] = temporary
+        vocabulary = _vocabulary(options)
+        # What is made once for a vocabulary is made before anything is measured.
+        compile(Grammar('start: "a"'), vocabulary)
+        report = Report(options, _introduction(options, device, vocabulary))
+        for size in options.models:
+            _measure_model(size, device, vocabulary, options, until, report)
+    report.save()
+    report.section.write(options.results)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--models", nargs="+", choices=list(SIZES), default=["1B", "8B"])
+    parser.add_argument("--batches", nargs="+", type=int, default=[1, 8, 32, 128, 256])
+    parser.add_argument("--guides", nargs="+", choices=list(GUIDES), default=list(GUIDES))
+    parser.add_argument("--steps", type=int, default=64, help="tokens of each row in a pass")
+    parser.add_argument("--context", type=int, default=512, help="tokens that a step attends to")
+    parser.add_argument("--tokenizer", help="a folder or file; by default a vocabulary is made")
+    parser.add_argument("--tokens", type=int, default=N_TOKENS, help="of the vocabulary made")
+    parser.add_argument("--minutes", type=float, default=7.0, help="then the rest is left out")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--quick", action="store_true", help="a tiny model on the CPU, few steps")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the figures")
+    options = parser.parse_args()
+    if options.quick:
+        options.models, options.batches, options.device = ["tiny"], [1, 4], "cpu"
+        options.steps, options.context, options.tokens = 6, 32, 4096
+    options.context = max(options.context, options.steps, 16)
+    return options
+
+
+def _vocabulary(options: argparse.Namespace) -> Vocabulary:
+    if options.tokenizer:
+        read = open_tokenizer(find(options.tokenizer))
+        return Vocabulary(read.token_bytes(), eos_token_ids=read.eos_token_id)
+    return Vocabulary([*made_tokens(options.tokens - 1), None], eos_token_ids=options.tokens - 1)
+
+
+def _introduction(
+    options: argparse.Namespace, device: torch.device, vocabulary: Vocabulary
+) -> str:
+    name = torch.cuda.get_device_name() if device.type == "cuda" else "the CPU"
+    versions = f"torch {torch.__version__}, transformers {transformers.__version__}"
+    return (
+        f"On {name} with {os.cpu_count()} cores beside it; {versions}. Llamas with random weights, "
+        f"{vocabulary.size:,} tokens, a context of {options.context} tokens, {options.steps} steps "
+        "a pass, with the same random numbers in each. All ratios are over *unguided*, which waits "
+        "for nothing: it launches a step before it reads the tokens of the last one; *in step* "
+        "reads them first. *Hidden*: masks are made beside the forward pass; *serial*: before it. "
+        "*New*: with an index that knows no mask; the others know all. The package's masking is "
+        "`cfgguide.apply_bitmask`, unless *table* or *triton* is named."
+    )
+
+
+def _measure_model(
+    size: str,
+    device: torch.device,
+    vocabulary: Vocabulary,
+    options: argparse.Namespace,
+    until: float,
+    report: Report,
+) -> None:
+    """Measure one model with all batches and guides, for which there is time."""
+    model = None
+    for n_rows in options.batches:
+        setting = f"{size}, batch {n_rows}"
+        if time.perf_counter() > until:
+            report.cut(setting)
+            continue
+        loop = None
+        try:
+            if model is None:
+                model = random_model(size, vocabulary.size, device)
+            decoder = Decoder(model, n_rows, options.context)
+            report.add_how(setting, decoder.how)
+            loop = Loop(decoder)
+            loop.run(min(8, options.steps), is_ahead=True)  # what torch does once
+            for guide in options.guides:
+                if time.perf_counter() > until:
+                    report.cut(f"{setting}, {guide}")
+                    continue
+                named = {"model": size, "batch": n_rows, "guide": guide}
+                _measure_guide(named, decoder, loop, vocabulary, options, until, report)
+                report.save()
+        except Exception as error:  # the others go on, and the table says why this one did not
+            report.add_how(setting, _reason(error))
+        report.save()
+        print(f"{setting}: {until - time.perf_counter():.0f} s left", file=sys.stderr, flush=True)
+        loop = decoder = None  # type: ignore[assignment]
+        _free(device)
+    del model
+    _free(device)
+
+
+def _free(device: torch.device) -> None:
+    gc.collect()
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+
+
+def _measure_guide(
+    named: dict[str, Any],
+    decoder: Decoder,
+    loop: Loop,
+    vocabulary: Vocabulary,
+    options: argparse.Namespace,
+    until: float,
+    report: Report,
+) -> None:
+    """Measure all ways to decode with one guide, then the parts of a step with its last masks."""
+    maskings: dict[str, Masking] = {}
+    index = None
+    unguided = float("nan")
+    for way in WAYS:
+        row = {**named, "way": way.name}
+        try:
+            rows = masking = None
+            if way.masking:
+                if index is None or way.is_new:
+                    index = compile(GUIDES[named["guide"]](), vocabulary)
+                rows = Rows(index, named["batch"])
+                if way.masking not in maskings:
+                    maskings[way.masking] = masking_named(way.masking, decoder.logits)
+                masking = maskings[way.masking]
+            passed = loop.run(
+                options.steps, is_ahead=way.is_ahead, rows=rows, masking=masking, until=until
+            )
+            row |= _figures(passed, named["batch"])
+            if way.name == UNGUIDED:
+                unguided = row["tokens per second"]
+            row["ratio"] = row["tokens per second"] / unguided
+        except Exception as error:  # as above
+            row["error"] = _reason(error)
+        report.add(row)
+    report.add_parts({**named, **_parts(decoder, loop, maskings)})
+
+
+def _figures(passed: Passed, n_rows: int) -> dict[str, Any]:
+    """Return what is kept of a pass; milliseconds."""
+    figures: dict[str, Any] = {
+        "steps": len(passed.steps),
+        "tokens per second": n_rows * len(passed.steps) / sum(passed.steps),
+        "new masks": passed.n_new,
+        "texts ended": passed.n_ended,
+    }
+    for name, seconds in (("step", passed.steps), ("masks", passed.masks)):
+        if seconds:
+            times = 1e3 * np.array(seconds)
+            figures[f"{name}, mean"] = float(times.mean())
+            figures[f"{name}, p99"] = float(np.percentile(times, 99))
+            figures[f"{name}, worst"] = float(times.max())
+    return figures
+
+
+def _parts(decoder: Decoder, loop: Loop, maskings: dict[str, Masking]) -> dict[str, float]:
+    """Return the microseconds of each part of a step alone."""
+    decoder.restart()
+    parts = {
+        "forward": loop.microseconds(decoder.forward),
+        "sampling": loop.microseconds(loop.sample),
+        "copy": loop.microseconds(loop.copy),
+    }
+    for name, masking in maskings.items():
+        parts[f"masking, {name}"] = loop.microseconds(partial(_mask, decoder, loop, masking))
+    if "table" in maskings:
+        apply = partial(maskings["table"].apply, decoder.logits)
+        parts["of it after the forward pass"] = loop.microseconds(apply)
+    return parts
+
+
+def _mask(decoder: Decoder, loop: Loop, masking: Masking) -> None:
+    masking.take(loop.words)
+    masking.apply(decoder.logits)
+
+
+def _reason(error: Exception) -> str:
+    line = (str(error).strip() or "no message").splitlines()[0]
+    return f"{type(error).__name__}: {line:.200}".replace("|", "/")
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    first = [str(row[name]) for name in ("model", "batch", "guide", "way")]
+    if "error" in row:
+        return [*first, row["error"], *["-"] * (len(_HEAD) - 5)]
+    names = ["steps", "tokens per second", "ratio", *_HEAD[7:-1], "new masks"]
+    return [*first, *(_shown(row.get(name)) for name in names)]
+
+
+def _shown(value: Any) -> str:
+    """Return a cell of a table."""
+    if value is None:
+        return "-"
+    return tables.number(value) if isinstance(value, float) else str(value)
+
+
+if __name__ == "__main__":
+    main()
