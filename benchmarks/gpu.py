@@ -5,8 +5,9 @@ second of each way to decode (:mod:`gpu_loop`), the time of steps and masks, and
 parts. Nothing is downloaded; the vocabulary is made from the standard library unless there is a
 tokenizer. Where there is no accelerator, all of it runs on the CPU, where nothing is hidden.
 
-Random weights write random texts: the tokens are drawn evenly from what the masks allow. A pass
-*new* has an index that knows no mask yet, the others read the same texts with all masks known.
+Random weights write random texts, but of tokens as frequent as in real ones. The grammars are
+tidy, as those of servers. A pass *new* has an index that knows no mask yet, the others write the
+same texts with all masks known.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tables
 import torch
 import transformers
-from gpu_loop import Loop, Passed, Rows
-from gpu_masking import MASKINGS, Masking, masking_named
+from gpu_loop import N_CALLS, Loop, Passed, Rows
+from gpu_masking import Masking, masking_named
 from gpu_model import SIZES, Decoder, random_model
-from page import RESULTS, Section
+from gpu_report import Report
+from page import RESULTS
 from vocabularies import find, made_tokens, open_tokenizer
 
 from cfgguide import Grammar, Vocabulary, compile, json_schema
@@ -73,14 +74,11 @@ SCHEMA = {
     "additionalProperties": False,
 }
 GUIDES: dict[str, Callable[[], Grammar]] = {
-    "json": partial(Grammar.bundled, "json"),
-    "sql": partial(Grammar.bundled, "sql"),
-    "schema": partial(json_schema, SCHEMA),
+    "json": partial(Grammar.bundled, "json", tidy=True),
+    "sql": partial(Grammar.bundled, "sql", start="statement", tidy=True),
+    "schema": partial(json_schema, SCHEMA, tidy=True),
 }
-UNGUIDED, HIDDEN = "unguided", "hidden"
-_HEAD = ["model", "batch", "guide", "way", "steps", "tokens/s", "of unguided"]
-_HEAD += [f"{what}, {figure}" for what in ("step", "masks") for figure in ("mean", "p99", "worst")]
-_HEAD += ["new masks"]
+UNGUIDED = "unguided"
 
 
 @dataclass(frozen=True)
@@ -109,81 +107,11 @@ WAYS = (
     Way(UNGUIDED, is_ahead=True),
     Way("unguided, in step", is_ahead=False),
     Way("hidden, new", is_ahead=True, masking="package", is_new=True),
-    Way(HIDDEN, is_ahead=True, masking="package"),
+    Way("hidden", is_ahead=True, masking="package"),
     *(Way(f"hidden, {name}", is_ahead=True, masking=name) for name in ("table", "triton")),
-    Way("serial, new", is_ahead=False, masking="package", is_new=True),
     Way("serial", is_ahead=False, masking="package"),
+    Way("unguided, again", is_ahead=True),
 )
-
-
-class Report:
-    """The section, which is written whenever something was measured."""
-
-    def __init__(self, options: argparse.Namespace, introduction: str) -> None:
-        self.section = Section.begun("gpu", "Guiding on an accelerator")
-        self._folder: Path = options.results
-        self._introduction = introduction
-        self._cut: list[str] = []
-        self._hows: dict[str, str] = {}
-        self._rows: list[dict[str, Any]] = []
-        self._parts: list[dict[str, Any]] = []
-
-    def add(self, row: dict[str, Any]) -> None:
-        """Add what was measured of one way."""
-        self._rows.append(row)
-
-    def add_parts(self, parts: dict[str, Any]) -> None:
-        """Add the microseconds of a step's parts."""
-        self._parts.append(parts)
-
-    def add_how(self, setting: str, how: str) -> None:
-        """Add how the forward pass of a setting ran."""
-        self._hows[setting] = how
-
-    def cut(self, setting: str) -> None:
-        """Add what there was no time for."""
-        self._cut.append(setting)
-
-    def save(self) -> None:
-        """Write everything so far to the section's file."""
-        self.section.figures = {
-            "ways": self._rows,
-            "parts": self._parts,
-            "forward": self._hows,
-            "cut": self._cut,
-        }
-        self.section.lines = self._lines()
-        self.section.save(self._folder)
-
-    def _lines(self) -> list[str]:
-        by_how: dict[str, list[str]] = {}
-        for setting, how in self._hows.items():
-            by_how.setdefault(how, []).append(setting)
-        lines = [self._introduction, ""]
-        lines += [f"* forward pass as {how}: {', '.join(of)}" for how, of in by_how.items()]
-        lines += [f"* no time was left for {setting}" for setting in self._cut]
-        lines += ["", "#### Tokens a second, guided over unguided", "", *self._summary(), ""]
-        lines += ["#### A step's parts alone, microseconds", "", *self._parts_table(), ""]
-        lines += ["#### All ways; milliseconds", ""]
-        return [*lines, *tables.table(_HEAD, [_cells(row) for row in self._rows]), ""]
-
-    def _summary(self) -> list[str]:
-        guided = [way.name for way in WAYS if way.masking]
-        by_setting: dict[tuple[str, int, str], dict[str, str]] = {}
-        for row in self._rows:
-            ratio = row.get("ratio")
-            cells = by_setting.setdefault((row["model"], row["batch"], row["guide"]), {})
-            cells[row["way"]] = f"{ratio:.3f}" if ratio is not None else "-"
-        rows = [
-            [model, str(batch), guide, *(cells.get(name, "-") for name in guided)]
-            for (model, batch, guide), cells in by_setting.items()
-        ]
-        return tables.table(["model", "batch", "guide", *guided], rows)
-
-    def _parts_table(self) -> list[str]:
-        names = list(dict.fromkeys(name for parts in self._parts for name in parts))
-        rows = [[_shown(parts.get(name)) for name in names] for parts in self._parts]
-        return tables.table(names or ["nothing was measured"], rows)
 
 
 def main() -> None:
@@ -196,11 +124,12 @@ def main() -> None:
         vocabulary = _vocabulary(options)
         # What is made once for a vocabulary is made before anything is measured.
         compile(Grammar('start: "a"'), vocabulary)
-        report = Report(options, _introduction(options, device, vocabulary))
+        gc.collect()
+        gc.freeze()  # torch has so many objects that a collection takes half a second
+        report = Report(options.results, _introduction(options, device, vocabulary))
         for size in options.models:
             _measure_model(size, device, vocabulary, options, until, report)
-    report.save()
-    report.section.write(options.results)
+    report.end()
 
 
 def _options() -> argparse.Namespace:
@@ -218,9 +147,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the figures")
     options = parser.parse_args()
     if options.quick:
-        options.models, options.batches, options.device = ["tiny"], [1, 4], "cpu"
-        options.steps, options.context, options.tokens = 6, 32, 4096
-    options.context = max(options.context, options.steps, 16)
+        options.models, options.batches, options.device = ["tiny"], [4], "cpu"
+        options.steps, options.context, options.tokens = 6, 32, 2048
+    options.context = max(options.context, options.steps, N_CALLS)
     return options
 
 
@@ -231,9 +160,7 @@ def _vocabulary(options: argparse.Namespace) -> Vocabulary:
     return Vocabulary([*made_tokens(options.tokens - 1), None], eos_token_ids=options.tokens - 1)
 
 
-def _introduction(
-    options: argparse.Namespace, device: torch.device, vocabulary: Vocabulary
-) -> str:
+def _introduction(options: argparse.Namespace, device: torch.device, vocabulary: Vocabulary) -> str:
     name = torch.cuda.get_device_name() if device.type == "cuda" else "the CPU"
     versions = f"torch {torch.__version__}, transformers {transformers.__version__}"
     return (
@@ -260,25 +187,25 @@ def _measure_model(
     for n_rows in options.batches:
         setting = f"{size}, batch {n_rows}"
         if time.perf_counter() > until:
-            report.cut(setting)
+            report.cut.append(setting)
             continue
         loop = None
         try:
             if model is None:
                 model = random_model(size, vocabulary.size, device)
             decoder = Decoder(model, n_rows, options.context)
-            report.add_how(setting, decoder.how)
+            report.forward[setting] = decoder.how
             loop = Loop(decoder)
-            loop.run(min(8, options.steps), is_ahead=True)  # what torch does once
+            loop.run(options.steps, is_ahead=True, until=until)  # what torch does once
             for guide in options.guides:
                 if time.perf_counter() > until:
-                    report.cut(f"{setting}, {guide}")
+                    report.cut.append(f"{setting}, {guide}")
                     continue
                 named = {"model": size, "batch": n_rows, "guide": guide}
                 _measure_guide(named, decoder, loop, vocabulary, options, until, report)
                 report.save()
         except Exception as error:  # the others go on, and the table says why this one did not
-            report.add_how(setting, _reason(error))
+            report.failed[setting] = _reason(error)
         report.save()
         print(f"{setting}: {until - time.perf_counter():.0f} s left", file=sys.stderr, flush=True)
         loop = decoder = None  # type: ignore[assignment]
@@ -312,6 +239,8 @@ def _measure_guide(
             rows = masking = None
             if way.masking:
                 if index is None or way.is_new:
+                    index = None
+                    gc.collect()  # an index that lives on shares what it knows
                     index = compile(GUIDES[named["guide"]](), vocabulary)
                 rows = Rows(index, named["batch"])
                 if way.masking not in maskings:
@@ -326,8 +255,12 @@ def _measure_guide(
             row["ratio"] = row["tokens per second"] / unguided
         except Exception as error:  # as above
             row["error"] = _reason(error)
-        report.add(row)
-    report.add_parts({**named, **_parts(decoder, loop, maskings)})
+        report.ways.append(row)
+    try:
+        parts: dict[str, Any] = dict(_parts(decoder, loop, maskings))
+    except Exception as error:  # as above
+        parts = {"error": _reason(error)}
+    report.parts.append(named | parts)
 
 
 def _figures(passed: Passed, n_rows: int) -> dict[str, Any]:
@@ -371,21 +304,6 @@ def _mask(decoder: Decoder, loop: Loop, masking: Masking) -> None:
 def _reason(error: Exception) -> str:
     line = (str(error).strip() or "no message").splitlines()[0]
     return f"{type(error).__name__}: {line:.200}".replace("|", "/")
-
-
-def _cells(row: dict[str, Any]) -> list[str]:
-    first = [str(row[name]) for name in ("model", "batch", "guide", "way")]
-    if "error" in row:
-        return [*first, row["error"], *["-"] * (len(_HEAD) - 5)]
-    names = ["steps", "tokens per second", "ratio", *_HEAD[7:-1], "new masks"]
-    return [*first, *(_shown(row.get(name)) for name in names)]
-
-
-def _shown(value: Any) -> str:
-    """Return a cell of a table."""
-    if value is None:
-        return "-"
-    return tables.number(value) if isinstance(value, float) else str(value)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,8 @@ from gpu_model import Decoder
 
 from cfgguide import Guide, Index, fill_bitmasks
 
-_N_CALLS = 10  # of one part, between two events
+N_CALLS = 16  # of one part; the first ones are not timed
+_N_TIMED = 12
 
 
 @dataclass
@@ -128,14 +129,34 @@ class Loop:
         """
         self._decoder.restart()
         self._random.manual_seed(0)
-        passed, moments = Passed(), []
-        gc.collect()
+        passed = Passed()
         gc.disable()
+        try:
+            moments = self._moments(n_steps, is_ahead, rows, masking, until, passed)
+        finally:
+            gc.enable()
+            self.synchronize()
+        passed.steps = np.diff(moments).tolist()
+        if rows is not None:
+            passed.n_new, passed.n_ended = rows.n_new, rows.n_ended
+        return passed
+
+    def _moments(
+        self,
+        n_steps: int,
+        is_ahead: bool,
+        rows: Rows | None,
+        masking: Masking | None,
+        until: float,
+        passed: Passed,
+    ) -> list[float]:
+        """Decode, and return when each step began, and the last ended."""
+        moments: list[float] = []
         self.synchronize()
         for step in range(n_steps):
             moments.append(time.perf_counter())
             if step and moments[-1] > until:
-                break
+                return moments
             if is_ahead:
                 self._decoder.forward()
             tokens = self._read() if step else None
@@ -149,15 +170,8 @@ class Loop:
                 self._send(masking, is_beside=is_ahead)
                 masking.apply(self._decoder.logits)
             self.sample()
-        else:
-            self.synchronize()
-            moments.append(time.perf_counter())
-        gc.enable()
         self.synchronize()
-        passed.steps = np.diff(moments).tolist()
-        if rows is not None:
-            passed.n_new, passed.n_ended = rows.n_new, rows.n_ended
-        return passed
+        return [*moments, time.perf_counter()]
 
     def sample(self) -> None:
         """Draw a token for each row on the device, and send them to the processor."""
@@ -179,21 +193,21 @@ class Loop:
 
     def microseconds(self, call: Callable[[], object]) -> float:
         """Return how long a call takes on the device when several follow each other."""
-        for _ in range(3):
+        for _ in range(N_CALLS - _N_TIMED):
             call()
         self.synchronize()
         if not self._is_cuda:
             started = time.perf_counter()
-            for _ in range(_N_CALLS):
+            for _ in range(_N_TIMED):
                 call()
-            return 1e6 * (time.perf_counter() - started) / _N_CALLS
+            return 1e6 * (time.perf_counter() - started) / _N_TIMED
         first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         first.record()
-        for _ in range(_N_CALLS):
+        for _ in range(_N_TIMED):
             call()
         last.record()
         self.synchronize()
-        return 1e3 * float(first.elapsed_time(last)) / _N_CALLS
+        return 1e3 * float(first.elapsed_time(last)) / _N_TIMED
 
     def _read(self) -> list[int]:
         """Wait for the tokens that were sampled last."""

@@ -8,6 +8,10 @@ queries of one head, and nothing is repeated in memory, as in the kernels of ser
 
 An eager step of a small model is mostly launches of kernels. So the step is captured once as a CUDA
 graph, where that works.
+
+Weights that are random prefer no token, and a text of tokens drawn evenly is nearly all words and
+letters: a string that begins does not end. So the last layer has a bias by which tokens are as
+frequent as in texts (Zipf's law), with low ids the most frequent, as tokenizers number them.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from transformers import AttentionInterface, LlamaConfig, LlamaForCausalLM, Stat
 
 _ATTENTION = "grouped_whole_cache"
 _N_WARM_UP = 3
+_ZIPF = 10  # a token's weight is 1 / (id + _ZIPF)
 #: As Llama 3.2 and 3.1 have them, and what a processor can run.
 SIZES: dict[str, dict[str, Any]] = {
     "tiny": {
@@ -67,7 +72,10 @@ def random_model(size: str, n_columns: int, device: torch.device) -> Any:
     torch.set_default_dtype(torch.float32 if device.type == "cpu" else torch.bfloat16)
     try:
         with device:
-            return LlamaForCausalLM(config).eval()
+            model = LlamaForCausalLM(config).eval()
+            bias = -torch.log(torch.arange(n_columns, dtype=torch.float32) + _ZIPF)
+            model.lm_head.bias = torch.nn.Parameter(bias.to(model.dtype))
+            return model
     finally:
         torch.set_default_dtype(before)
 
@@ -91,6 +99,13 @@ def _attend(
 class Decoder:
     """The forward pass of a batch, a token for each row.
 
+    Parameters
+    ----------
+    model : LlamaForCausalLM
+        From :func:`random_model`.
+    n_rows, n_context : int
+        The size of the batch, and of the cache.
+
     Attributes
     ----------
     ids : int64, shape (n_rows, 1)
@@ -99,8 +114,6 @@ class Decoder:
         What the last one made; on the device, and free to be changed in place.
     how : str
         Whether the step is a CUDA graph, and if not, why not.
-    n_most : int
-        Forward passes that may follow :meth:`restart`.
     """
 
     logits: torch.Tensor
@@ -108,7 +121,6 @@ class Decoder:
     def __init__(self, model: Any, n_rows: int, n_context: int) -> None:
         self._model = model
         self._cache = StaticCache(config=model.config, max_cache_len=n_context)
-        self.n_most = n_context
         self.ids = torch.zeros((n_rows, 1), dtype=torch.int64, device=model.device)
         self.forward = self._eager
         self.how = "eager"
@@ -122,7 +134,10 @@ class Decoder:
         self.restart()
 
     def restart(self) -> None:
-        """Forget all tokens, so that the same ones have the same logits again."""
+        """Forget all tokens, so that the same ones have the same logits again.
+
+        At most as many forward passes may follow as the context has tokens.
+        """
         self._cache.reset()
         self.ids.zero_()
 

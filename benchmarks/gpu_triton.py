@@ -6,8 +6,8 @@ this module raises an ImportError where there is no Triton.
 
 from typing import Any
 
-import triton
-import triton.language as tl
+import triton  # type: ignore[import-not-found, import-untyped, unused-ignore]
+import triton.language as tl  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 _BLOCK = 4096  # columns of one program
 
@@ -19,9 +19,7 @@ def _mask_kernel(logits, words, n_columns, logits_stride, words_stride, BLOCK: t
     is_inside = columns < n_columns
     word = tl.load(words + row * words_stride + columns // 32, mask=is_inside, other=-1)
     is_refused = ((word >> (columns % 32)) & 1) == 0
-    tl.store(
-        logits + row * logits_stride + columns, float("-inf"), mask=is_inside & is_refused
-    )
+    tl.store(logits + row * logits_stride + columns, float("-inf"), mask=is_inside & is_refused)
 
 
 def mask_rows(logits: Any, words: Any) -> None:

@@ -159,23 +159,23 @@ def write_standard_library_tokenizer(folder: Path) -> Path:
 def made_tokens(n: int) -> list[bytes]:
     """Return so many different tokens: the same ones wherever the standard library is the same.
 
-    First all bytes; then the words, numbers, punctuation and white space of the standard library's
-    sources, the frequent ones first; letters of other scripts; those words with other capitals,
-    with and without a space; and pairs of bytes. So a long list has kinds of tokens in about the
-    shares in which a tokenizer's vocabulary has them.
+    The words, numbers, punctuation and white space of the standard library's sources, the frequent
+    ones first; letters of other scripts; those words with other capitals, with and without a space;
+    pairs of bytes; and last, all bytes. So a long list has kinds of tokens in about the shares in
+    which a tokenizer's vocabulary has them.
     """
     pieces = _library_pieces()
     words = [piece.strip() for piece in pieces if piece.strip().isalpha()]
     cases = (f(word) for word in words for f in (str.lower, str.capitalize, str.upper))
     letters = (chr(code) for code in range(0x80, 0xD800) if chr(code).isalpha())
     every = itertools.chain(
-        (bytes([byte]) for byte in range(256)),
         (piece.encode() for piece in pieces),
         (letter.encode() for letter in letters),
         (text.encode() for case in cases for text in (case, f" {case}")),
         (bytes(pair) for pair in itertools.product(range(256), repeat=2)),
     )
-    return list(itertools.islice(dict.fromkeys(every), n))
+    longer = (token for token in dict.fromkeys(every) if len(token) > 1)
+    return [*itertools.islice(longer, n - 256), *(bytes([byte]) for byte in range(256))]
 
 
 def _library_pieces() -> list[str]:
