@@ -157,25 +157,33 @@ def write_standard_library_tokenizer(folder: Path) -> Path:
 
 
 def made_tokens(n: int) -> list[bytes]:
-    """Return so many different tokens: the same ones wherever the standard library is the same.
+    """Return so many different tokens, at least 256, the same ones for the same standard library.
 
     The words, numbers, punctuation and white space of the standard library's sources, the frequent
     ones first; letters of other scripts; those words with other capitals, with and without a space;
-    pairs of bytes; and last, all bytes. So a long list has kinds of tokens in about the shares in
-    which a tokenizer's vocabulary has them.
+    two and three bytes; and last, all bytes. So a long list has kinds of tokens in about the shares
+    in which a tokenizer's vocabulary has them.
     """
+    longer: dict[bytes, None] = {}
+    for token in _longer_tokens():
+        if len(longer) >= n - 256:
+            break
+        longer[token] = None
+    return [*longer, *(bytes([byte]) for byte in range(256))]
+
+
+def _longer_tokens() -> Iterator[bytes]:
+    """Yield tokens of two bytes or more, some of them several times, millions in all."""
     pieces = _library_pieces()
     words = [piece.strip() for piece in pieces if piece.strip().isalpha()]
     cases = (f(word) for word in words for f in (str.lower, str.capitalize, str.upper))
     letters = (chr(code) for code in range(0x80, 0xD800) if chr(code).isalpha())
-    every = itertools.chain(
-        (piece.encode() for piece in pieces),
-        (letter.encode() for letter in letters),
-        (text.encode() for case in cases for text in (case, f" {case}")),
-        (bytes(pair) for pair in itertools.product(range(256), repeat=2)),
+    texts = itertools.chain(
+        pieces, letters, (text for case in cases for text in (case, f" {case}"))
     )
-    longer = (token for token in dict.fromkeys(every) if len(token) > 1)
-    return [*itertools.islice(longer, n - 256), *(bytes([byte]) for byte in range(256))]
+    yield from (text.encode() for text in texts if len(text.encode()) > 1)
+    for length in (2, 3):
+        yield from (bytes(values) for values in itertools.product(range(256), repeat=length))
 
 
 def _library_pieces() -> list[str]:
