@@ -78,7 +78,6 @@ GUIDES: dict[str, Callable[[], Grammar]] = {
     "sql": partial(Grammar.bundled, "sql", start="statement", tidy=True),
     "schema": partial(json_schema, SCHEMA, tidy=True),
 }
-UNGUIDED = "unguided"
 
 
 @dataclass(frozen=True)
@@ -103,8 +102,9 @@ class Way:
     is_new: bool = False
 
 
+#: All others are compared with the first.
 WAYS = (
-    Way(UNGUIDED, is_ahead=True),
+    Way("unguided", is_ahead=True),
     Way("unguided, in step", is_ahead=False),
     Way("hidden, new", is_ahead=True, masking="package", is_new=True),
     Way("hidden", is_ahead=True, masking="package"),
@@ -112,6 +112,38 @@ WAYS = (
     Way("serial", is_ahead=False, masking="package"),
     Way("unguided, again", is_ahead=True),
 )
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What is the same for all models, batches and guides.
+
+    Attributes
+    ----------
+    options : argparse.Namespace
+        Of the command line.
+    device : torch.device
+        Where models are.
+    vocabulary : Vocabulary
+        Of all of them.
+    until : float
+        When nothing more is begun, by `time.perf_counter`.
+    report : Report
+        Where figures go.
+    """
+
+    options: argparse.Namespace
+    device: torch.device
+    vocabulary: Vocabulary
+    until: float
+    report: Report
+
+    def has_time(self, setting: str) -> bool:
+        """Return whether there is time left; if not, the report names what is left out."""
+        if time.perf_counter() <= self.until:
+            return True
+        self.report.cut.append(setting)
+        return False
 
 
 def main() -> None:
@@ -127,8 +159,9 @@ def main() -> None:
         gc.collect()
         gc.freeze()  # torch has so many objects that a collection takes half a second
         report = Report(options.results, _introduction(options, device, vocabulary))
+        measurement = Measurement(options, device, vocabulary, until, report)
         for size in options.models:
-            _measure_model(size, device, vocabulary, options, until, report)
+            _measure_model(size, measurement)
     report.end()
 
 
@@ -174,44 +207,36 @@ def _introduction(options: argparse.Namespace, device: torch.device, vocabulary:
     )
 
 
-def _measure_model(
-    size: str,
-    device: torch.device,
-    vocabulary: Vocabulary,
-    options: argparse.Namespace,
-    until: float,
-    report: Report,
-) -> None:
+def _measure_model(size: str, measurement: Measurement) -> None:
     """Measure one model with all batches and guides, for which there is time."""
+    options, report = measurement.options, measurement.report
     model = None
     for n_rows in options.batches:
         setting = f"{size}, batch {n_rows}"
-        if time.perf_counter() > until:
-            report.cut.append(setting)
+        if not measurement.has_time(setting):
             continue
         loop = None
         try:
             if model is None:
-                model = random_model(size, vocabulary.size, device)
+                model = random_model(size, measurement.vocabulary.size, measurement.device)
             decoder = Decoder(model, n_rows, options.context)
             report.forward[setting] = decoder.how
             loop = Loop(decoder)
-            loop.run(options.steps, is_ahead=True, until=until)  # what torch does once
+            loop.run(options.steps, is_ahead=True, until=measurement.until)  # what torch does once
             for guide in options.guides:
-                if time.perf_counter() > until:
-                    report.cut.append(f"{setting}, {guide}")
-                    continue
-                named = {"model": size, "batch": n_rows, "guide": guide}
-                _measure_guide(named, decoder, loop, vocabulary, options, until, report)
-                report.save()
-        except Exception as error:  # the others go on, and the table says why this one did not
+                if measurement.has_time(f"{setting}, {guide}"):
+                    named = {"model": size, "batch": n_rows, "guide": guide}
+                    _measure_guide(named, decoder, loop, measurement)
+                    report.save()
+        except Exception as error:  # the others go on, and the section says why this one did not
             report.failed[setting] = _reason(error)
         report.save()
-        print(f"{setting}: {until - time.perf_counter():.0f} s left", file=sys.stderr, flush=True)
+        left = measurement.until - time.perf_counter()
+        print(f"{setting}: {left:.0f} s left", file=sys.stderr, flush=True)
         loop = decoder = None  # type: ignore[assignment]
-        _free(device)
+        _free(measurement.device)
     del model
-    _free(device)
+    _free(measurement.device)
 
 
 def _free(device: torch.device) -> None:
@@ -221,19 +246,16 @@ def _free(device: torch.device) -> None:
 
 
 def _measure_guide(
-    named: dict[str, Any],
-    decoder: Decoder,
-    loop: Loop,
-    vocabulary: Vocabulary,
-    options: argparse.Namespace,
-    until: float,
-    report: Report,
+    named: dict[str, Any], decoder: Decoder, loop: Loop, measurement: Measurement
 ) -> None:
     """Measure all ways to decode with one guide, then the parts of a step with its last masks."""
+    setting = f"{named['model']}, batch {named['batch']}, {named['guide']}"
     maskings: dict[str, Masking] = {}
     index = None
-    unguided = float("nan")
+    unguided: float | None = None
     for way in WAYS:
+        if not measurement.has_time(f"{setting}, {way.name}"):
+            continue
         row = {**named, "way": way.name}
         try:
             rows = masking = None
@@ -241,26 +263,31 @@ def _measure_guide(
                 if index is None or way.is_new:
                     index = None
                     gc.collect()  # an index that lives on shares what it knows
-                    index = compile(GUIDES[named["guide"]](), vocabulary)
+                    index = compile(GUIDES[named["guide"]](), measurement.vocabulary)
                 rows = Rows(index, named["batch"])
                 if way.masking not in maskings:
                     maskings[way.masking] = masking_named(way.masking, decoder.logits)
                 masking = maskings[way.masking]
             passed = loop.run(
-                options.steps, is_ahead=way.is_ahead, rows=rows, masking=masking, until=until
+                measurement.options.steps,
+                is_ahead=way.is_ahead,
+                rows=rows,
+                masking=masking,
+                until=measurement.until,
             )
             row |= _figures(passed, named["batch"])
-            if way.name == UNGUIDED:
+            if way is WAYS[0]:
                 unguided = row["tokens per second"]
-            row["ratio"] = row["tokens per second"] / unguided
+            if unguided:
+                row["ratio"] = row["tokens per second"] / unguided
         except Exception as error:  # as above
             row["error"] = _reason(error)
-        report.ways.append(row)
+        measurement.report.ways.append(row)
     try:
         parts: dict[str, Any] = dict(_parts(decoder, loop, maskings))
     except Exception as error:  # as above
         parts = {"error": _reason(error)}
-    report.parts.append(named | parts)
+    measurement.report.parts.append(named | parts)
 
 
 def _figures(passed: Passed, n_rows: int) -> dict[str, Any]:

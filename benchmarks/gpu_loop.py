@@ -129,10 +129,21 @@ class Loop:
         """
         self._decoder.restart()
         self._random.manual_seed(0)
-        passed = Passed()
+        passed, moments = Passed(), []
         gc.disable()
         try:
-            moments = self._moments(n_steps, is_ahead, rows, masking, until, passed)
+            self.synchronize()
+            for step in range(n_steps):
+                moments.append(time.perf_counter())
+                if step and moments[-1] > until:
+                    break
+                seconds = self._step(
+                    is_first=not step, is_ahead=is_ahead, rows=rows, masking=masking
+                )
+                passed.masks += [] if rows is None else [seconds]
+            else:
+                self.synchronize()
+                moments.append(time.perf_counter())
         finally:
             gc.enable()
             self.synchronize()
@@ -141,37 +152,24 @@ class Loop:
             passed.n_new, passed.n_ended = rows.n_new, rows.n_ended
         return passed
 
-    def _moments(
-        self,
-        n_steps: int,
-        is_ahead: bool,
-        rows: Rows | None,
-        masking: Masking | None,
-        until: float,
-        passed: Passed,
-    ) -> list[float]:
-        """Decode, and return when each step began, and the last ended."""
-        moments: list[float] = []
-        self.synchronize()
-        for step in range(n_steps):
-            moments.append(time.perf_counter())
-            if step and moments[-1] > until:
-                return moments
-            if is_ahead:
-                self._decoder.forward()
-            tokens = self._read() if step else None
-            if rows is not None:
-                started = time.perf_counter()
-                rows.fill(tokens, self._host)
-                passed.masks.append(time.perf_counter() - started)
-            if not is_ahead:
-                self._decoder.forward()
-            if masking is not None:
-                self._send(masking, is_beside=is_ahead)
-                masking.apply(self._decoder.logits)
-            self.sample()
-        self.synchronize()
-        return [*moments, time.perf_counter()]
+    def _step(
+        self, *, is_first: bool, is_ahead: bool, rows: Rows | None, masking: Masking | None
+    ) -> float:
+        """Do one step, and return how many seconds the guides and their masks took."""
+        if is_ahead:
+            self._decoder.forward()
+        tokens = None if is_first else self._read()
+        started = time.perf_counter()
+        if rows is not None:
+            rows.fill(tokens, self._host)
+        seconds = time.perf_counter() - started
+        if not is_ahead:
+            self._decoder.forward()
+        if masking is not None:
+            self._send(masking, is_beside=is_ahead)
+            masking.apply(self._decoder.logits)
+        self.sample()
+        return seconds
 
     def sample(self) -> None:
         """Draw a token for each row on the device, and send them to the processor."""
