@@ -134,6 +134,9 @@ class Finishes(Protocol):
     def can_go_on(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether a text can be finished by parts that are different."""
 
+    def takes_more(self, state: int, stack: Stack, memory: SeenParts) -> bool:
+        """Return whether each part that is open surely can be finished in endlessly many ways."""
+
     def may_repeat(self, memory: SeenParts) -> bool:
         """Return whether a part that is being read may become one that has come."""
 

@@ -60,6 +60,10 @@ Automaton = TypeVar("Automaton", bound=SchemaAutomaton)
 _Place = tuple[int, Stack, SeenParts]  # the text of the memory is all since its parts began
 
 
+#: Kinds of frames and states inside of an object or array.
+_WITH_PARTS = frozenset(("name", "member", "item", "open", "more", "items", "next"))
+
+
 class _TooLongError(Exception):
     """A search has had all its steps."""
 
@@ -128,7 +132,7 @@ class MemoryCompletions:
         Where that is not known after many steps, it is said to be so: parts that have come are
         refused in any case.
         """
-        if not self._is_at_risk(state, stack, memory):
+        if not self._is_at_risk(state, stack, memory) or self.takes_more(state, stack, memory):
             return True
         n_used = sum(len(each.used) for each in memory.opens)
         try:
@@ -159,6 +163,20 @@ class MemoryCompletions:
                 if len(found) >= n:
                     return True
         return False
+
+    def takes_more(self, state: int, stack: Stack, memory: SeenParts) -> bool:
+        """Return whether each part that is open surely can be finished in endlessly many ways."""
+        return all(self._takes_more(state, stack, each) for each in memory.opens)
+
+    def _takes_more(self, state: int, stack: Stack, part: Open) -> bool:
+        if part.height <= stack.height:
+            frame = _at(stack, part.height).state
+            kind, what, *_ = self._automaton.meaning_of_frame(frame)
+        else:
+            kind, what, *rest = self._part_to_begin(state)
+            if kind in ("value", "colon"):
+                kind, what, *_ = self._automaton.meaning_of_frame(rest[1])
+        return kind in _WITH_PARTS and bool(what.takes_more)
 
     # -- what may be refused ----------------------------------------------------------------
 
@@ -193,6 +211,8 @@ class MemoryCompletions:
         if self.is_between(first, base, memory):
             if stack.height < part.height or b"," in token:
                 return False  # nothing has begun; or what other tokens are asked about
+            if self._automaton.meaning_of_frame(_at(stack, part.height).state)[0] == "member":
+                return False  # the name has ended
             text = token.lstrip(_SPACES)
             memory = SeenParts((part._replace(start=0),))
         else:
@@ -206,6 +226,9 @@ class MemoryCompletions:
         above = islice(stack, stack.height - part.height + 1)
         if not self._automaton.remembering.isdisjoint(above):
             return False  # a walk does not know what a frame has to remember
+        kind, *rest = self._part_to_begin(state)
+        if kind in ("used", "unused") and rest[1].n_items > len(rest[1].values):
+            return False  # nor what the item was that has ended
         with suppress(_TooLongError), self._bounded():
             return self._has_ways(state, stack, memory._replace(text=text), n_used)
         return False

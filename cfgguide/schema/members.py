@@ -38,6 +38,10 @@ class Members(Protocol):
     are_counted: bool
 
     @property
+    def takes_more(self) -> bool:
+        """Whether there are surely endlessly many names, and ways to finish each."""
+
+    @property
     def n_listed(self) -> int:
         """Number of listed names; their tags come first."""
 
@@ -77,6 +81,10 @@ class Items(Protocol):
     """The arrays of some values."""
 
     start: Any
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether each item that has begun surely can be finished in endlessly many ways."""
 
     def are_different(self, state: Any) -> bool:
         """Return whether an item that comes twice matters."""
@@ -122,6 +130,11 @@ class PlainMembers:
         self._required = sum(1 << tag for tag, name in enumerate(self._names) if name in required)
         self._known: dict[int, Values] = {}
         self.start: int = 0  # the names seen, as bits; or in order one more than the last
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether there are surely endlessly many names, and ways to finish each."""
+        return "object" in self._values.takes_more
 
     @cached_property
     def _groups(self) -> list[tuple[Language | None, Values]]:
@@ -255,6 +268,12 @@ class PlainItems:
         self.start = 0
         self._are_different = values.has_different_items
 
+    @cached_property
+    def takes_more(self) -> bool:
+        """Whether each item that has begun surely can be finished in endlessly many ways."""
+        item = self._search.item_values(self._values, 0)
+        return self._prefix == 0 and item.takes_more == item.kinds
+
     def are_different(self, _state: int) -> bool:
         """Return whether an item that comes twice matters."""
         return self._are_different
@@ -307,6 +326,11 @@ class TrackedMembers:
         self._allowed: dict[Any, int] = {}
         self._known: dict[tuple[Any, int], Classes | None] = {}
         self.start = self._machine.start
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether there are surely endlessly many names, and ways to finish each."""
+        return "object" in self._tracked.values.takes_more
 
     @cached_property
     def lexemes(self) -> tuple[ScalarAutomaton, list[int]]:
@@ -394,6 +418,9 @@ class TrackedItems:
         self._machine = tracked.arrays
         self._known: dict[Any, Classes] = {}
         self.start = self._machine.start
+
+    #: Not asked: what items may be depends on those before.
+    takes_more = False
 
     def are_different(self, state: Any) -> bool:
         """Return whether an item that comes twice matters."""

@@ -42,7 +42,11 @@ _ITEMS = re.compile(
 _COMMA = re.compile(rb'\A(?:[^",]|"(?:[^"\\]|\\.)*")*,', re.DOTALL)  # one outside of strings
 _ENDED_NAME = re.compile(rb'\A[^"]*+"(?s:.)*,')  # the end of a name, and of the property
 _ENDED_STRING = re.compile(rb'"[ \t\n\r\]}]*,')  # the end of a string, and of what it is in
-_WHOLE = re.compile(rb",(?s:.)*[,\]}:]")  # perhaps a whole item or name after a comma
+# Perhaps a whole item or name after a comma, or without one.
+_WHOLE = re.compile(rb',(?s:.)*(?:[,\]}:]|"(?:[^"\\]|\\.)*")')
+_ENDED = re.compile(rb'[\]}]|"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKET = re.compile(rb"[\]}]")
+_QUOTE_AND_BRACKET = re.compile(rb'"(?s:.)*[\]}]')
 _BLANK = re.compile(rb"\A[ \t\n\r]+\Z")  # outside of lexemes, whatever may come may come later
 _N_ADDED = 8  # items and names that a token may end
 _N_ASKED = 3  # times, before it is found out
@@ -196,6 +200,10 @@ class SchemaMasks(ByteMasks):
         """
         state, stack, memory = configuration[:3]
         completions = self._automaton.completions
+        if completions.takes_more(state, stack, memory):
+            found = self._ends_of_parts(configuration)
+            if found is not None:
+                return found
         suspects = self._after_commas(configuration)
         if not completions.is_between(state, stack, memory) and not completions.may_repeat(memory):
             is_free = self._is_free(configuration, suspects)
@@ -211,6 +219,25 @@ class SchemaMasks(ByteMasks):
         self._walker.fill(bitmask)
         bitmask |= suspects
         return bitmask if self._automaton.is_in_lexeme(state) else bitmask & ~self._matching(_BLANK)
+
+    def _ends_of_parts(self, configuration: ByteConfiguration) -> Int32Array | None:
+        """Return the tokens that may end a part as one that has come before.
+
+        None if a string or a name is being read that may become one of these: what matters then is
+        how it goes on.
+        """
+        state, stack, memory = configuration[:3]
+        completions = self._automaton.completions
+        found = self._after_commas(configuration) & self._matching(_WHOLE)
+        if completions.is_between(state, stack, memory):
+            return found | self._matching(_ENDED)
+        if not completions.may_repeat(memory):
+            return found
+        if not self._automaton.is_in_lexeme(state):
+            return found | self._matching(_BRACKET)
+        if any(each.possible and each.height == stack.height for each in memory.opens):
+            return None
+        return found | self._matching(_QUOTE_AND_BRACKET)
 
     def _is_free(self, configuration: ByteConfiguration, suspects: Int32Array) -> bool:
         """Return whether texts surely go on after any of some tokens that end no further part.

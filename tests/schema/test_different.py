@@ -47,6 +47,11 @@ ARRAYS: list[dict[str, Any]] = [
                {"type": "array", "items": TRUTH}]},
     {"required": ["a"], "properties": {"a": UNIQUE}, "not": {"properties": {"a": {"maxItems": 1}}}},
     {**UNIQUE, "items": {"enum": ["x", "y", {"x": 1}, {"x": 2}]}},
+    {**UNIQUE, "items": {"type": ["object", "string"]}},
+    {**UNIQUE, "items": {**OBJECT, "properties": {"a": {**UNIQUE, "items": OBJECT}}}},
+    {**UNIQUE, "items": {**UNIQUE, "items": {**OBJECT, "required": ["a"]}}},
+    {**UNIQUE, "items": {"oneOf": [{**OBJECT, "properties": {"a": {"const": 1}}},
+                                   {**OBJECT, "required": ["a", "b"]}]}},
     {**UNIQUE, "prefixItems": [OBJECT], "unevaluatedItems": TRUTH},
     {**UNIQUE, "items": {**UNIQUE, "items": {"enum": ["a", "ab", "b"]}}},
     {**UNIQUE, "items": {**UNIQUE, "items": {"type": ["string", "integer"]}, "minItems": 2}},
@@ -76,7 +81,7 @@ BYTES = cfgguide.Vocabulary.of_bytes(
         *(b"[{", b"},{", b'{"a"', b'{"a":true}', b',{"a":true}', b'":', b"true", b"null", b"1.0"),
         *(b"1,1", b"[],[]", b"],[", b".0", b"0e", b"{},{}", b'"a"', b'","', b'"b":', b"}]", b"[["),
         *(b"tr", b"ue}", b'e},{"a":', b'":true,"', b'"a":1,"a"', b"[1,2],[", b"\\u0061", b',{"'),
-        *(b", ", b'":0,"x', b'"x"'),
+        *(b", ", b'":0,"x', b'"x"', b'",""', b'","a"', b'"a":{"a":"', b'a"', b'"}}', b'"},{"a":"'),
     ]
 )
 VALUES: list[Any] = [

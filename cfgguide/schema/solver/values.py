@@ -270,6 +270,32 @@ class Values:
             for node in self.object_nodes
         )
 
+    @cached_property
+    def takes_more(self) -> frozenset[str]:
+        """The kinds of which each value that has begun can be finished in endlessly many ways.
+
+        A string goes on with any character. An object takes another property, of a name that
+        nothing in the schema knows: whatever held before still holds.
+        """
+        found = set()
+        if not any(node.strings or node.values is not None for node in self.below):
+            found.add("string")
+        if not any(map(_asks_of_all_names, self.below)):
+            found.add("object")
+        return frozenset(found & self.kinds)
+
+
+def _asks_of_all_names(node: Node) -> bool:
+    """Return whether a node has anything to say of a property that it does not list."""
+    return (
+        node.additional is not None
+        or bool(node.patterns)
+        or node.names is not None
+        or node.n_properties != (0, None)
+        or node.unevaluated is not None
+        or node.values is not None
+    )
+
 
 class _FailsError(Exception):
     """No value of this kind meets a node."""
