@@ -92,7 +92,8 @@ class TokenizerError(CfgGuideError):
 class TokenRejectedError(CfgGuideError):
     """The guide was advanced by a token that the grammar does not allow here.
 
-    What was expected is found out when the message is read, or :attr:`expected` is.
+    What was expected is found out when the message is read, or :attr:`expected` is: what the tables
+    name, without a search. :meth:`Guide.explain <cfgguide.Guide.explain>` searches.
 
     Parameters
     ----------
@@ -117,12 +118,9 @@ class TokenRejectedError(CfgGuideError):
 
     def __str__(self) -> str:
         message = super().__str__()
-        if self._find_expected is None:
+        if not self.expected:
             return message
-        try:
-            return f"{message}; expected one of: {', '.join(self.expected)}"
-        except LimitError as error:
-            return f"{message}; what was expected is not known, since {error}"
+        return f"{message}; expected one of: {', '.join(self.expected)}; Guide.explain tells more"
 
     def __reduce__(self) -> tuple[type[TokenRejectedError], tuple[str]]:
         """For `pickle`: the whole message, without what finds it."""

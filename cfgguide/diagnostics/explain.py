@@ -8,8 +8,8 @@ grammar takes all bytes, and only the vocabulary has no tokens for what must fol
 refused.
 
 What is expected is found by example: texts that end with a lexeme of a terminal, after which a
-sentence can follow. Only if that search stops early is the exact question asked
-(:meth:`Liveness.expected`), which takes seconds for a large grammar.
+sentence can follow. Only if that search stops early do the others have no example that the scanner
+and the parser take.
 """
 
 from __future__ import annotations
@@ -264,7 +264,7 @@ class Explainer(ExplainsTokens):
             name_of(recognizer, terminal_id): text for terminal_id, text in examples.items()
         }
         if not is_all:
-            by_name = dict.fromkeys(self._judge.expected(configuration)) | by_name
+            by_name = dict.fromkeys(_names_of(recognizer, sorted(terminal_ids))) | by_name
         if recognizer.is_sentence(configuration):
             by_name[recognizer.parse_table.terminals[END]] = None
         return tuple(Expected(*pair) for pair in sorted(by_name.items()))
@@ -329,13 +329,6 @@ class _Judge:
             for byte_class, after in enumerate(contexts)
             for extended in recognizer.extended(fresh, byte_class)
         ) or self.is_live(Configuration(after_end, context))
-
-    def expected(self, configuration: Configuration) -> tuple[str, ...]:
-        """Return the names of the terminals that may come next, sorted."""
-        if self.is_free:
-            return self._index.machine.expected(configuration)
-        with _lock:
-            return self._index.derived(_byte_liveness).expected(configuration)
 
 
 def _recognizer_of(index: Index) -> Recognizer:

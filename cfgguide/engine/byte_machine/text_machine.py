@@ -19,6 +19,7 @@ import numpy.typing as npt
 from cfgguide.automata.charset import SURROGATES, CharacterClass
 from cfgguide.automata.language import ANY_TEXT, DEAD, IN_UTF8
 from cfgguide.automata.pattern_automaton import GrowingAutomaton, automaton_of
+from cfgguide.automata.pattern_text import spelled
 from cfgguide.automata.pattern_tree import Characters, Nodes, walk
 from cfgguide.automata.python_notation import read as read_python
 from cfgguide.base import archive
@@ -49,6 +50,7 @@ _BEYOND_ASCII = (*range(0x80, 0xC0), *range(0xC2, 0xF5))  # bytes of UTF-8
 
 VERSION = 1  # of what the masks mean
 _BOTTOM = Stack(BOTTOM)
+_MAX_RANGES, _MAX_SHOWN = 100, 60  # of a class of characters that is named, and of its name
 _NONE_LIVE = np.zeros(1, dtype=np.int64)
 _NO_PLACES = np.empty(0, dtype=np.int64)
 _NO_WORDS = np.empty(0, dtype=np.uint32)
@@ -182,11 +184,17 @@ class TextMachine(ByteMachine):
         return any(row[letter] != DEAD for letter in automaton.letters[first:end])
 
     def expected(self, configuration: ByteConfiguration) -> tuple[str, ...]:
-        """Return ``TEXT`` where characters may follow, and ``$END`` where the text may end."""
+        """Return the class of characters that may follow, and ``$END`` where the text may end.
+
+        A long class, and the rest of a character that has begun, is ``TEXT``.
+        """
         state, begun = self.pushdown.meaning(configuration.state)
         found = ["$END"] if self.is_sentence(configuration) else []
-        if begun or self.pushdown.automaton.moves_of(state):
-            found.append("TEXT")
+        moves = self.pushdown.automaton.moves_of(state).values()
+        ranges = CharacterClass.of(each for ranges in moves for each in ranges).ranges
+        if ranges:
+            name = "TEXT" if begun or len(ranges) > _MAX_RANGES else spelled(ranges)
+            found.append(name if len(name) <= _MAX_SHOWN else "TEXT")
         return tuple(found)
 
     def is_live(self, configuration: ByteConfiguration, *, quickly: bool = False) -> bool:

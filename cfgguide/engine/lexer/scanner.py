@@ -194,6 +194,24 @@ class Scanner:
             )
         return self._terminal_ids_ahead[state]
 
+    def terminal_ids_near(self, states: Iterable[int], most: int) -> set[int]:
+        """Return those of some states, as far as the nearest ones tell: about `most` of them."""
+        seen = {DEAD, *states}
+        order = sorted(seen)[1:]
+        for here in order:  # grows while it is walked
+            if len(order) >= most:
+                break
+            following = {*self.transitions[here].tolist(), *self.assertions[here].tolist()[1:]}
+            order += sorted(following - seen)
+            seen |= following
+        return {*self.match[order].tolist()} - {NO_MATCH}
+
+    @cached_property
+    def is_matched(self) -> npt.NDArray[np.bool_]:
+        """Whether there are lexemes of each terminal, shape (n_terminals,)."""
+        counts = np.bincount(self.match - NO_MATCH, minlength=self.ignored + 1)
+        return np.array(counts[1 : self.ignored + 1] > 0)
+
     @cached_property
     def _terminal_ids_ahead(self) -> dict[int, tuple[int, ...]]:
         return {}

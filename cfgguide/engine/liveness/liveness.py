@@ -19,7 +19,7 @@ does, the answer is known (:class:`Verdict`).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from enum import Enum
 from functools import cached_property
 from typing import NamedTuple
@@ -44,14 +44,13 @@ from cfgguide.engine.liveness.witnesses import Witnesses
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.engine.vocabulary.spelling import BOUNDARY, Spelling
 from cfgguide.grammar.lr.indentation import Indentation
-from cfgguide.grammar.lr.indentation_names import CLOSES, COUNTED, FED, NEWLINE, OPENS
+from cfgguide.grammar.lr.indentation_names import NEWLINE
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.grammar.lr.table import END, ERROR, START_STATE
 
 MANY_STATES = 300  # of a parser for which the search that decides may take seconds
 # Pairs and nodes that may be looked at to decide for all stacks at once; then the stack is read on.
 DEFAULT_MAX_NODES = 4_000
-_MAX_PAIRS_OF_EXPECTED = 10_000  # looked at to tell what is expected, at most
 BELOW = 0  # a height: the stack ends above what must be read
 Node = tuple[Controls, int]  # controls in which a state was left, and that state
 
@@ -172,13 +171,6 @@ class Liveness:
         start = self.recognizer.start(stack, between.context)
         for state, owed in self.recognizer.lookahead.resolved(start, between.obligations):
             yield Hypothesis(state, owed, stack)
-
-    def _is_witnessed(self, between: Between, stack: Stack) -> bool:
-        """Return whether a text shows that a sentence can follow a lexeme."""
-        witnesses = self._witnesses
-        return witnesses is not None and any(
-            witnesses.decide(start, between.context) for start in self._starts(between, stack)
-        )
 
     def decide(self, configuration: Configuration) -> Answer:
         """Return whether a configuration is live, and what was read of its stacks to know it."""
@@ -357,32 +349,6 @@ class Liveness:
             cell = cell.below
         return False, BELOW
 
-    def expected(self, configuration: Configuration) -> tuple[str, ...]:
-        """Return the names of the terminals that may come next, as ``Guide.expected`` has it."""
-        found: set[int] = set()
-        room = [_MAX_PAIRS_OF_EXPECTED]
-        hypotheses = configuration.hypotheses
-        is_alone = self._scanner.match.max() == 1 < self._table.n_terminals  # no other may come
-        if is_alone and self._witnesses is not None:
-            tried = (self._witnesses.decide(each, configuration.context) for each in hypotheses)
-            if any(tried):
-                found, hypotheses = {1}, ()
-        for state, obligations, stack, indentation in hypotheses:
-            place = Between(obligations, BOUNDARY, configuration.context)
-            self._add_shiftable(found, self._lexemes.goes_on(state, place), stack, room)
-            terminal_id = int(self._scanner.match[state])
-            if terminal_id == NO_MATCH:
-                continue
-            owing = self.recognizer.lookahead.ending(state, obligations)
-            place = place._replace(obligations=owing)
-            # The lexeme may end here: what may start after it?
-            for after, _ in self.recognizer.shifts(stack, indentation, terminal_id):
-                ends = self._lexemes.next_goes_on(int(self._table.set_of_state[after.state]), place)
-                self._add_shiftable(found, ends, after, room)
-        if self.recognizer.is_sentence(configuration):
-            found.add(END)
-        return tuple(sorted(self._table.terminals[terminal] for terminal in found))
-
     def predecessors(self, state: int) -> list[int]:
         """Return the parse states that can lie directly below one, ascending."""
         return self._predecessors[state]
@@ -397,48 +363,6 @@ class Liveness:
         else:
             terminal_ids = frozenset(self._lexemes.terminal_ids())
         return {terminal_id for terminal_id in terminal_ids if terminal_id < self._scanner.ignored}
-
-    def _add_shiftable(
-        self, found: set[int], ends: Iterable[End], stack: Stack, room: list[int]
-    ) -> None:
-        """Add the terminals that lead on to a sentence when a lexeme of them ends.
-
-        Parameters
-        ----------
-        found : set of int
-            The terminals so far.
-        ends : iterable of End
-            How a lexeme can end.
-        stack : Stack
-            The stack before it.
-        room : list of one int
-            How many pairs may be looked at. Where they are not enough, a terminal is added.
-        """
-        for terminal_id, between in sorted(ends):
-            is_new = terminal_id < self._scanner.ignored and terminal_id not in found
-            if is_new and self._leads_on(terminal_id, between, stack, room):
-                found.add(terminal_id)
-
-    def _leads_on(self, terminal_id: int, between: Between, stack: Stack, room: list[int]) -> bool:
-        """Return whether a sentence can follow a lexeme over a stack, as far as there is room."""
-        rules = self.recognizer.indentation_rules
-        if rules is None or rules.roles[terminal_id] in (FED, COUNTED, OPENS, CLOSES):
-            shifted = self._table.shifts(stack, terminal_id)
-            if not shifted or any(
-                self._pushdown.is_always_live(between, after.state) for after in shifted
-            ):
-                return bool(shifted)
-            if rules is None and any(self._is_witnessed(between, after) for after in shifted):
-                return True
-        controls: Controls | None
-        controls = self._pushdown.after([(terminal_id, between)], stack.state)
-        cell: Stack | None = stack
-        while cell is not None and controls and ACCEPTED not in controls:
-            first = self._pushdown.n_expanded
-            controls = self._pushdown.leave(controls, cell.state, max_pairs=room[0])
-            room[0] = max(room[0] - 1 - (self._pushdown.n_expanded - first), 0)
-            cell = cell.below
-        return controls is None or ACCEPTED in controls
 
     # -- all stacks at once -----------------------------------------------------------------
 

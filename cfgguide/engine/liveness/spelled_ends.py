@@ -121,22 +121,6 @@ class SpelledEnds:
                     pending.append((following, place.node))
         return terminal_ids - {NO_MATCH}
 
-    def goes_on(self, scanner_state: int, between: Between) -> set[End]:
-        """Return how the lexeme can end after at least one more byte."""
-        return {
-            end
-            for state, place in self._moves(scanner_state, between)
-            for end in self.ends(state, place)
-        }
-
-    def next_goes_on(self, terminal_set: int, between: Between) -> set[End]:
-        """Return how the next lexeme can end, after at least one byte."""
-        return {
-            end
-            for state, place in self.begins(terminal_set, between)
-            for end in self.goes_on(state, place)
-        }
-
     def text(
         self, begins: Iterable[tuple[int, Between]], terminal_ids: Container[int], after: Between
     ) -> bytes:

@@ -24,9 +24,11 @@ from cfgguide.engine.masks.lr_masks import LrMasks
 from cfgguide.engine.vocabulary.spelling import Spelling
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import LimitError
+from cfgguide.grammar.lr.table import END
 
 FindEnding = Callable[[Configuration], bytes | None]
 
+_ALL_BYTES = frozenset(range(256))
 _GRAMMAR = "grammar."  # with which the names of its arrays begin
 
 
@@ -78,9 +80,13 @@ class LrMachine:
             return self.liveness.is_live(configuration)
 
     def expected(self, configuration: Configuration) -> tuple[str, ...]:
-        """Return the names of the terminals that may come next, sorted."""
-        with self.lock, self.recognizer.budget.steps.begun():
-            return self.liveness.expected(configuration)
+        """Return the names of the terminals that may come next, sorted, as far as tables tell."""
+        recognizer, spelling = self.recognizer, self.liveness.spelling
+        found = recognizer.expected(configuration)
+        if not spelling.spells_any_of(_ALL_BYTES):
+            with self.lock:
+                found &= {END, *self.liveness.spellable_terminals()}
+        return tuple(sorted(recognizer.parse_table.terminals[each] for each in found))
 
     def endings(
         self, vocabulary: Vocabulary, n_tokens: Callable[[bytes], int | None]

@@ -32,6 +32,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -46,10 +47,12 @@ from cfgguide.engine.machine.reading import PlainReader
 from cfgguide.engine.machine.short_stacks import ShortStacks
 from cfgguide.grammar.lr.indentation import FLAT, NO_COLUMN, Indentation, IndentationRules
 from cfgguide.grammar.lr.stack import Stack
-from cfgguide.grammar.lr.table import START_STATE, ParseTable
+from cfgguide.grammar.lr.table import END, START_STATE, ParseTable
 
 Value = TypeVar("Value")
 
+_N_NAMED = 4  # ways to read a text, and as many with the lexeme ended, that names are told from
+_N_LOOKED_AT = 100  # stacks, and scanner states, that names are told from
 _N_COMPARED = 8  # hypotheses with a lower stack that each is compared with, and as many others
 
 
@@ -355,6 +358,36 @@ class Recognizer:
             for hypothesis in configuration.hypotheses
             for stack in self._at_the_end(hypothesis)
         )
+
+    def expected(self, configuration: Configuration) -> set[int]:
+        """Return the terminals that may come next, as far as the tables name them at once.
+
+        The lexeme that has begun may become one of them, or end before one. The parser takes them;
+        whether a sentence can follow is not asked. `END` is there if the text may end.
+        """
+        found = {END} if self.is_sentence(configuration) else set()
+        begun = configuration.hypotheses[:_N_NAMED]
+        ended = (after for each in begun for after in self.ended(each, configuration.context))
+        for each in [*begun, *islice(ended, _N_NAMED)]:
+            found |= self.parse_table.taken(each.stack, self._ahead(each), _N_LOOKED_AT)
+        return found
+
+    def _ahead(self, hypothesis: Hypothesis) -> list[int]:
+        """Return the terminals that more bytes may make of the lexeme of a hypothesis.
+
+        A large scanner is not searched for what is owed, nor where a lexeme starts: the parser
+        tells quicker what that may be.
+        """
+        scanner, (state, obligations, *_) = self.scanner, hypothesis
+        is_small = scanner.n_states <= _N_LOOKED_AT
+        if scanner.is_start[state] and not is_small:
+            return np.flatnonzero(scanner.is_matched).tolist()
+        states = {*scanner.transitions[state].tolist()}
+        if obligations and is_small:
+            steps = (self.lookahead.step(state, obligations, each) for each in self._byte_classes)
+            states = {following for step in steps for following, _ in step}
+        near = scanner.terminal_ids_near(states, _N_LOOKED_AT)
+        return [each for each in near if each < scanner.ignored]
 
     def shifts(
         self, stack: Stack, indentation: Indentation, terminal_id: int

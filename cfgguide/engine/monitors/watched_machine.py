@@ -15,7 +15,7 @@ from cfgguide.engine.liveness.watched_endings import WatchedEndings
 from cfgguide.engine.machine.lr_machine import FindEnding, LrMachine
 from cfgguide.engine.machine.places import can_finish
 from cfgguide.engine.machine.recognizer import Configuration
-from cfgguide.engine.machine.watching import WatchingRecognizer, watched
+from cfgguide.engine.machine.watching import WatchingRecognizer
 from cfgguide.engine.monitors.monitor import Monitor
 from cfgguide.engine.monitors.watched_masks import WatchedMasks
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
@@ -96,19 +96,6 @@ class WatchedMachine(LrMachine):
         return any(map(self.recognizer.is_possible, configuration.hypotheses)) and super().is_live(
             configuration, quickly=quickly
         )
-
-    def expected(self, configuration: Configuration) -> tuple[str, ...]:
-        """Return the names of the terminals that may come next, sorted."""
-        names = self.recognizer.parse_table.terminals
-        found: set[str] = set()
-        for hypothesis in configuration.hypotheses:
-            found.update(names[each] for each in self.recognizer.possible_terminals(hypothesis))
-            for ended in self.recognizer.ended(hypothesis, configuration.context):
-                found.update(names[each] for each in watched(ended.stack).place.allowed)
-        found.discard(names[0])
-        if self.is_sentence(configuration):
-            found.add(names[0])
-        return tuple(name for name in super().expected(configuration) if name in found)
 
     def endings(
         self, vocabulary: Vocabulary, n_tokens: Callable[[bytes], int | None]

@@ -18,9 +18,11 @@ Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.6; Lark's ``ParserState.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -149,6 +151,27 @@ class ParseTable:
             if (action := actions[here.state, terminal]) > 0
         )
         return tuple(shifted)
+
+    def taken(self, stack: Stack, terminals: Iterable[int], most: int) -> set[int]:
+        """Return those of some terminals that may come next, as far as `most` stacks tell.
+
+        Terminals that cause the same reduction are looked at together.
+        """
+        found: set[int] = set()
+        pending = [(stack, list(terminals))]
+        for here, asked in islice(pending, most):  # grows while it is walked
+            row = self.action[here.state].tolist()
+            together: defaultdict[int, list[int]] = defaultdict(list)
+            for terminal in asked:
+                together[row[terminal]].append(terminal)
+                for production in self._alternatives.get((here.state, terminal), ()):
+                    together[-production - 1].append(terminal)
+            for action, alike in together.items():
+                if action > ERROR:
+                    found.update(alike)
+                elif action < ERROR:
+                    pending.append((self.reduced(here, -action - 1), alike))
+        return found
 
     def _reductions_of(self, stack: Stack, terminal: int) -> Iterator[Stack]:
         """Yield a stack and all that reductions before a terminal make of it, each once.
