@@ -8,13 +8,13 @@ way to spell it is given, as for strings in JSON.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 from cfgguide.automata.charset import ANY_CHARACTER, CharacterClass
 from cfgguide.automata.pattern_tree import Characters, Choice, Nodes, Repeat
 from cfgguide.automata.unicode_sets import digits, folded
 
 Ranges = tuple[tuple[int, int], ...]
+_FEW = 20  # ranges: those of all digits are more
 
 
 def text_of(nodes: Nodes, spell: Callable[[Ranges], str]) -> str | None:
@@ -67,17 +67,13 @@ def spelled(ranges: Ranges) -> str:
     ('[0-9a]', '(?s:.)')
     """
     ranges = CharacterClass.of(ranges).ranges  # what automata have may hold surrogates
-    if ranges in _named():
-        return _named()[ranges]
+    if ranges == ANY_CHARACTER.ranges:
+        return "(?s:.)"
+    if len(ranges) > _FEW and ranges == digits().ranges:  # to find all digits takes long, once
+        return r"\d"
     others = CharacterClass(ranges).complement().ranges
     is_shorter = 0 < len(others) < len(ranges)
     return f"[^{_inside(others)}]" if is_shorter else in_brackets(ranges)
-
-
-@cache
-def _named() -> dict[Ranges, str]:
-    """Return the classes that have a name in Python's notation."""
-    return {ANY_CHARACTER.ranges: "(?s:.)", digits().ranges: r"\d"}
 
 
 def in_brackets(ranges: Ranges) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import random
 import threading
 import time
 import tracemalloc
@@ -11,6 +12,9 @@ import warnings
 
 import numpy as np
 import pytest
+from lark.exceptions import UnexpectedInput
+from support.judged_texts import texts_of
+from support.judges import lark_parser
 
 import cfgguide
 from cfgguide.errors import BitmaskError, RollbackError, TokenRejectedError, VocabularyError
@@ -140,7 +144,7 @@ def test_a_rejected_token_leaves_the_guide_as_it_was(token_ids, rejected, messag
     before = (guide.text, guide.token_ids, guide.configuration, guide.is_finished, bits(guide))
     with pytest.raises(TokenRejectedError) as caught:
         guide.advance(rejected)
-    assert str(caught.value) == f"[token-rejected] {message}"
+    assert str(caught.value) == f"[token-rejected] {message}; Guide.explain tells more"
     assert before == (
         guide.text, guide.token_ids, guide.configuration, guide.is_finished, bits(guide)
     )  # fmt: skip
@@ -165,6 +169,74 @@ def test_what_was_expected_is_asked_for_when_it_is_read(index, monkeypatch):
     assert asked == [place]
     again = pickle.loads(pickle.dumps(caught.value))
     assert (type(again), str(again)) == (TokenRejectedError, str(caught.value))
+
+
+def work_of(index: cfgguide.Index) -> tuple[object, ...]:
+    """Return what is counted of masks, and what has been made to decide whether sentences follow."""
+    liveness = index.machine.liveness
+    made = {name: len(value) for name, value in vars(liveness).items() if isinstance(value, dict)}
+    return index.n_made, index.n_entries, index.seconds_made, sorted(vars(liveness)), made
+
+
+REFUSED = {
+    "json": (b'{"a": [1', b"}"),
+    "lua": (b"x = not a", b")"),
+    "sql": (b"SELECT SUM(a)", b"}"),
+    "python": (b"def f", b" then"),
+    "javascript": (b"const x =", b" &&"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refusal_makes_no_mask_and_searches_nothing(name):
+    """Not when it is decided, nor when its message or what was expected is read."""
+    before, refused = REFUSED[name]
+    vocabulary = cfgguide.Vocabulary.of_bytes([refused])
+    guide = cfgguide.Guide(cfgguide.compile(cfgguide.Grammar.bundled(name), vocabulary))
+    for byte in before:
+        guide.advance(byte)
+    work = work_of(guide.index)
+    token_id = vocabulary.tokens.index(refused)
+    with pytest.raises(TokenRejectedError) as caught:
+        guide.advance(token_id)
+    with pytest.raises(TokenRejectedError) as of_batch:
+        cfgguide.fill_bitmasks([guide], np.empty((1, 9), np.int32), token_ids=[token_id])
+    assert str(of_batch.value).startswith(str(caught.value))
+    assert guide.expected() == caught.value.expected
+    assert work_of(guide.index) == work
+    assert guide.text == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["json", "lua", "sql", "go", "c", "rust"])
+def test_what_a_message_names_may_come_in_some_text(name):
+    """Of what Lark's parser takes after the text, or instead of the lexeme that it ends with."""
+    index = index_of([*BYTES, None], [256], name)
+    lexer = lark_parser(cfgguide.Grammar.bundled(name))
+    texts = texts_of(f"{name}_texts.txt", "+") if name != "json" else ['{"a": [1, null, "b"]}']
+    rng, n_named = random.Random(5), 0
+    for text in rng.choices([each for each in texts if each.isascii()], k=60):
+        guide = cfgguide.Guide(index)
+        for byte in text.encode()[: rng.randint(1, len(text) or 1)]:
+            if not guide.accepts(byte):
+                break
+            guide.advance(byte)
+        parser = lexer.parse_interactive(guide.text.decode())
+        taken = [parser.accepts()]
+        try:
+            for token in parser.lexer_thread.lex(parser.parser_state):
+                parser.feed_token(token)
+                taken.append(parser.accepts())
+        except UnexpectedInput:
+            pass  # the last lexeme has not ended
+        for byte in rng.choices(range(256), k=5):
+            if not guide.accepts(byte):
+                with pytest.raises(TokenRejectedError) as caught:
+                    guide.advance(byte)
+                assert set(caught.value.expected) <= set().union(*taken[-2:]), guide.text
+                n_named += len(caught.value.expected)
+    assert n_named > 100
 
 
 def test_only_what_the_vocabulary_spells_is_expected(index):

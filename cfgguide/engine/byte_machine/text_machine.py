@@ -50,7 +50,7 @@ _BEYOND_ASCII = (*range(0x80, 0xC0), *range(0xC2, 0xF5))  # bytes of UTF-8
 
 VERSION = 1  # of what the masks mean
 _BOTTOM = Stack(BOTTOM)
-_MAX_RANGES, _MAX_SHOWN = 100, 60  # of a class of characters that is named, and of its name
+_MAX_RANGES = 20  # of a class of characters that is named
 _NONE_LIVE = np.zeros(1, dtype=np.int64)
 _NO_PLACES = np.empty(0, dtype=np.int64)
 _NO_WORDS = np.empty(0, dtype=np.uint32)
@@ -193,8 +193,8 @@ class TextMachine(ByteMachine):
         moves = self.pushdown.automaton.moves_of(state).values()
         ranges = CharacterClass.of(each for ranges in moves for each in ranges).ranges
         if ranges:
-            name = "TEXT" if begun or len(ranges) > _MAX_RANGES else spelled(ranges)
-            found.append(name if len(name) <= _MAX_SHOWN else "TEXT")
+            is_long = begun or len(ranges) > _MAX_RANGES
+            found.append("TEXT" if is_long else spelled(ranges))
         return tuple(found)
 
     def is_live(self, configuration: ByteConfiguration, *, quickly: bool = False) -> bool:

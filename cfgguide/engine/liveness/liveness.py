@@ -19,7 +19,7 @@ does, the answer is known (:class:`Verdict`).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from functools import cached_property
 from typing import NamedTuple
@@ -44,7 +44,7 @@ from cfgguide.engine.liveness.witnesses import Witnesses
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.engine.vocabulary.spelling import BOUNDARY, Spelling
 from cfgguide.grammar.lr.indentation import Indentation
-from cfgguide.grammar.lr.indentation_names import NEWLINE
+from cfgguide.grammar.lr.indentation_names import FED, INLINE, JOIN, NEWLINE
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.grammar.lr.table import END, ERROR, START_STATE
 
@@ -195,13 +195,44 @@ class Liveness:
 
     def _decide_quickly(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int] | None:
         """Return whether a hypothesis is live, and how low its stack was read; None if unknown."""
-        decided = self._line_breaks.decide(hypothesis) if self._line_breaks is not None else None
-        if self._asks_witnesses and self._witnesses is not None:
-            decided = decided or self._witnesses.decide(hypothesis, context)
+        decided = self._untaken(hypothesis)
+        if decided is None and self._line_breaks is not None:
+            decided = self._line_breaks.decide(hypothesis)
+        # What tries texts takes long to make: not before it is needed.
+        if decided is None and self._asks_witnesses and self._witnesses is not None:
+            decided = self._witnesses.decide(hypothesis, context)
         decided = decided or self._refuted(hypothesis, context)
-        if self._table.n_states >= MANY_STATES and self._witnesses is not None:
-            decided = decided or self._witnesses.decide(hypothesis, context)
+        is_large = self._table.n_states >= MANY_STATES
+        if decided is None and is_large and self._witnesses is not None:
+            decided = self._witnesses.decide(hypothesis, context)
         return decided
+
+    def _untaken(self, hypothesis: Hypothesis) -> tuple[bool, int] | None:
+        """Return False, and what was read, if the parser takes nothing that a lexeme may become.
+
+        None if it may take something, or the lexeme may be ignored, or none has begun. It is what
+        refuses most tokens: a word where no name may stand.
+        """
+        state = hypothesis.scanner_state
+        if self._scanner.is_start[state]:
+            return None
+        matched = int(self._scanner.match[state])
+        near = () if matched == NO_MATCH else (matched,)
+        # Mostly the lexeme may end here, and what more bytes may make of it is not looked for.
+        if near and self._none_taken(near, hypothesis.stack, self._may_stand) is None:
+            return None
+        ahead = self._scanner.terminal_ids_ahead(state)
+        return self._none_taken(ahead, hypothesis.stack, self._may_stand)
+
+    def _may_stand(self, terminal_id: int, stack: Stack) -> bool:
+        """Return whether the parser takes a terminal, or it is dropped before the parser."""
+        if terminal_id >= self._scanner.ignored:
+            return terminal_id == self._scanner.ignored
+        reader = self.recognizer.indentation_reader
+        role = FED if reader is None else int(reader.indentation_rules.roles[terminal_id])
+        if reader is not None and role in (NEWLINE, INLINE, JOIN):
+            return reader.takes(role, stack.state)
+        return bool(self._table.shifts(stack, terminal_id))
 
     def _refuted(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int] | None:
         """Return False, and what was read, if the parser takes no lexeme that may come next.
@@ -213,12 +244,22 @@ class Liveness:
         state, obligations, stack, indentation = hypothesis
         place = Between(obligations, BOUNDARY, context)
         terminal_set = int(self._table.set_of_state[stack.state])
+        terminal_ids = self._next_terminals(state, place, terminal_set)
+        return self._none_taken(
+            terminal_ids, stack, lambda each, top: self._may_come(each, top, indentation)
+        )
+
+    @staticmethod
+    def _none_taken(
+        terminal_ids: Iterable[int], stack: Stack, is_taken: Callable[[int, Stack], bool]
+    ) -> tuple[bool, int] | None:
+        """Return False, and how low a stack was read, if no terminal is taken; None if one may."""
         depth = 0
-        for terminal_id in self._next_terminals(state, place, terminal_set):
+        for terminal_id in terminal_ids:
             while True:
                 depth = max(depth, 1)
                 try:
-                    if self._may_come(terminal_id, stack.top(depth), indentation):
+                    if is_taken(terminal_id, stack.top(depth)):
                         return None
                     break
                 except IndexError:  # it takes more of the stack to know
