@@ -375,16 +375,17 @@ class Recognizer:
     def _ahead(self, hypothesis: Hypothesis) -> list[int]:
         """Return the terminals that more bytes may make of the lexeme of a hypothesis.
 
-        A large scanner is not searched for what is owed, nor where a lexeme starts: the parser
-        tells quicker what that may be.
+        Where one starts, a large scanner is searched only if something has to match there: the
+        parser tells quicker what else it may be.
         """
         scanner, (state, obligations, *_) = self.scanner, hypothesis
-        is_small = scanner.n_states <= _N_LOOKED_AT
-        if scanner.is_start[state] and not is_small:
+        is_start, is_large = bool(scanner.is_start[state]), scanner.n_states > _N_LOOKED_AT
+        if is_start and is_large and min(obligations, default=1) > 0:
             return np.flatnonzero(scanner.is_matched).tolist()
         states = {*scanner.transitions[state].tolist()}
-        if obligations and is_small:
-            steps = (self.lookahead.step(state, obligations, each) for each in self._byte_classes)
+        if obligations and (is_start or not is_large):
+            letters = range(scanner.contexts.shape[1])
+            steps = (self.lookahead.step(state, obligations, letter) for letter in letters)
             states = {following for step in steps for following, _ in step}
         near = scanner.terminal_ids_near(states, _N_LOOKED_AT)
         return [each for each in near if each < scanner.ignored]
