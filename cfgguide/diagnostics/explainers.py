@@ -107,3 +107,9 @@ def explainer_of(
     if isinstance(machine, WatchedMachine):
         return MonitorExplainer(index, machine, before, configuration)
     return MachineExplainer(index, configuration)
+
+
+def expected_at_once(index: Index, configuration: Configuration) -> tuple[str, ...]:
+    """Return what may come next, by name, without asking a monitor: its answers may take long."""
+    machine = index.machine
+    return (machine.plain if isinstance(machine, LrMachine) else machine).expected(configuration)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.diagnostics.explain import AFTER_EOS
-from cfgguide.diagnostics.explainers import explainer_of
+from cfgguide.diagnostics.explainers import expected_at_once, explainer_of
 from cfgguide.diagnostics.explanation import Explanation
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.step_cache import StepNode
@@ -452,7 +452,7 @@ class Guide:
         # Most refusals are caught, and what was expected takes as long as the rest.
         return TokenRejectedError(
             f"token {token_id} ({spelled}) may not follow {self.text[-_SHOWN_BYTES:]!r}",
-            partial(index.machine.expected, self.configuration),
+            partial(expected_at_once, index, self.configuration),
         )
 
 
