@@ -295,19 +295,12 @@ class _Judge:
 
     def is_live(self, configuration: Configuration, *, quickly: bool = False) -> bool:
         """Return whether some text completes it; `quickly`: only if that is known at once."""
-        recognizer, scanner = self._recognizer, self._recognizer.scanner
-        if not any(
-            scanner.is_start[hypothesis.scanner_state]
-            or _taken(recognizer, hypothesis, scanner.terminal_ids_ahead(hypothesis.scanner_state))
-            for hypothesis in configuration.hypotheses
-        ):
-            return False  # the usual case, and quick
         if self.is_free:
             return self._index.machine.is_live(configuration, quickly=quickly)
         with _lock:
             byte_liveness = self._index.derived(_byte_liveness)
             if quickly:
-                return byte_liveness.always_live.holds_for(recognizer, configuration)
+                return byte_liveness.always_live.holds_for(self._recognizer, configuration)
             return byte_liveness.is_live(configuration)
 
     def may_follow(self, configuration: Configuration) -> bool:

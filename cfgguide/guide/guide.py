@@ -385,9 +385,10 @@ class Guide:
         """Return the names of the terminals that may come next, sorted.
 
         A terminal counts if the text can go on inside a lexeme of it, or with one, perhaps after
-        ignored text, and the parser takes it; what only a search could rule out is there, too.
-        ``$END`` means that the text may end. After EOS nothing is expected. It takes less than a
-        millisecond; :meth:`explain` has examples, and what has none is ruled out.
+        ignored text, and the parser takes it. What only a search could rule out is there, too; what
+        many bytes lead to, of a lexeme that has begun, may be missing. ``$END`` means that the
+        text may end. After EOS nothing is expected. It takes about a millisecond; :meth:`explain`
+        searches for examples.
         """
         if self.is_finished:
             return ()

@@ -163,14 +163,10 @@ class Liveness:
             return True
         if self.recognizer.parse_table.is_sentence(stack):
             return True
-        hypotheses = tuple(self._starts(Between(NO_OBLIGATIONS, BOUNDARY, 0), stack))
+        start = self.recognizer.start(stack, 0)
+        states = self.recognizer.lookahead.resolved(start, NO_OBLIGATIONS)
+        hypotheses = tuple(Hypothesis(*each, stack) for each in states)
         return bool(hypotheses) and self.decide(Configuration(hypotheses)).is_live
-
-    def _starts(self, between: Between, stack: Stack) -> Iterator[Hypothesis]:
-        """Yield the hypotheses where a lexeme starts."""
-        start = self.recognizer.start(stack, between.context)
-        for state, owed in self.recognizer.lookahead.resolved(start, between.obligations):
-            yield Hypothesis(state, owed, stack)
 
     def decide(self, configuration: Configuration) -> Answer:
         """Return whether a configuration is live, and what was read of its stacks to know it."""
@@ -213,16 +209,13 @@ class Liveness:
         None if it may take something, or the lexeme may be ignored, or none has begun. It is what
         refuses most tokens: a word where no name may stand.
         """
-        state = hypothesis.scanner_state
-        if self._scanner.is_start[state]:
-            return None
+        state, stack = hypothesis.scanner_state, hypothesis.stack
         matched = int(self._scanner.match[state])
-        near = () if matched == NO_MATCH else (matched,)
         # Mostly the lexeme may end here, and what more bytes may make of it is not looked for.
-        if near and self._none_taken(near, hypothesis.stack, self._may_stand) is None:
+        is_whole = matched != NO_MATCH and self._none_taken((matched,), stack, self._may_stand)
+        if self._scanner.is_start[state] or is_whole is None:
             return None
-        ahead = self._scanner.terminal_ids_ahead(state)
-        return self._none_taken(ahead, hypothesis.stack, self._may_stand)
+        return self._none_taken(self._scanner.terminal_ids_ahead(state), stack, self._may_stand)
 
     def _may_stand(self, terminal_id: int, stack: Stack) -> bool:
         """Return whether the parser takes a terminal, or it is dropped before the parser."""

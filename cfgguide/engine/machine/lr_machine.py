@@ -79,10 +79,10 @@ class LrMachine:
                 return self.liveness.always_live.holds_for(self.recognizer, configuration)
             return self.liveness.is_live(configuration)
 
-    def expected(self, configuration: Configuration) -> tuple[str, ...]:
+    def expected(self, configuration: Configuration, *, is_whole: bool = False) -> tuple[str, ...]:
         """Return the names of the terminals that may come next, sorted, as far as tables tell."""
         recognizer, spelling = self.recognizer, self.liveness.spelling
-        found = recognizer.expected(configuration)
+        found = recognizer.expected(configuration, is_whole=is_whole)
         if not spelling.spells_any_of(_ALL_BYTES):
             with self.lock:
                 found &= {END, *self.liveness.spellable_terminals()}

@@ -28,6 +28,7 @@ twin.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, fields
@@ -359,20 +360,22 @@ class Recognizer:
             for stack in self._at_the_end(hypothesis)
         )
 
-    def expected(self, configuration: Configuration) -> set[int]:
+    def expected(self, configuration: Configuration, *, is_whole: bool = False) -> set[int]:
         """Return the terminals that may come next, as far as the tables name them at once.
 
         The lexeme that has begun may become one of them, or end before one. The parser takes them;
-        whether a sentence can follow is not asked. `END` is there if the text may end.
+        whether a sentence can follow is not asked. `END` is there if the text may end. If
+        `is_whole`, none is left out because it takes longer to find.
         """
         found = {END} if self.is_sentence(configuration) else set()
-        begun = configuration.hypotheses[:_N_NAMED]
+        n_ways, most = (None, sys.maxsize) if is_whole else (_N_NAMED, _N_LOOKED_AT)
+        begun = configuration.hypotheses[:n_ways]
         ended = (after for each in begun for after in self.ended(each, configuration.context))
-        for each in [*begun, *islice(ended, _N_NAMED)]:
-            found |= self.parse_table.taken(each.stack, self._ahead(each), _N_LOOKED_AT)
+        for each in [*begun, *islice(ended, n_ways)]:
+            found |= self.parse_table.taken(each.stack, self._ahead(each, most), _N_LOOKED_AT)
         return found
 
-    def _ahead(self, hypothesis: Hypothesis) -> list[int]:
+    def _ahead(self, hypothesis: Hypothesis, most: int) -> list[int]:
         """Return the terminals that more bytes may make of the lexeme of a hypothesis.
 
         Where one starts, a large scanner is searched only if something has to match there: the
@@ -387,7 +390,7 @@ class Recognizer:
             letters = range(scanner.contexts.shape[1])
             steps = (self.lookahead.step(state, obligations, letter) for letter in letters)
             states = {following for step in steps for following, _ in step}
-        near = scanner.terminal_ids_near(states, _N_LOOKED_AT)
+        near = scanner.terminal_ids_near(states, most)
         return [each for each in near if each < scanner.ignored]
 
     def shifts(

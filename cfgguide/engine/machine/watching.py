@@ -410,9 +410,9 @@ class WatchingRecognizer(Recognizer):
             and (texts is None or self._begins(state, terminal_id, texts, stack.text))
         ]
 
-    def _ahead(self, hypothesis: Hypothesis) -> list[int]:
+    def _ahead(self, hypothesis: Hypothesis, most: int) -> list[int]:
         possible = self.possible_terminals(hypothesis)
-        return [each for each in super()._ahead(hypothesis) if each in possible]
+        return [each for each in super()._ahead(hypothesis, most) if each in possible]
 
     def relevant_and_allowed(self, hypothesis: Hypothesis) -> tuple[Hashable, Hashable]:
         """Return what is relevant where a lexeme began, and what may come there, found anew."""

@@ -161,7 +161,7 @@ class LrMasks:
         return (
             self._machine.is_sentence(configuration)
             and not self._goes_on(configuration, allowed())
-            and len(self._machine.expected(configuration)) == 1
+            and len(self._machine.expected(configuration, is_whole=True)) == 1
         )
 
     def _goes_on(self, configuration: Configuration, allowed: Subset) -> bool:

@@ -155,7 +155,8 @@ class ParseTable:
     def taken(self, stack: Stack, terminals: Iterable[int], most: int) -> set[int]:
         """Return those of some terminals that may come next, as far as `most` stacks tell.
 
-        Terminals that cause the same reduction are looked at together.
+        Terminals that cause the same reduction are looked at together. What more stacks would
+        decide is there.
         """
         found: set[int] = set()
         pending = [(stack, list(terminals))]
@@ -171,7 +172,7 @@ class ParseTable:
                     found.update(alike)
                 elif action < ERROR:
                     pending.append((self.reduced(here, -action - 1), alike))
-        return found
+        return found.union(*(asked for _, asked in pending[most:]))
 
     def _reductions_of(self, stack: Stack, terminal: int) -> Iterator[Stack]:
         """Yield a stack and all that reductions before a terminal make of it, each once.

@@ -38,3 +38,15 @@ def test_it_is_the_end_if_no_terminal_may_come(name):
             if not ids:
                 break
             step_node = index.advance(step_node, int(rng.choice(ids)))
+
+
+def test_it_is_not_the_end_if_only_a_long_lexeme_may_come():
+    """Of hundreds of allowed tokens one goes on, and its terminal is far away."""
+    grammar = Grammar('start: A | LONG\nA: "a"\nLONG: /ax{150}y/\n%ignore " "')
+    vocabulary = Vocabulary(
+        [b"a", *(b" " * n for n in range(1, 300)), b"x", b"y", None], eos_token_ids=302
+    )
+    index = cfgguide.compile(grammar, vocabulary)
+    after_a = index.advance(index.start, 0)
+    assert not index.is_at_end(after_a)
+    assert index.is_at_end(index.advance(after_a, 1))
