@@ -118,6 +118,13 @@ class Witnesses:
     def _n_read(self, hypothesis: Hypothesis, context: int, text: bytes) -> int:
         """Return how many states on top are enough for a text to lead on, and remember it."""
         too_few, enough = 0, hypothesis.stack.height
+        for depth in _DEPTHS:  # mostly it is few, however high the stack is
+            if depth >= enough:
+                break
+            if self._leads_on(_top(hypothesis, depth), context, text):
+                enough = depth
+            else:
+                too_few = depth
         while enough - too_few > 1:
             between = (enough + too_few) // 2
             if self._leads_on(_top(hypothesis, between), context, text):

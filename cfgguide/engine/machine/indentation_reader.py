@@ -38,6 +38,8 @@ from cfgguide.grammar.lr.indentation_names import CLOSES, COUNTED, INLINE, JOIN,
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.grammar.lr.table import ParseTable
 
+_MAX_KNOWN = 10_000  # columns
+
 
 class IndentationReader:
     """Follows the indentation of a text.
@@ -97,6 +99,7 @@ class IndentationReader:
         self.is_counted = leads[:, 1] & ~self.is_newline
         self.may_count = self._counting(scanner) | self.is_counted
         self.opening_bytes = _first_bytes(scanner, leads[:, 2])
+        self._columns_after: dict[tuple[int, int], int | None] = {}
         self._is_newline: list[bool] = self.is_newline.tolist()
         self._is_counted: list[bool] = self.is_counted.tolist()
         self._kinds: list[int] = self.kinds.tolist()
@@ -119,19 +122,35 @@ class IndentationReader:
         return reachable((by_bytes[:, keeping], by_answers), sources, within=self.is_newline)
 
     def moved(
-        self, indentation: Indentation, scanner_state: int, byte_class: int
+        self, indentation: Indentation, scanner_state: int, byte_class: int, n: int = 1
     ) -> Indentation | None:
-        """Return the indentation after one more byte of a lexeme, None if a line is too wide."""
+        """Return the indentation after `n` more bytes of one class in a lexeme.
+
+        None if a line is too wide.
+        """
+        columns, level, before = indentation
         column = NO_COLUMN
         if self._is_newline[scanner_state]:
-            after = self.indentation_rules.column_after(indentation.column, self._kinds[byte_class])
-            if after is None:
-                return None
-            column = after
+            column = before
+            for _ in range(n):
+                after = self._column_after(column, self._kinds[byte_class])
+                if after is None:
+                    return None
+                if after == column:
+                    break
+                column = after
         elif self._is_counted[scanner_state]:
-            is_digit = self._kinds[byte_class] == DIGIT
-            column = min(indentation.column + is_digit, self.indentation_rules.max_digits + 1)
-        return indentation if column == indentation.column else indentation._replace(column=column)
+            n_digits = n if self._kinds[byte_class] == DIGIT else 0
+            column = min(before + n_digits, self.indentation_rules.max_digits + 1)
+        return indentation if column == before else Indentation(columns, level, column)
+
+    def _column_after(self, column: int, kind: int) -> int | None:
+        step = column, kind
+        if step not in self._columns_after:
+            if len(self._columns_after) >= _MAX_KNOWN:
+                self._columns_after.clear()
+            self._columns_after[step] = self.indentation_rules.column_after(column, kind)
+        return self._columns_after[step]
 
     def read(self, indentation: Indentation, lexeme: bytes, terminal_id: int) -> Indentation:
         """Return the indentation at the end of a whole lexeme, before it is shifted."""

@@ -31,6 +31,7 @@ cdef class PlainReader:
 
     @cython.locals(
         byte_class=int, target=int, start=int, terminal_id=int, end=int, is_followed=bint,
+        n_alike=int,
         text=cython.p_const_uchar,
     )
     cpdef tuple read(

@@ -132,16 +132,25 @@ class PlainReader:
                 and self._match[self._transitions[self._longer[state], byte_class]] < 0
             ):
                 break
+            context, n_alike = self._contexts[context, byte_class], 1
+            # Bytes that change nothing but the column, those of an indentation, are read at once.
+            if target == state and self._contexts[context, byte_class] == context:
+                while n_read + n_alike < end and (
+                    self._byte_classes[text[n_read + n_alike]] == byte_class
+                ):
+                    n_alike += 1
             if self._has_indentation:
                 is_followed = self._is_followed[target]
                 if is_followed or indentation.column != NO_COLUMN:
-                    indentation = self._indentation_reader.moved(indentation, target, byte_class)
+                    indentation = self._indentation_reader.moved(
+                        indentation, target, byte_class, n_alike
+                    )
                     if indentation is None:
                         return None
             if self._groups[target] != self._groups[state]:
                 stack = self.shortened(self._groups[target], stack)
-            state, context = target, self._contexts[context, byte_class]
-            n_read += 1
+            state = target
+            n_read += n_alike
         return state, stack, indentation, context, n_read
 
     def _shift_line(
