@@ -38,8 +38,6 @@ from cfgguide.grammar.lr.indentation_names import CLOSES, COUNTED, INLINE, JOIN,
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.grammar.lr.table import ParseTable
 
-_MAX_KNOWN = 10_000  # columns
-
 
 class IndentationReader:
     """Follows the indentation of a text.
@@ -99,7 +97,6 @@ class IndentationReader:
         self.is_counted = leads[:, 1] & ~self.is_newline
         self.may_count = self._counting(scanner) | self.is_counted
         self.opening_bytes = _first_bytes(scanner, leads[:, 2])
-        self._columns_after: dict[tuple[int, int], int | None] = {}
         self._is_newline: list[bool] = self.is_newline.tolist()
         self._is_counted: list[bool] = self.is_counted.tolist()
         self._kinds: list[int] = self.kinds.tolist()
@@ -131,26 +128,14 @@ class IndentationReader:
         columns, level, before = indentation
         column = NO_COLUMN
         if self._is_newline[scanner_state]:
-            column = before
-            for _ in range(n):
-                after = self._column_after(column, self._kinds[byte_class])
-                if after is None:
-                    return None
-                if after == column:
-                    break
-                column = after
+            after = self.indentation_rules.column_after(before, self._kinds[byte_class], n)
+            if after is None:
+                return None
+            column = after
         elif self._is_counted[scanner_state]:
             n_digits = n if self._kinds[byte_class] == DIGIT else 0
             column = min(before + n_digits, self.indentation_rules.max_digits + 1)
         return indentation if column == before else Indentation(columns, level, column)
-
-    def _column_after(self, column: int, kind: int) -> int | None:
-        step = column, kind
-        if step not in self._columns_after:
-            if len(self._columns_after) >= _MAX_KNOWN:
-                self._columns_after.clear()
-            self._columns_after[step] = self.indentation_rules.column_after(column, kind)
-        return self._columns_after[step]
 
     def read(self, indentation: Indentation, lexeme: bytes, terminal_id: int) -> Indentation:
         """Return the indentation at the end of a whole lexeme, before it is shifted."""

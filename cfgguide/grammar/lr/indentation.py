@@ -147,8 +147,8 @@ class IndentationRules:
             kinds[ord("0") : ord("9") + 1] = DIGIT
         return kinds
 
-    def column_after(self, column: int, kind: int) -> int | None:
-        """Return the packed column after one more byte of a lexeme, or None if it is too wide."""
+    def column_after(self, column: int, kind: int, n: int = 1) -> int | None:
+        """Return the packed column after `n` more bytes of a lexeme, or None if it is too wide."""
         if kind == BREAK:
             return COLUMN_0
         if column == NO_COLUMN:
@@ -157,13 +157,10 @@ class IndentationRules:
             return NO_COLUMN if self.is_cpython else column
         if kind == FORM_FEED:
             return COLUMN_0
-        width = 1
-        if kind == TAB and self.is_cpython:
-            wide, narrow = unpacked(column)
-            return packed((wide // 8 + 1) * 8, narrow + 1)
-        if kind == TAB:
-            width = self.tab
         wide, narrow = unpacked(column)
+        if kind == TAB and self.is_cpython:
+            return packed((wide // 8 + n) * 8, narrow + n)
+        width = n * self.tab if kind == TAB else n
         return packed(wide + width, narrow + width)
 
     @classmethod
