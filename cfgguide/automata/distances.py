@@ -11,7 +11,7 @@ is computed from the least length downwards, until it repeats itself.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from math import inf
 
@@ -117,10 +117,6 @@ class CountedLengths:
         if self._most is None or shortest >= missing:
             return True
         return bool(self._bits(missing)[state >> 3] >> (~state & 7) & 1)
-
-    def any_may_end(self, states: Iterable[int], n: int) -> bool:
-        """Return whether a text may end from one of some states."""
-        return any(self.may_end(state, n) for state in states)
 
     def _bits(self, missing: int) -> bytes:
         """Return of which states a text may end when so many characters have to come."""

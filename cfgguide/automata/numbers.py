@@ -73,22 +73,22 @@ def any_of(found: Iterable[Decimal]) -> Language:
     >>> [few.accepts(text) for text in ("-0", "0.0", "1.500", "1", "1.")]
     [True, True, True, False, False]
     """
-    wanted = {shortest(number) for number in found}
-    wanted |= {"-0"} if "0" in wanted else set()
-    begun = {text[:n] for text in wanted for n in range(len(text) + 1)}
+    shortest = {_shortest(number) for number in found}
+    shortest |= {"-0"} if "0" in shortest else set()
+    begun = {text[:n] for text in shortest for n in range(len(text) + 1)}
 
     def step(text: str, character: str) -> str | None:
         longer = text + character
         if longer in begun:
             return longer
-        if character == "." and "." not in text and text in wanted:
+        if character == "." and "." not in text and text in shortest:
             return _POINT
-        has_ended = text in (_POINT, _ZEROS) or ("." in text and _without_zeros(text) in wanted)
+        has_ended = text in (_POINT, _ZEROS) or ("." in text and _without_zeros(text) in shortest)
         return _ZEROS if character == "0" and has_ended else None
 
     def is_equal(text: str) -> bool:
         is_read = text == _ZEROS or not text.endswith((".", _POINT))
-        return is_read and (text == _ZEROS or _without_zeros(text) in wanted)
+        return is_read and (text == _ZEROS or _without_zeros(text) in shortest)
 
     return Language.of_steps("", step, is_equal, "-.0123456789", most=_MAX_BEGINNINGS)
 
@@ -98,12 +98,7 @@ def _without_zeros(text: str) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def shortest(number: Decimal) -> str:
-    """Return the shortest spelling of a number without an exponent.
-
-    >>> shortest(Decimal("-0.0")), shortest(Decimal("1.50"))
-    ('0', '1.5')
-    """
+def _shortest(number: Decimal) -> str:
     whole, fraction = _digits_of(number)
     sign = "-" if number < 0 else ""
     return f"{sign}{whole}.{fraction}" if fraction else sign + whole

@@ -162,11 +162,6 @@ class VocabularyTrie:
         nodes[:, FIRST_CHILD] = np.cumsum(np.append(len(levels[0]), n_children[order]))
         return PackedTrie.without_rows(nodes, token_ids, len(levels[0]))
 
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes: distinct non-empty prefixes of tokens."""
-        return len(self.arrays.byte)
-
 
 def _shared(data: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return how many bytes each of the sorted tokens shares with the one before it."""

@@ -7,7 +7,7 @@ objects as schemas that only they meet.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -33,17 +33,10 @@ def scalar_values(values: Sequence[Any]) -> ListedValues:
         frozenset(
             json.dumps(value) for value in values if value is None or isinstance(value, bool)
         ),
-        numbers_of(map(numbers.shortest, found)) if found else None,
+        Condition(partial(numbers.any_of, tuple(found))) if found else None,
         Condition(partial(Language.of_words, words), words=frozenset(words)) if words else None,
         scalars=tuple(values),
     )
-
-
-def numbers_of(numerals: Iterable[str]) -> Condition:
-    """Return the condition that a number is equal to one of some; each is spelled shortest."""
-    found = frozenset(numerals)
-    language = partial(numbers.any_of, tuple(map(Decimal, sorted(found))))
-    return Condition(language, numerals=found)
 
 
 def check_text(text: str) -> None:

@@ -37,8 +37,6 @@ class Condition:
         The least and the most characters, if nothing else is required.
     words : frozenset of str, optional
         The texts, if they were listed.
-    numerals : frozenset of str, optional
-        The shortest spellings of the numbers, if they were listed.
     is_met : bool
         Whether some text surely meets it; known without the language.
     asserted : str, optional
@@ -55,7 +53,6 @@ class Condition:
         is_wider: bool = False,
         bounds: Bounds | None = None,
         words: frozenset[str] | None = None,
-        numerals: frozenset[str] | None = None,
         is_met: bool = False,
         asserted: str | None = None,
     ) -> None:
@@ -67,7 +64,6 @@ class Condition:
         self.is_wider = is_wider
         self.bounds = bounds
         self.words = words
-        self.numerals = numerals
         self.is_met = is_met
 
     @cached_property

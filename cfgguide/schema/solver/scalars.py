@@ -22,7 +22,6 @@ from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import DEAD, Language, grouped, memberships
 from cfgguide.automata.numbers import decimals, tidy
 from cfgguide.base.limits import check_step
-from cfgguide.schema.solver.listed_values import numbers_of
 from cfgguide.schema.solver.member_automata import ValueClass, conditions, listed, scalar_holds
 from cfgguide.schema.solver.nodes import Condition, Node, is_typed, is_within
 from cfgguide.schema.solver.truth import truths
@@ -235,11 +234,9 @@ class ScalarClasses:
                 if condition is not None and kind in node.kinds:
                     asked[id(condition)] = condition
         self._asked = list(asked.values())
+        self._lists = [each for each in self._asked if each.words is not None]
+        self._others = [each for each in self._asked if each.words is None]
         self._universe = [decimals()] if kind == "number" else []
-        self._lists = [each for each in self._asked if self._listed(each) is not None]
-        if kind == "number" and not self._are_alike:
-            self._lists = []
-        self._others = [each for each in self._asked if each not in self._lists]
 
     def has(self, wanted: Sequence[ValueClass]) -> bool:
         """Return whether there are numbers or strings of a wanted class."""
@@ -263,7 +260,7 @@ class ScalarClasses:
         if not self._asked:
             found = {self._class_of(()): [None]}
         elif len(self._lists) > 1:
-            found = self._word_by_word()
+            return self._word_by_word()
         else:
             n = len(self._universe)
             found = by_class(
@@ -285,54 +282,26 @@ class ScalarClasses:
         )
         return frozenset(node for node in self._nodes if truth[node])
 
-    def _listed(self, condition: Condition) -> frozenset[str] | None:
-        """Return the strings, or the shortest spellings of the numbers, if they were listed."""
-        return condition.words if self._kind == "string" else condition.numerals
-
-    def _of_words(self, words: Sequence[str]) -> Condition:
-        """Return the condition of strings, or of numbers by their shortest spellings."""
-        if self._kind == "number":
-            return numbers_of(words)
-        return Condition(partial(Language.of_words, words), words=frozenset(words))
-
-    @property
-    def _are_alike(self) -> bool:
-        """Whether all spellings of a listed number meet the same conditions.
-
-        In draft 4, ``1.0`` is no integer.
-        """
-        others = [each for each in self._asked if each.numerals is None]
-        return all(
-            each.meets(word) == each.meets(f"{word}{'0' if '.' in word else '.0'}")
-            for each in others
-            for word in self._all_words
-        )
-
     @cached_property
     def _words(self) -> dict[ValueClass, list[str]]:
-        """Listed strings, or numbers by their shortest spellings, by class."""
+        """Listed strings by class."""
         found: dict[ValueClass, list[str]] = {}
         known: dict[Found, ValueClass] = {}
         for word in self._all_words:
-            met = tuple(self._meets(each, word) for each in self._asked)
+            met = tuple(each.meets(word) for each in self._asked)
             if met not in known:
                 known[met] = self._class_of(met)
             found.setdefault(known[met], []).append(word)
         return found
 
-    def _meets(self, condition: Condition, word: str) -> bool:
-        listed = self._listed(condition)
-        return condition.meets(word) if listed is None else word in listed
-
     @cached_property
     def _all_words(self) -> list[str]:
-        return sorted({word for each in self._lists for word in self._listed(each) or ()})
+        return sorted({word for each in self._lists for word in each.words or ()})
 
     def _class_of_rest(self, found: Found) -> ValueClass:
         """Return the class of a string that is not listed."""
         rest = iter(found)
-        met = tuple(each not in self._lists and next(rest) for each in self._asked)
-        return self._class_of(met)
+        return self._class_of(tuple(each.words is None and next(rest) for each in self._asked))
 
     def _unlisted(self) -> Iterator[ValueClass]:
         """Yield the classes of all that is not listed."""
@@ -342,8 +311,7 @@ class ScalarClasses:
         if prod(max(2, each.n_states) for each in self._others) > MAX_TOGETHER:
             yield from self.languages
             return
-        listed = [self._of_words(self._all_words).language] if self._lists else []
-        before = [*self._universe, *listed]
+        before = [*self._universe, *([Language.of_words(self._all_words)] if self._lists else [])]
         meant = (*(True for _ in self._universe), *(False for _ in self._lists[:1]))
         n = len(meant)
         languages = [*before, *(each.language for each in self._others)]
@@ -354,15 +322,14 @@ class ScalarClasses:
                 yield self._class_of_rest(found[n:])
 
     def _word_by_word(self) -> dict[ValueClass, list[Condition | None]]:
-        """Return all by class, the listed ones one by one: quicker than an automaton of all."""
+        """Return strings by class, the listed ones one by one: quicker than an automaton of all."""
         found: dict[ValueClass, list[Condition | None]] = {
-            key: [self._of_words(words)] for key, words in self._words.items()
+            key: [Condition(partial(Language.of_words, words), words=frozenset(words))]
+            for key, words in self._words.items()
         }
-        n = len(self._universe)
-        words = Condition(self._of_words(self._all_words).language)
+        words = Condition(partial(Language.of_words, self._all_words))
         rest = by_class(
-            [*map(Condition, self._universe), words, *self._others],
-            lambda met: None if met[n] or not all(met[:n]) else self._class_of_rest(met[n + 1 :]),
+            [words, *self._others], lambda met: None if met[0] else self._class_of_rest(met[1:])
         )
         for key, conditions_of_key in rest.items():
             found.setdefault(key, []).extend(conditions_of_key)
