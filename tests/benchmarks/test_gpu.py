@@ -14,6 +14,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
+pytestmark = pytest.mark.slow  # torch and transformers are imported
+
 
 @pytest.fixture(autouse=True)
 def _scripts(monkeypatch):
@@ -27,7 +29,6 @@ def section(tmp_path, *options):
     return json.loads((tmp_path / "gpu.json").read_text(encoding="utf-8")), done.stdout
 
 
-@pytest.mark.slow
 def test_every_way_has_its_figures_or_the_reason_why_not(tmp_path):
     found, printed = section(tmp_path)
     ways = found["figures"]["ways"]
@@ -47,7 +48,6 @@ def test_every_way_has_its_figures_or_the_reason_why_not(tmp_path):
     assert "| tiny | 4 | schema | serial | 6 |" in printed
 
 
-@pytest.mark.slow
 def test_what_there_is_no_time_for_is_named(tmp_path):
     found, printed = section(tmp_path, "--minutes", "0")
     assert found["figures"]["ways"] == []
@@ -119,7 +119,6 @@ def test_a_text_that_has_ended_begins_again():
     assert rows.n_ended == 2
 
 
-@pytest.mark.slow
 def test_a_vocabulary_of_any_size_has_every_byte_and_no_token_twice():
     from vocabularies import made_tokens
 

@@ -168,6 +168,7 @@ GRAMMARS = [
 """
 
 
+@pytest.mark.slow
 def test_monitors_of_bundled_languages_are_the_same_in_another_process():
     script = (
         "import pickle, sys\n"
@@ -187,6 +188,7 @@ def test_monitors_of_bundled_languages_are_the_same_in_another_process():
     assert list(map(hash, loaded)) == list(map(hash, monitors))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("grammar", "text"),
     [
