@@ -170,6 +170,7 @@ def test_constructors_are_the_only_exceptions():
     assert all(name in internal(module) for module, name in CONSTRUCTORS)
 
 
+@pytest.mark.slow
 def test_modules_load_one_after_the_other():
     order = graphlib.TopologicalSorter({name: imported_first(name) - {name} for name in FILES})
     order.prepare()  # raises CycleError

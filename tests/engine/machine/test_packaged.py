@@ -25,6 +25,8 @@ NAMES = ("json", "sql_select")  # the second imports another bundled grammar
 class Compiled(Exception):
     """Lark was asked."""
 
+pytestmark = pytest.mark.slow  # grammars are compiled
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
@@ -60,13 +62,11 @@ def package(monkeypatch, tmp_path, made) -> Path:
     return folder
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_bundled_grammar_is_read_from_the_package(package, name):
     assert compile_recognizer(Grammar.bundled(name)).parse_table.n_states > 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_what_would_be_compiled(package, name, monkeypatch):
     found = compile_recognizer(Grammar.bundled(name))
@@ -76,7 +76,6 @@ def test_it_is_what_would_be_compiled(package, name, monkeypatch):
     assert np.array_equal(found.scanner.transitions, expected.scanner.transitions)
 
 
-@pytest.mark.slow
 def test_it_is_found_wherever_the_package_is(package, tmp_path, monkeypatch):
     folder = shutil.copytree(grammars.bundled_folder(), tmp_path / "elsewhere")
     monkeypatch.setattr(grammars, "_PACKAGED", folder)
@@ -143,7 +142,6 @@ def test_limits_on_time_hold(package):
         compile_recognizer(Grammar.bundled("json"), limits=Limits(max_seconds=0))
 
 
-@pytest.mark.slow
 def test_the_tool_leaves_files_that_are_fresh_and_makes_stale_ones_anew(made, monkeypatch):
     contents = {path.name: path.read_bytes() for path in made.iterdir()}
     times = {path.name: path.stat().st_mtime_ns for path in made.iterdir()}
