@@ -25,6 +25,7 @@ NAMES = ("json", "sql_select")  # the second imports another bundled grammar
 class Compiled(Exception):
     """Lark was asked."""
 
+
 pytestmark = pytest.mark.slow  # grammars are compiled
 
 
