@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from cfgguide.automata.charset import MAX_CODE_POINT, CharacterClass
 from cfgguide.automata.rewrite import escaped
@@ -118,11 +118,11 @@ def written_set(ranges: Ranges) -> str:
     >>> print(written_set(((97, 122),)), written_set(((0, 96), (98, 0xD7FF), (0xE000, 0x10FFFF))))
     [a-z] [^a]
     """
+    if ranges[0][0] == ranges[-1][1]:
+        return escaped(chr(ranges[0][0])) if _is_shown(ranges[0][0]) else _number(ranges[0][0])
     others = CharacterClass(ranges).complement().ranges
     if not others:
         return "(?s:.)"
-    if ranges[0][0] == ranges[-1][1]:
-        return escaped(chr(ranges[0][0])) if _is_shown(ranges[0][0]) else _number(ranges[0][0])
     is_negated = ranges[-1][1] == MAX_CODE_POINT
     members = "".join(_written_range(*each) for each in (others if is_negated else ranges))
     return f"[{'^' * is_negated}{members}]"
@@ -169,6 +169,7 @@ def _meet(ranges: Ranges, others: Ranges) -> bool:
 # --- How they are made ---------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=1_000)  # most are letters
 def one_of_characters(ranges: Ranges) -> Pattern:
     """Return the pattern of one character."""
     length = len(written_set(ranges))
