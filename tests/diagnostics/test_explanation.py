@@ -130,6 +130,7 @@ def test_the_refused_byte_is_the_first_after_which_there_is_no_sentence(name):
         assert bool(found.reason) != found.is_allowed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_expected_are_the_terminals_that_some_sentence_has_there(name):
     for text in texts_of(name):

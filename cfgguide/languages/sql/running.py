@@ -77,7 +77,7 @@ def runs_on(
     >>> cfgguide.check(grammar, "SELECT total FROM orders").is_sentence
     True
     >>> print(cfgguide.check(grammar, "SELECT total FROM users;"))
-    line 1, column 24: expected one of: COMMA, ...
+    line 1, column 24: expected one of: AS, COMMA, ...
     >>> grammar = runs_on("CREATE TABLE users (id INTEGER PRIMARY KEY, name)", statements="write")
     >>> cfgguide.check(grammar, "UPDATE users SET name = upper(name)").is_sentence
     True

@@ -206,7 +206,7 @@ def test_a_text_that_until_does_not_end_is_complete_only_with_eos():
 
 @pytest.mark.parametrize("grammar", [JSON, GREEK])
 @pytest.mark.parametrize("choice", [{}, {"temperature": 1.5}, {"temperature": 1.5, "top_p": 0.5}])
-@pytest.mark.parametrize("n", [6, 7, 12, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [6, *(pytest.param(n, marks=pytest.mark.slow) for n in (7, 12, 25))])
 def test_a_sentence_is_finished_within_its_tokens(grammar, choice, n):
     judge = lark.Lark(grammar.text, parser="lalr", lexer="contextual")
     for seed in range(8):
@@ -420,6 +420,7 @@ OWN_SETTINGS: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OWN_SETTINGS)
 def test_the_models_own_settings_change_nothing(name):
     """Only the mask and the temperature touch the distribution, and EOS is the vocabulary's."""
