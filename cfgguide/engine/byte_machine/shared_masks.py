@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -34,6 +35,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 _CONTINUATION, _LEAD = 0x80, 0xC0  # the first two bits of a byte inside a character
 _BACKSLASH = b"\\"
+_MARKS = b'",]}'  # of JSON
 
 
 _N_KEPT = 4  # vocabularies
@@ -226,17 +228,36 @@ class SharedMasks:
         return known
 
     def matching(self, pattern: re.Pattern[bytes]) -> Int32Array:
-        """Return the tokens in which a pattern, one of few, is found."""
+        """Return the tokens in which a pattern, one of few, is found.
+
+        It finds only what has one of `_MARKS`, or is white space.
+        """
         known = self._matching.get(pattern)
         if known is None:
-            tokens = self._vocabulary.tokens
-            found = [number for number, token in enumerate(tokens) if pattern.search(token or b"")]
+            found = [number for number, token in self._marked if pattern.search(token)]
             known = self._matching[pattern] = bitmask_of(found, self._vocabulary.n_words)
         return known
+
+    @cached_property
+    def _marked(self) -> list[tuple[int, bytes]]:
+        """The tokens that a pattern is looked for in: a tenth of all, and counted at once."""
+        data, count = _counter(self._vocabulary)
+        has_mark = count(np.isin(data, list(_MARKS))) > 0
+        is_blank = count(~np.isin(data, list(b" \t\n\r"))) == 0
+        tokens = self._vocabulary.tokens
+        return [(at, tokens[at] or b"") for at in np.flatnonzero(has_mark | is_blank).tolist()]
 
 
 def _n_leads(vocabulary: Vocabulary) -> tuple[npt.NDArray[np.int16], BoolArray]:
     """Return how many characters begin in each token, and whether it has a backslash."""
+    data, count = _counter(vocabulary)
+    return count(data & _LEAD != _CONTINUATION).astype(np.int16), count(data == _BACKSLASH[0]) > 0
+
+
+def _counter(
+    vocabulary: Vocabulary,
+) -> tuple[npt.NDArray[np.uint8], Callable[[BoolArray], npt.NDArray[np.int64]]]:
+    """Return the bytes of all tokens, and what counts some of them in each token."""
     tokens = [token or b"" for token in vocabulary.tokens]
     lengths = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
     data = np.frombuffer(b"".join(tokens), dtype=np.uint8)
@@ -246,7 +267,7 @@ def _n_leads(vocabulary: Vocabulary) -> tuple[npt.NDArray[np.int16], BoolArray]:
         total = np.concatenate([[0], np.cumsum(is_counted)])
         return np.asarray(total[ends] - total[ends - lengths])
 
-    return count(data & _LEAD != _CONTINUATION).astype(np.int16), count(data == _BACKSLASH[0]) > 0
+    return data, count
 
 
 def _joined(packed: PackedTrie, ranges: list[list[int]]) -> Int32Array:
