@@ -17,6 +17,7 @@ import jsonschema
 import pytest
 from support.schemas import recognizer_of
 
+import cfgguide
 from cfgguide.errors import SchemaError
 
 NAMES = ["a", "b", "z"]
@@ -177,3 +178,10 @@ def test_many_branches(n: int) -> None:
 @pytest.mark.parametrize("seed", range(40, 400))
 def test_more_random_unions(seed: int) -> None:
     check(random_branch(random.Random(seed), 3), is_closed=seed % 4 > 0)
+
+
+def test_a_value_that_one_node_lists_and_another_refuses_is_no_value() -> None:
+    lists = {"properties": {"a": {"enum": [1, 2]}}}
+    refuses = {"type": "object", "properties": {"a": False}, "required": ["a"]}
+    with pytest.raises(SchemaError, match="no value is allowed"):
+        cfgguide.compile({"allOf": [lists, refuses]}, cfgguide.Vocabulary.of_bytes([]))

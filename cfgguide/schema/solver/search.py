@@ -96,7 +96,9 @@ class Search:
         if not values.nodes:
             return values.is_possible
         if values.listed is not None:
-            return any(each in values.listed for each in wanted or (values.every,))
+            if wanted is None:
+                return values.is_possible and values.every in values.listed
+            return any(each in values.listed for each in wanted)
         if wanted is None:
             decide = partial(self._has_all, values)
         else:
