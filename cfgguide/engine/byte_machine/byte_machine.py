@@ -174,7 +174,7 @@ class ByteMasks:
     """
 
     files = None  # a mask is made as quickly as it is read
-    #: What large masks differ little by; most are those inside strings.
+    #: Large masks are those inside strings, which differ little; each state has few others.
     like: Callable[[Path], Hashable] = staticmethod(len)
 
     def __init__(self, machine: ByteMachine, vocabulary: Vocabulary) -> None:
