@@ -9,15 +9,18 @@ reaches.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from typing import Any, ClassVar, Protocol
 
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.numbers import NUMBER
 from cfgguide.base.limits import Steps
-from cfgguide.engine.byte_machine.automaton import DEAD, END, POP, PUSH, Pushdown
+from cfgguide.engine.byte_machine.automaton import Int32Array, Pushdown
+from cfgguide.engine.byte_machine.byte_views import DEAD, END, POP, PUSH
 from cfgguide.engine.byte_machine.property_names import PatternNames, PropertyNames, Words
 from cfgguide.engine.byte_machine.scalars import (
     Bounded,
@@ -207,6 +210,8 @@ class SchemaAutomaton(Pushdown):
         self._frame_keys: dict[int, Any] = {}
         self._frame_numbers: dict[Any, int] = {}
         self._lexers: dict[Any, _Lexer] = {}
+        # Of states that were made at once: the first, and what they read.
+        self._blocks: list[tuple[int, _Lexer, Words | PropertyNames, Int32Array]] = []
         self._texts: dict[int, bytes] = {}  # of remembering frames
         #: Knows how texts that remember what has come can be finished.
         self.completions: Finishes
@@ -232,16 +237,16 @@ class SchemaAutomaton(Pushdown):
 
     def meaning(self, state: int) -> Any:
         """Return what a state means: a kind and more, or the automaton of a lexeme and its key."""
-        return self._keys[state]
+        return self._keys.get(state) or self._key_in_block(state)
 
     def is_in_string(self, state: int) -> bool:
         """Return whether a state is inside a string or a name."""
-        kind = self._keys[state][0]
+        kind = self.meaning(state)[0]
         return type(kind) is _Lexer and not isinstance(kind.lexemes, Numbers | Constants)
 
     def is_in_lexeme(self, state: int) -> bool:
         """Return whether a state is inside a string, a name, a number or a constant."""
-        return type(self._keys[state][0]) is _Lexer
+        return type(self.meaning(state)[0]) is _Lexer
 
     def meaning_of_frame(self, frame: int) -> Any:
         """Return what a frame was pushed for: a kind and more."""
@@ -294,7 +299,7 @@ class SchemaAutomaton(Pushdown):
     def expected(self, state: int, frame: int) -> list[str]:
         """Return the names of what may begin, or go on, in a state."""
         self.need_row(state)
-        key = self._keys[state]
+        key = self.meaning(state)
         if type(key[0]) is _Lexer:
             return [_LEXEMES.get(type(key[0].lexemes), "STRING")]
         arrays = self.arrays
@@ -310,8 +315,35 @@ class SchemaAutomaton(Pushdown):
     def _lexer(self, key: Any, lexemes: ScalarAutomaton, tags: Iterable[int] = (0,)) -> _Lexer:
         """Return the states of an automaton; those under one key share them."""
         if key not in self._lexers:
-            self._lexers[key] = _Lexer(lexemes, list(tags))
+            made = _Lexer(lexemes, list(tags))
+            if isinstance(lexemes, Words | PropertyNames):
+                self._add_texts(made, lexemes)
+            self._lexers[key] = made
         return self._lexers[key]
+
+    def _add_texts(self, lexer: _Lexer, lexemes: Words | PropertyNames) -> None:
+        """Make the states of listed texts at once, if each is written in one way."""
+        listed = lexemes.listed
+        written = listed.as_written
+        if not written:
+            return
+        tags = [lexer.tags[tag] for tag in listed.tags]
+        ends = [self.action(POP, tag) for tag in tags]
+        is_named = isinstance(lexemes, PropertyNames)
+        base = DEAD
+        if isinstance(lexemes, PropertyNames) and lexemes.other is not None:
+            base = self._lexer_state(lexer, lexemes.other)
+        first, spans = self.add_texts(written, ends, tags if is_named else [], base)
+        self._blocks.append((first, lexer, lexemes, spans))
+        lexer.states[lexemes.start] = first
+
+    def _key_in_block(self, state: int) -> Any:
+        """Return the key of a state that was made at once with others."""
+        first, lexer, lexemes, spans = self._blocks[
+            bisect_right(self._blocks, state, key=itemgetter(0)) - 1
+        ]
+        self._keys[state] = key = lexer, lexemes.key(tuple(spans[state - first].tolist()))
+        return key
 
     def _lexer_state(self, lexer: _Lexer, key: Any) -> int:
         state = lexer.states.get(key)
@@ -330,8 +362,8 @@ class SchemaAutomaton(Pushdown):
 
     def near(self, state: int, n: int) -> int:
         """Return a state after which as many as `n` bytes do what they do after another one."""
-        lexer, *key = self._keys[state]
-        if type(lexer) is not _Lexer:
+        lexer, *key = self.meaning(state)
+        if type(lexer) is not _Lexer or not lexer.lexemes.counts:
             return state
         with self.lock:
             near = lexer.lexemes.near(key[0], n)

@@ -22,8 +22,8 @@ from math import inf
 from typing import Any, NamedTuple, TypeVar
 
 from cfgguide.base.limits import Steps, check_step
-from cfgguide.engine.byte_machine.automaton import DEAD
 from cfgguide.engine.byte_machine.byte_machine import popped
+from cfgguide.engine.byte_machine.byte_views import DEAD
 from cfgguide.engine.byte_machine.scalars import Numbers, Pop, ScalarAutomaton, ScalarEnds
 from cfgguide.engine.byte_machine.seen_parts import (
     BETWEEN,

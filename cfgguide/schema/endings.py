@@ -19,7 +19,7 @@ from itertools import islice
 from typing import Any
 
 from cfgguide.base.limits import check_step
-from cfgguide.engine.byte_machine.automaton import DEAD
+from cfgguide.engine.byte_machine.byte_views import DEAD
 from cfgguide.engine.byte_machine.seen_parts import BETWEEN, ByteConfiguration
 from cfgguide.engine.byte_machine.short_ends import Written
 from cfgguide.errors import SchemaError
@@ -197,7 +197,7 @@ class SchemaEndings:
         nearest = self._values.lexemes.end(lexer.lexemes, key, tags=allowed)
         found: dict[int, Written | None] = {} if nearest is None else {nearest.tag: nearest}
         below = lexer.lexemes.traits(key).below
-        bits = allowed if below is None else allowed & below[0]
+        bits = allowed if below is None else allowed & below
         path = members.path(inside, self._values.length) or []
         needed = [tag for tag, _ in path if bits >> tag & 1 and tag not in found]
         for tag in needed[:_MAX_NAMES]:

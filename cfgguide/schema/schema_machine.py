@@ -17,9 +17,8 @@ import numpy as np
 from cfgguide.base import archive
 from cfgguide.base.archive import Arrays
 from cfgguide.base.collector import collector_off
-from cfgguide.engine.byte_machine.automaton import ENDING, IS_END, NONE
 from cfgguide.engine.byte_machine.byte_machine import ByteKey, ByteMachine, ByteMasks
-from cfgguide.engine.byte_machine.byte_views import ALL_BITS
+from cfgguide.engine.byte_machine.byte_views import ALL_BITS, ENDING, IS_END, NONE
 from cfgguide.engine.byte_machine.byte_walker import ByteWalker
 from cfgguide.engine.byte_machine.scalars import any_strings, plain_strings
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
@@ -141,15 +140,16 @@ class SchemaMasks(ByteMasks):
     def mask(self, key: ByteKey, known: ConfigurationTrie) -> Mask:
         """Make the mask of a key."""
         state, stack = key
-        with collector_off():
-            bitmask, depth = self._walker.mask(state, stack)
         configuration = ByteConfiguration(state, stack)
-        if self._machine.is_sentence(configuration):
-            bitmask |= self._eos
+        with collector_off():
+            is_sentence = self._machine.is_sentence(configuration)
+            subset, depth = self._walker.subset(state, stack, self._eos if is_sentence else None)
         if self._automaton.arrays.states[state, ENDING] != NONE:
             depth = max(depth, 1)  # whether the text may end is asked of the topmost frame
-        if self._automaton.remembering or self._automaton.recalling:
-            self._remove_repeated(configuration, bitmask)
+        if not self._automaton.remembering and not self._automaton.recalling:
+            return Mask(depth, subset.bitmask, subset=subset)
+        bitmask = subset.bitmask.copy()
+        self._remove_repeated(configuration, bitmask)
         return Mask(depth, bitmask)
 
     def _remove_repeated(self, configuration: ByteConfiguration, bitmask: Int32Array) -> None:

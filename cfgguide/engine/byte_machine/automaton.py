@@ -14,8 +14,11 @@ So what a frame is above shares states: all strings without conditions are read 
 
 A subclass makes only states from which a text can be finished. One question is left to the frame:
 inside a property's name, whether one of the names that begin like this is still allowed. States of
-names have a set of names as bits, `below`, and so has the frame, `allowed`: they must have one in
-common.
+names list the tags of these names, and the frame has those that are allowed as bits: they must have
+one in common.
+
+The beginnings of listed texts are made at once (:meth:`Pushdown.add_texts`). A state of one has
+*edges*, a byte and an operation each; what has none is looked up in a row that all of them share.
 
 Source: Alur and Madhusudan, "Visibly pushdown languages" (2004), for frames that the text shows.
 """
@@ -24,66 +27,34 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cfgguide.base.locks import new_rlock
-from cfgguide.engine.byte_machine.byte_views import view_of
+from cfgguide.engine.byte_machine import byte_kernels as kernels
+from cfgguide.engine.byte_machine.byte_views import (
+    BELOW,
+    DEAD,
+    FOLLOWS,
+    IS_NAMED,
+    MAP,
+    N_COLUMNS,
+    NONE,
+    NOT_MADE,
+    ROW,
+    SHARED,
+    Arrays,
+    view_of,
+)
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration, SeenParts
 from cfgguide.grammar.lr.stack import Stack
 
 Int32Array = npt.NDArray[np.int32]
 
-DEAD = 0  # a state, and the operation of a byte that is refused
-NOT_MADE = -1
-NONE = -1
-PUSH, POP, END = 1, 2, 3  # kinds of actions
-# Columns of `Arrays.states`.
-ROW, MAP, ENDING, IS_END, BELOW, SHARED, SHARED_TAG, IS_NAMED, MOST, LEAST = range(10)
-N_COLUMNS = 10
-FOLLOWS, ALLOWED, N_WORDS = 0, 1, 2  # columns of `Arrays.frames`
-BOTTOM = 0  # the frame below all others
 _WORD = 64
 _FAR = 1 << 30  # characters: more than any text has
-
-
-class Arrays(NamedTuple):
-    """What the kernels read; the arrays have room for more than is used.
-
-    Attributes
-    ----------
-    states : int32, shape (n_states, N_COLUMNS)
-        `ROW`: where its operations start in `operations`, or `NOT_MADE`; `MAP`: its row in `maps`;
-        `ENDING`: the tag with which it ends if the text does, or `NONE`; `IS_END`: whether the
-        text may end on the bottom frame; `BELOW`: where its set of names starts in `words`, or
-        `NONE`; `SHARED`: what is known of its masks in all automata
-        (:mod:`cfgguide.engine.byte_machine.shared_masks`), or `NONE`; `SHARED_TAG`: the tag that
-        POP has there; `IS_NAMED`: whether listed names are exceptions from that; `MOST` and
-        `LEAST`: how many characters may and must follow, or `NONE`.
-    maps : uint8, shape (n_maps, 256)
-        Which of a state's operations each byte has.
-    operations : int32, shape (n_operations,)
-        Above 0 the next state; below 0 an action, negated.
-    actions : int32, shape (n_actions, 3)
-        Kind; of PUSH the frame and the state, of the others the tag.
-    frames : int32, shape (n_frames, 3)
-        `FOLLOWS`: where its states start in `follows`; `ALLOWED`: where its set of names starts in
-        `words`, or `NONE`; `N_WORDS`: the length of that.
-    follows : int32, shape (n_follows,)
-        The state after each tag, or `NOT_MADE`.
-    words : uint64, shape (n_words,)
-        Sets of names.
-    """
-
-    states: Int32Array
-    maps: npt.NDArray[np.uint8]
-    operations: Int32Array
-    actions: Int32Array
-    frames: Int32Array
-    follows: Int32Array
-    words: npt.NDArray[np.uint64]
 
 
 class Growing:
@@ -160,12 +131,14 @@ class Pushdown:
         self._maps = Growing(256, np.uint8, 64)
         self._operations = Growing(None, np.int32, 1024)
         self._actions = Growing(3, np.int32, 128)
-        self._frames = Growing(3, np.int32, 64)
+        self._frames = Growing(2, np.int32, 64)
         self._follows = Growing(None, np.int32, 128)
         self._words = Growing(None, np.uint64, 16)
+        self._tags = Growing(None, np.int32, 64)
+        self._edges = Growing(2, np.int32, 64)
         self._growing = (
             *(self._states, self._maps, self._operations, self._actions, self._frames),
-            *(self._follows, self._words),
+            *(self._follows, self._words, self._tags, self._edges),
         )
         for each in self._growing:
             each.together = self._growing
@@ -193,12 +166,12 @@ class Pushdown:
         return view
 
     @property
-    def memory(self) -> tuple[Any, Any, Any, Any]:
-        """States, maps, operations and actions as they are now: quicker to index than arrays."""
+    def memory(self) -> tuple[Any, Any]:
+        """States and actions as they are now: quicker to index than arrays."""
         n_made, memory = self._memory
         if n_made != self._states.n_made:
             with self.lock:
-                memory = tuple(memoryview(each.array) for each in self._growing[:4])
+                memory = memoryview(self._states.array), memoryview(self._actions.array)
                 self._memory = self._states.n_made, memory
         return memory  # type: ignore[no-any-return]
 
@@ -266,16 +239,58 @@ class Pushdown:
         *,
         ending: int = NONE,
         is_end: bool = False,
-        below: tuple[int, int] | None = None,
+        below: int | None = None,
         shared: tuple[int, int] = (NONE, NONE),
         is_named: bool = False,
         bounds: tuple[int, int] = (NONE, NONE),
     ) -> int:
-        """Return the number of a new state; `below` is a set of tags as bits, and their number."""
-        words = NONE if below is None else self._set(*below)
+        """Return the number of a new state; `below` is a set of tags as bits."""
+        names, n_names = NONE, 0
+        if below is not None:
+            tags = [tag for tag, bit in enumerate(f"{below:b}"[::-1]) if bit == "1"]
+            names, n_names = self._tags.add(tags, len(tags)), len(tags)
         most, least = min(bounds[0], _FAR), min(bounds[1], _FAR)
-        row = (NOT_MADE, 0, ending, is_end, words, *shared, is_named, most, least)
+        row = (NOT_MADE, 0, ending, is_end, names, n_names, *shared, is_named, most, least, 0, 0)
         return self._states.add_one(row)
+
+    def add_texts(
+        self, texts: Sequence[bytes], operations: Sequence[int], tags: Sequence[int], base: int
+    ) -> tuple[int, Int32Array]:
+        """Make the states of all beginnings of some listed texts, as they are written.
+
+        Parameters
+        ----------
+        texts : sequence of bytes
+            Sorted, all different.
+        operations : sequence of int
+            That of the quote after each text.
+        tags : sequence of int
+            The tag of each text, if frames decide which are allowed; empty otherwise.
+        base : int
+            A state: what follows beside the texts, and what is shared.
+
+        Returns
+        -------
+        (int, int32 of shape (n_states, 3))
+            The first of the states, that of the empty text; and for each the first and the end of
+            the texts that begin like this, and how long their beginning is.
+        """
+        self.need_row(base)
+        template = self._states.array[base].copy()
+        if tags:
+            template[BELOW] = self._tags.add(tags, len(tags))
+            template[IS_NAMED] = template[SHARED] != NONE
+        data = np.frombuffer(b"".join(texts), dtype=np.uint8)
+        starts = np.cumsum([0, *map(len, texts)], dtype=np.int32)
+        n_states = kernels.n_beginnings(data, starts)
+        rows = np.tile(template, (n_states, 1))
+        spans = np.zeros((n_states, 3), dtype=np.int32)
+        edges = np.zeros((n_states - 1 + len(texts), 2), dtype=np.int32)
+        numbers = np.array([self._states.length, self._edges.length], dtype=np.int32)
+        after = np.array(operations, dtype=np.int32)
+        kernels.make_beginnings(data, starts, after, numbers, rows, spans, edges)
+        self._edges.add(edges, len(edges))
+        return self._states.add(rows, n_states), spans
 
     def set_row(
         self, state: int, entries: Iterable[tuple[Iterable[int], int]], otherwise: int = DEAD
@@ -325,7 +340,7 @@ class Pushdown:
         """Return the number of a new frame; `allowed` is a set of tags as bits."""
         first = self._follows.add([NOT_MADE] * n_tags if follows is None else follows, n_tags)
         words = NONE if allowed is None else self._set(allowed, n_tags)
-        return self._frames.add_one((first, words, (n_tags + _WORD - 1) // _WORD))
+        return self._frames.add_one((first, words))
 
     def _set(self, bits: int, n_bits: int) -> int:
         """Return where a set starts in `words`."""

@@ -6,7 +6,7 @@ from cfgguide.engine.masks.views cimport TrieView
 from cfgguide.engine.byte_machine.byte_views cimport ArraysView, WorkView
 
 cdef int ALLOWED, BELOW, BYTE, END, END_TOKEN, FIRST_CHILD, FIRST_TOKEN, FOLLOWS, IS_NAMED, MAP
-cdef int NONE, NOT_MADE, N_WORDS, PUSH, ROW, SHARED, SHARED_TAG
+cdef int EDGES, NONE, NOT_MADE, N_BELOW, N_EDGES, PUSH, QUOTE, ROW, SHARED, SHARED_TAG
 cdef int COLLECT, DEPTH, DONE, INSPECTED, JUMP, NEEDED, NEEDED_TAG, NEED_FOLLOW, NEED_ROW
 cdef int N_CELLS, N_EXCEPTIONS, N_JUMPS, N_SEGMENTS, SMALL, TOO_MANY
 cdef int TOO_SHALLOW
@@ -14,17 +14,26 @@ cdef int TOO_SHALLOW
 cdef unsigned int ALL_BITS
 
 cdef int _pushed(WorkView work, int frame, int parent) noexcept nogil
-cdef bint _is_live(ArraysView arrays, WorkView work, int state, int cell) noexcept nogil
+@cython.locals(below=int, allowed=int, index=int)
+cpdef bint is_allowed_in(ArraysView arrays, int state, int frame) noexcept nogil
+@cython.locals(has=bint)
+cdef bint _is_allowed(ArraysView arrays, int allowed, int tag) noexcept nogil
+@cython.locals(first=int, edge=int, found=int, place=int)
+cpdef int operation(ArraysView arrays, int state, int byte) noexcept nogil
 @cython.locals(
-    is_popped=bint, known=bint, is_large=bint, state=int, cell=int, tag=int, named=int, target=int, row=int,
+    is_popped=bint, known=bint, is_large=bint, state=int, cell=int, tag=int, named=int, target=int,
     kind=int, frame=int, follow=int, depth=int, n_segments=int, byte=int,
 )
 cdef int walk(
     ArraysView arrays, TrieView trie, WorkView work, int n_base, int mode, bint is_begun
 ) noexcept nogil
-cpdef void fill(TrieView trie, WorkView work, unsigned int[::1] bitmask) noexcept
+@cython.locals(n=int, segment=int)
+cpdef int ranges(WorkView work, int[:, ::1] found) noexcept
+@cython.locals(segment=int, index=int, token_id=int)
+cpdef void fill(TrieView trie, const int[:, ::1] found, unsigned int[::1] bitmask, bint has) noexcept
+@cython.locals(segment=int, index=int, token_id=int)
 cpdef void fill_bounded(
-    TrieView trie, WorkView work, unsigned int[::1] bitmask, const short[::1] n_characters, int least,
+    TrieView trie, const int[:, ::1] found, unsigned int[::1] bitmask, const short[::1] n_characters, int least,
     int most
 ) noexcept
 cpdef int run(
@@ -42,3 +51,14 @@ cpdef int run_alone(
     ArraysView arrays, TrieView trie, const unsigned char[::1] letters, WorkView work, unsigned int[::1] bitmask,
     bint has_segments, bint is_begun
 ) noexcept
+@cython.locals(n=int, before=int, length_before=int, text=int, start=int, length=int, common=int)
+cpdef int n_beginnings(const unsigned char[::1] data, const int[::1] starts) noexcept
+@cython.locals(
+    n_states=int, n_edges=int, state=int, text=int, end=int, length=int, first_edge=int, byte=int, first=int,
+)
+cpdef void make_beginnings(
+    const unsigned char[::1] data, const int[::1] starts, const int[::1] operations, const int[::1] numbers,
+    int[:, ::1] states, int[:, ::1] spans, int[:, ::1] edges
+) noexcept
+@cython.locals(target=int)
+cpdef long long go_on(ArraysView arrays, const unsigned char[::1] data, long long place, long long state) noexcept

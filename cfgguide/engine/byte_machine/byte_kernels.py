@@ -19,30 +19,23 @@ except ImportError:
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.engine.byte_machine.automaton import (
-    ALLOWED,
-    BELOW,
-    END,
-    FOLLOWS,
-    IS_NAMED,
-    MAP,
-    N_WORDS,
-    NONE,
-    NOT_MADE,
-    PUSH,
-    ROW,
-    SHARED,
-    SHARED_TAG,
-    Arrays,
-)
 from cfgguide.engine.byte_machine.byte_views import (
     ALL_BITS,
+    ALLOWED,
+    BELOW,
     COLLECT,
     DEPTH,
     DONE,
+    EDGES,
+    END,
+    FOLLOWS,
     INSPECTED,
+    IS_NAMED,
     JUMP,
+    MAP,
+    N_BELOW,
     N_CELLS,
+    N_EDGES,
     N_EXCEPTIONS,
     N_JUMPS,
     N_SEGMENTS,
@@ -50,9 +43,17 @@ from cfgguide.engine.byte_machine.byte_views import (
     NEED_ROW,
     NEEDED,
     NEEDED_TAG,
+    NONE,
+    NOT_MADE,
+    PUSH,
+    QUOTE,
+    ROW,
+    SHARED,
+    SHARED_TAG,
     SMALL,
     TOO_MANY,
     TOO_SHALLOW,
+    Arrays,
     Work,
 )
 from cfgguide.engine.vocabulary.trie import BYTE, END_TOKEN, FIRST_CHILD, FIRST_TOKEN, PackedTrie
@@ -77,19 +78,38 @@ def _pushed(work: Work, frame: int, parent: int) -> int:
     return cell
 
 
-def _is_live(arrays: Arrays, work: Work, state: int, cell: int) -> bool:
-    """Return whether the frame allows a name that begins as this one does."""
+def is_allowed_in(arrays: Arrays, state: int, frame: int) -> bool:
+    """Return whether a frame allows a name that begins as in a state."""
     below = arrays.states[state, BELOW]
     if below == NONE:
         return True
-    frame = work.cell_frame[cell]
     allowed = arrays.frames[frame, ALLOWED]
     if allowed == NONE:
         return True
-    for word in range(arrays.frames[frame, N_WORDS]):
-        if arrays.words[below + word] & arrays.words[allowed + word]:
+    for index in range(below, below + arrays.states[state, N_BELOW]):
+        if _is_allowed(arrays, allowed, arrays.tags[index]):
             return True
-    return False
+    if not arrays.states[state, IS_NAMED]:
+        return False
+    return _is_allowed(arrays, allowed, arrays.states[state, SHARED_TAG])
+
+
+def _is_allowed(arrays: Arrays, allowed: int, tag: int) -> bool:
+    """Return whether a set of tags has one."""
+    has: bool = (arrays.words[allowed + (tag >> 6)] >> (tag & 63)) & 1 != 0
+    return has
+
+
+def operation(arrays: Arrays, state: int, byte: int) -> int:
+    """Return the operation of a byte in a state that has a row."""
+    first = arrays.states[state, EDGES]
+    for edge in range(first, first + arrays.states[state, N_EDGES]):
+        if arrays.edges[edge, 0] == byte:
+            found: int = arrays.edges[edge, 1]
+            return found
+    place = arrays.states[state, ROW] + arrays.maps[arrays.states[state, MAP], byte]
+    found = arrays.operations[place]
+    return found  # noqa: RET504 - it has a type
 
 
 def walk(
@@ -118,7 +138,7 @@ def walk(
     int
         `DONE`, or why it has stopped.
     """
-    states, maps, operations = arrays.states, arrays.maps, arrays.operations
+    states = arrays.states
     nodes, counts = trie.nodes, work.counts
     depth, n_segments = 1, 0
     if is_begun:
@@ -135,11 +155,10 @@ def walk(
         named = state
         target = 0
         while True:
-            row = states[state, ROW]
-            if row == NOT_MADE:
+            if states[state, ROW] == NOT_MADE:
                 counts[NEEDED], counts[DEPTH], counts[N_SEGMENTS] = state, depth, n_segments
                 return NEED_ROW
-            target = operations[row + maps[states[state, MAP], byte]]
+            target = operation(arrays, state, byte)
             if target >= 0:
                 break
             kind = arrays.actions[-target, 0]
@@ -203,7 +222,7 @@ def walk(
         if states[target, BELOW] != NONE:
             if cell < n_base and cell >= counts[INSPECTED]:
                 counts[INSPECTED] = cell + 1
-            if not known and not _is_live(arrays, work, target, cell):
+            if not known and not is_allowed_in(arrays, target, work.cell_frame[cell]):
                 continue
         if first_token < end_own and not known:
             last = n_segments - 1
@@ -335,31 +354,69 @@ def run_alone(
         return walk_alone(arrays, trie, letters, work, bitmask, has_segments, is_begun)
 
 
-def fill(trie: PackedTrie, work: Work, bitmask: npt.NDArray[np.uint32]) -> None:
-    """Remove the exceptions from a bitmask, and add the tokens that a walk has found."""
+def ranges(work: Work, found: npt.NDArray[np.int32]) -> int:
+    """Write down the ranges of tokens that a walk has found, joined where they touch.
+
+    Parameters
+    ----------
+    work : Work
+        What the walk has written.
+    found : int32, shape (n_segments, 2)
+        For the ranges.
+
+    Returns
+    -------
+    int
+        Their number.
+    """
+    n = 0
+    for segment in range(work.counts[N_SEGMENTS]):
+        if n and found[n - 1, 1] == work.segments[segment, 0]:
+            found[n - 1, 1] = work.segments[segment, 1]
+        else:
+            found[n, 0], found[n, 1] = work.segments[segment, 0], work.segments[segment, 1]
+            n += 1
+    return n
+
+
+def fill(
+    trie: PackedTrie, found: npt.NDArray[np.int32], bitmask: npt.NDArray[np.uint32], has: bool
+) -> None:
+    """Add the tokens in some ranges to a bitmask, or remove them.
+
+    Parameters
+    ----------
+    trie : PackedTrie
+        The tokens.
+    found : int32, shape (n_ranges, at least 2)
+        Ranges of indices into its tokens.
+    bitmask : uint32, shape (n_words,)
+        The mask.
+    has : bool
+        Whether they are added.
+    """
     with cython.nogil:
-        for exception in range(work.counts[N_EXCEPTIONS]):
-            for index in range(work.exceptions[exception, 0], work.exceptions[exception, 1]):
+        for segment in range(len(found)):
+            for index in range(found[segment, 0], found[segment, 1]):
                 token_id = trie.token_ids[index]
-                bitmask[token_id >> 5] &= ALL_BITS ^ (1 << (token_id & 31))
-        for segment in range(work.counts[N_SEGMENTS]):
-            for index in range(work.segments[segment, 0], work.segments[segment, 1]):
-                token_id = trie.token_ids[index]
-                bitmask[token_id >> 5] |= 1 << (token_id & 31)
+                if has:
+                    bitmask[token_id >> 5] |= 1 << (token_id & 31)
+                else:
+                    bitmask[token_id >> 5] &= ALL_BITS ^ (1 << (token_id & 31))
 
 
 def fill_bounded(
     trie: PackedTrie,
-    work: Work,
+    found: npt.NDArray[np.int32],
     bitmask: npt.NDArray[np.uint32],
     n_characters: npt.NDArray[np.int16],
     least: int,
     most: int,
 ) -> None:
-    """Add of the tokens that a walk has found those whose number of characters has bounds."""
+    """Add of the tokens in some ranges those whose number of characters has bounds."""
     with cython.nogil:
-        for segment in range(work.counts[N_SEGMENTS]):
-            for index in range(work.segments[segment, 0], work.segments[segment, 1]):
+        for segment in range(len(found)):
+            for index in range(found[segment, 0], found[segment, 1]):
                 token_id = trie.token_ids[index]
                 if least <= n_characters[token_id] <= most:
                     bitmask[token_id >> 5] |= 1 << (token_id & 31)
@@ -371,3 +428,110 @@ def run(
     """Call :func:`walk` while other threads run."""
     with cython.nogil:
         return walk(arrays, trie, work, n_base, mode, is_begun)
+
+
+def n_beginnings(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int32]) -> int:
+    """Return the number of different beginnings of texts, with the empty one and the texts.
+
+    Parameters
+    ----------
+    data : uint8, shape (n_bytes,)
+        The texts, sorted and all different, one after another.
+    starts : int32, shape (n_texts+1,)
+        Where they start.
+    """
+    n = 1
+    before, length_before = 0, 0
+    for text in range(len(starts) - 1):
+        start = starts[text]
+        length = starts[text + 1] - start
+        common = 0
+        while common < length and common < length_before:
+            if data[start + common] != data[before + common]:
+                break
+            common += 1
+        n += length - common
+        before, length_before = start, length
+    return n
+
+
+def make_beginnings(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int32],
+    operations: npt.NDArray[np.int32],
+    numbers: npt.NDArray[np.int32],
+    states: npt.NDArray[np.int32],
+    spans: npt.NDArray[np.int32],
+    edges: npt.NDArray[np.int32],
+) -> None:
+    """Make the states of all beginnings of some texts, the shorter ones first.
+
+    Parameters
+    ----------
+    data : uint8, shape (n_bytes,)
+        The texts, sorted and all different, one after another.
+    starts : int32, shape (n_texts+1,)
+        Where they start.
+    operations : int32, shape (n_texts,)
+        That of the quote after each text.
+    numbers : int32, shape (2,)
+        Of the first state, and of the first edge.
+    states : int32, shape (n_states, N_COLUMNS)
+        The rows; where they have names below, all begin where the names of the first one do.
+    spans : int32, shape (n_states, 3)
+        Of each state, the first and the end of its texts, and the length of its beginning.
+    edges : int32, shape (n_edges, 2)
+        Bytes, and operations.
+    """
+    n_states, n_edges = 1, 0
+    spans[0, 0], spans[0, 1], spans[0, 2] = 0, len(starts) - 1, 0
+    for state in range(len(states)):
+        text, end, length = spans[state, 0], spans[state, 1], spans[state, 2]
+        if states[state, BELOW] != NONE:
+            states[state, BELOW] += text
+            states[state, N_BELOW] = end - text
+        states[state, EDGES] = numbers[1] + n_edges
+        first_edge = n_edges
+        if starts[text + 1] - starts[text] == length:
+            edges[n_edges, 0], edges[n_edges, 1] = QUOTE, operations[text]
+            n_edges += 1
+            text += 1
+        while text < end:
+            byte, first = data[starts[text] + length], text
+            while text < end and data[starts[text] + length] == byte:
+                text += 1
+            spans[n_states, 0], spans[n_states, 1], spans[n_states, 2] = first, text, length + 1
+            edges[n_edges, 0], edges[n_edges, 1] = byte, numbers[0] + n_states
+            n_states += 1
+            n_edges += 1
+        states[state, N_EDGES] = n_edges - first_edge
+
+
+def go_on(arrays: Arrays, data: bytes, place: int, state: int) -> int:
+    """Read bytes up to one that pushes, pops or is refused, or where a row is not made.
+
+    Parameters
+    ----------
+    arrays : Arrays
+        The automaton.
+    data : bytes
+        What to read.
+    place : int
+        Where to begin.
+    state : int
+        Where the automaton is.
+
+    Returns
+    -------
+    int
+        The place of that byte and the state before it, as one number: `place << 32 | state`.
+    """
+    while place < len(data):
+        if arrays.states[state, ROW] == NOT_MADE:
+            break
+        target = operation(arrays, state, data[place])
+        if target <= 0:
+            break
+        state = target
+        place += 1
+    return place << 32 | state

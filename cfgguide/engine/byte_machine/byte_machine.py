@@ -12,21 +12,18 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from cfgguide.base.locks import new_rlock
-from cfgguide.engine.byte_machine.automaton import (
-    ALLOWED,
-    BELOW,
+from cfgguide.engine.byte_machine import byte_kernels as kernels
+from cfgguide.engine.byte_machine.automaton import Pushdown
+from cfgguide.engine.byte_machine.byte_views import (
     BOTTOM,
     DEAD,
     ENDING,
     IS_END,
-    MAP,
-    N_WORDS,
     NONE,
     NOT_MADE,
     POP,
     PUSH,
     ROW,
-    Pushdown,
 )
 from cfgguide.engine.byte_machine.seen_parts import (
     BETWEEN,
@@ -39,6 +36,7 @@ from cfgguide.engine.masks.subset import Subset, bitmask_of
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.grammar.lr.stack import Stack
 
+_STATE = 0xFFFFFFFF  # the bits of a state in what `go_on` returns
 _MAX_NEAR = 10_000  # states of which it is known whose mask they have
 
 
@@ -84,18 +82,21 @@ class ByteMachine:
         """Return the configuration after bytes that need not be a token, or None."""
         state, stack, memory = configuration[:3]
         pushdown = self.pushdown
-        states, maps, operations, actions = pushdown.memory
+        states, actions = pushdown.memory
         n_before = len(memory.text)
         memory = memory._replace(text=memory.text + data) if memory.opens else memory
         first_byte = 0  # of what stands above the topmost frame, if that is remembering
-        for place, byte in enumerate(data):
+        place = 0
+        while place < len(data):
+            reached = kernels.go_on(pushdown.view, data, place, state)
+            place, state = reached >> 32, reached & _STATE
+            if place == len(data):
+                break
             while True:
-                row = states[state, ROW]
-                if row == NOT_MADE:
+                if states[state, ROW] == NOT_MADE:
                     pushdown.need_row(state)
-                    states, maps, operations, actions = pushdown.memory
-                    row = states[state, ROW]
-                target = operations[row + maps[states[state, MAP], byte]]
+                    states, actions = pushdown.memory
+                target = kernels.operation(pushdown.view, state, data[place])
                 if target >= 0:
                     break
                 kind, first = actions[-target, 0], actions[-target, 1]
@@ -115,7 +116,7 @@ class ByteMachine:
                     target = pushdown.follow_text(stack.state, first, text)
                 else:
                     target = pushdown.follow(stack.state, first)
-                states, maps, operations, actions = pushdown.memory
+                states, actions = pushdown.memory
                 if target == DEAD:
                     break
                 if memory.opens:
@@ -123,7 +124,7 @@ class ByteMachine:
                     memory, is_repeated = popped(pushdown, memory, stack, first, end)
                     if is_repeated:
                         target = pushdown.follow_repeated(stack.state, first)
-                        states, maps, operations, actions = pushdown.memory
+                        states, actions = pushdown.memory
                         if target == DEAD:
                             break
                 stack = stack.pop(1)
@@ -133,6 +134,7 @@ class ByteMachine:
             if target == DEAD:
                 return None
             state = target
+            place += 1
         if stack.state in pushdown.remembering:
             text = pushdown.text_of(stack.state) + data[first_byte:]
             stack = stack.pop(1).push(pushdown.with_text(stack.state, text))
@@ -153,13 +155,7 @@ class ByteMachine:
     def is_live(self, configuration: ByteConfiguration, *, quickly: bool = False) -> bool:
         """Return whether a sentence can follow: always, but for names that are not allowed."""
         state, stack = configuration[:2]
-        arrays = self.pushdown.arrays
-        below = int(arrays.states[state, BELOW])
-        allowed = int(arrays.frames[stack.state, ALLOWED])
-        if NONE in (below, allowed):
-            return True
-        n = int(arrays.frames[stack.state, N_WORDS])
-        return bool((arrays.words[below : below + n] & arrays.words[allowed : allowed + n]).any())
+        return bool(kernels.is_allowed_in(self.pushdown.view, state, stack.state))
 
 
 class ByteMasks:

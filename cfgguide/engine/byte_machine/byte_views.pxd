@@ -12,6 +12,8 @@ cdef class ArraysView(_View):
     cdef public const int[:, ::1] frames
     cdef public const int[::1] follows
     cdef public const unsigned long long[::1] words
+    cdef public const int[::1] tags
+    cdef public const int[:, ::1] edges
 
 
 cdef class WorkView(_View):

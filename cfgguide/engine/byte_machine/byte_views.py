@@ -1,17 +1,28 @@
-"""The arrays of this folder as the kernels read them; see :mod:`cfgguide.engine.masks.views`."""
+"""The arrays of this folder, and views of them as the kernels read them.
+
+Views are those of :mod:`cfgguide.engine.masks.views`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from cfgguide.engine.byte_machine.automaton import Arrays
-
 Int32Array = npt.NDArray[np.int32]
 
+DEAD = 0  # a state, and the operation of a byte that is refused
+NOT_MADE = -1
+NONE = -1
+PUSH, POP, END = 1, 2, 3  # kinds of actions
+# Columns of `Arrays.states`.
+ROW, MAP, ENDING, IS_END, BELOW, N_BELOW, SHARED, SHARED_TAG, IS_NAMED, MOST, LEAST = range(11)
+EDGES, N_EDGES = 11, 12
+N_COLUMNS = 13
+FOLLOWS, ALLOWED = 0, 1  # columns of `Arrays.frames`
+BOTTOM = 0  # the frame below all others
+QUOTE = 0x22
 # Why a walk returns.
 DONE, NEED_ROW, NEED_FOLLOW, TOO_SHALLOW, TOO_MANY = 0, 1, 2, 3, 4
 # Indices into `counts`: what is there, what is needed, where the walk is, how much it has read.
@@ -21,6 +32,50 @@ N_COUNTS = 8
 VISIT, JUMP, COLLECT = 0, 1, 2
 ALL_BITS = 0xFFFFFFFF
 SMALL = 128  # tokens: smaller subtrees are visited
+
+
+class Arrays(NamedTuple):
+    """What the kernels read; the arrays have room for more than is used.
+
+    Attributes
+    ----------
+    states : int32, shape (n_states, N_COLUMNS)
+        `ROW`: where its operations start in `operations`, or `NOT_MADE`; `MAP`: its row in `maps`;
+        `ENDING`: the tag with which it ends if the text does, or `NONE`; `IS_END`: whether the
+        text may end on the bottom frame; `BELOW` and `N_BELOW`: where the names that begin like
+        this start in `tags`, and their number, or `NONE`; `SHARED`: what is known of its masks in
+        all automata (:mod:`cfgguide.engine.byte_machine.shared_masks`), or `NONE`; `SHARED_TAG`:
+        the tag that POP has there; `IS_NAMED`: whether listed names are exceptions from that, and
+        this tag may come, too; `MOST` and `LEAST`: how many characters may and must follow, or
+        `NONE`; `EDGES` and `N_EDGES`: where its edges start in `edges`, and their number.
+    maps : uint8, shape (n_maps, 256)
+        Which of a state's operations each byte has.
+    operations : int32, shape (n_operations,)
+        Above 0 the next state; below 0 an action, negated.
+    actions : int32, shape (n_actions, 3)
+        Kind; of PUSH the frame and the state, of the others the tag.
+    frames : int32, shape (n_frames, 2)
+        `FOLLOWS`: where its states start in `follows`; `ALLOWED`: where its set of tags starts in
+        `words`, or `NONE`.
+    follows : int32, shape (n_follows,)
+        The state after each tag, or `NOT_MADE`.
+    words : uint64, shape (n_words,)
+        Sets of tags.
+    tags : int32, shape (n_tags,)
+        Lists of tags.
+    edges : int32, shape (n_edges, 2)
+        Bytes, and their operations.
+    """
+
+    states: Int32Array
+    maps: npt.NDArray[np.uint8]
+    operations: Int32Array
+    actions: Int32Array
+    frames: Int32Array
+    follows: Int32Array
+    words: npt.NDArray[np.uint64]
+    tags: Int32Array
+    edges: Int32Array
 
 
 class Work(NamedTuple):

@@ -15,10 +15,13 @@ import numpy.typing as npt
 
 from cfgguide.engine.byte_machine import byte_kernels as kernels
 from cfgguide.engine.byte_machine import byte_views as views
-from cfgguide.engine.byte_machine.automaton import BOTTOM, Pushdown
+from cfgguide.engine.byte_machine.automaton import Pushdown
+from cfgguide.engine.byte_machine.byte_views import BOTTOM
 from cfgguide.engine.masks.views import view
 from cfgguide.engine.vocabulary.trie import FIRST_CHILD, PackedTrie
 from cfgguide.errors import LimitError
+
+Int32Array = npt.NDArray[np.int32]
 
 ROOT = -1  # a node: above all others
 _MAX_SIZE = 1 << 26
@@ -50,8 +53,8 @@ class LetterTrie(Trie):
 class ByteWalk:
     """What a walk over a trie found; it holds until the next walk in the same memory."""
 
-    def __init__(self, work: views.Work, n_base: int) -> None:
-        self._work = work
+    def __init__(self, work: views.Work, view_of_work: Any, n_base: int) -> None:
+        self._work, self._view = work, view_of_work
         self._n_base = n_base
         counts = work.counts.tolist()
         self.n_segments: int = counts[views.N_SEGMENTS]
@@ -63,6 +66,15 @@ class ByteWalk:
         """Ranges of tokens, with the state and the cell that they lead to."""
         segments: list[list[int]] = self._work.segments[: self.n_segments].tolist()
         return segments
+
+    def ranges(self) -> Int32Array:
+        """Return the ranges of tokens, joined where they touch; int32, shape (n_ranges, 2)."""
+        found = np.empty((self.n_segments, 2), dtype=np.int32)
+        return found[: kernels.ranges(self._view, found)]
+
+    def exceptions(self) -> Int32Array:
+        """Return the ranges of tokens that end a listed name; int32, shape (n_ranges, 2)."""
+        return self._work.exceptions[: self._work.counts[views.N_EXCEPTIONS]].copy()
 
     def frames(self, cell: int) -> list[int]:
         """Return the frames of a stack of which a cell is the top, as far as they are known."""
@@ -110,7 +122,7 @@ class WalkMemory:
         while True:
             result = self._walked(trie, state, frames, mode, node, is_known)
             if result == views.DONE:
-                return ByteWalk(self.work, len(frames))
+                return ByteWalk(self.work, self._view, len(frames))
             if result == views.TOO_SHALLOW:
                 return None
             self._enlarge()
@@ -214,28 +226,8 @@ class WalkMemory:
         assert self._made is not None, "there was a walk"
         return self._made[1]
 
-    def use(self, segments: npt.NDArray[np.int32]) -> None:
-        """Put some ranges of tokens in the place of those that the last walk has found."""
-        self.work.segments[: len(segments)] = segments
-        self.work.counts[views.N_SEGMENTS] = len(segments)
-
     def _enlarge(self) -> None:
         self._made = None
         self._sizes = {name: 4 * size for name, size in self._sizes.items()}
         if max(self._sizes.values()) > _MAX_SIZE:
             raise LimitError("a mask needs too much memory: simplify the schema")
-
-    def fill(self, trie: Trie, bitmask: npt.NDArray[np.uint32]) -> None:
-        """Add to a bitmask what the last walk found, and remove the exceptions."""
-        kernels.fill(trie.view, self._view, bitmask)
-
-    def fill_bounded(
-        self,
-        trie: Trie,
-        bitmask: npt.NDArray[np.uint32],
-        n_characters: npt.NDArray[np.int16],
-        least: int,
-        most: int,
-    ) -> None:
-        """Add of what the last walk found the tokens whose number of characters has bounds."""
-        kernels.fill_bounded(trie.view, self._view, bitmask, n_characters, least, most)

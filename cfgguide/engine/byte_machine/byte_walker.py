@@ -10,27 +10,24 @@ and a short walk reads what follows.
 
 from __future__ import annotations
 
+import hashlib
+import struct
 from functools import cached_property
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cfgguide.engine.byte_machine import byte_kernels as kernels
 from cfgguide.engine.byte_machine import byte_views as views
-from cfgguide.engine.byte_machine.automaton import (
-    IS_NAMED,
-    LEAST,
-    MOST,
-    NONE,
-    SHARED,
-    SHARED_TAG,
-)
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
+from cfgguide.engine.byte_machine.byte_views import IS_NAMED, LEAST, MOST, NONE, SHARED, SHARED_TAG
 from cfgguide.engine.byte_machine.byte_walk import ROOT, Trie, WalkMemory
 from cfgguide.engine.byte_machine.outcomes import ByteOutcomes, SplitOutcomes
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
-from cfgguide.engine.byte_machine.shared_masks import SharedMasks
+from cfgguide.engine.byte_machine.shared_masks import SharedMask, SharedMasks
+from cfgguide.engine.masks.subset import Subset
 from cfgguide.engine.masks.uncompiled import warn_if_uncompiled
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.grammar.lr.stack import Stack
@@ -132,11 +129,11 @@ class ByteWalker:
         if isinstance(self._outcomes, SplitOutcomes):
             self._outcomes.fill(bitmask)
             return
-        self._memory.use(self._outcomes.live_segments())
-        self._memory.fill(self.trie, bitmask.view(np.uint32))
+        segments = self._outcomes.live_segments()
+        kernels.fill(self.trie.view, segments, bitmask.view(np.uint32), True)
 
-    def mask(self, state: int, stack: Stack) -> tuple[Int32Array, int]:
-        """Return the mask of a configuration without EOS, and how much of the stack it depends on.
+    def subset(self, state: int, stack: Stack, also: Int32Array | None) -> tuple[Subset, int]:
+        """Return what may follow a configuration, and how much of the stack it depends on.
 
         Parameters
         ----------
@@ -144,29 +141,28 @@ class ByteWalker:
             What the text has come to.
         stack : Stack
             The frames.
-
-        Returns
-        -------
-        (int32 of shape (n_words,), int)
+        also : int32, shape (n_words,), or None
+            The tokens that may follow, too: EOS.
         """
         warn_if_uncompiled(kernels.__file__)
         size = _WINDOW
         while True:
             frames = list(islice(stack, size))
-            found = self._masked(state, frames)
+            found = self._found(state, frames)
             if found is not None:
-                return found
+                parts, depth = found
+                return self._shared.subset(_Recipe(self.trie, parts, also)), depth
             assert len(frames) < stack.height, "nothing lies below the bottom"
             size *= 4
 
-    def _masked(self, state: int, frames: list[int]) -> tuple[Int32Array, int] | None:
-        """Return the mask and what it depends on; None if the stack is too shallow."""
-        bitmask = np.zeros(self._n_words, dtype=np.uint32)
+    def _found(self, state: int, frames: list[int]) -> tuple[list[_Part], int] | None:
+        """Return what makes a mask, and what it depends on; None if the stack is too shallow."""
         of_state = self._pushdown.row_of(state)
         is_shared = of_state[SHARED] >= 0
+        parts: list[_Part] = []
         inspected = 0
         if is_shared:
-            depth = self._jumped(bitmask, ROOT, of_state, frames)
+            depth = self._jumped(parts, ROOT, of_state, frames)
             if depth is None:
                 return None
             inspected = depth
@@ -178,41 +174,115 @@ class ByteWalker:
             inspected = max(inspected, walk.inspected)
             for node, target, cell in walk.jumps:
                 of_target = self._pushdown.row_of(target)
-                depth = self._jumped(bitmask, node, of_target, walk.frames(cell))
+                depth = self._jumped(parts, node, of_target, walk.frames(cell))
                 if depth is None:
                     return None
                 inspected = max(inspected, walk.base_of(cell, depth))
-            self._memory.fill(self.trie, bitmask)
-        return bitmask.view(np.int32), inspected
+            parts.append(_Visited(walk.ranges(), walk.exceptions()))
+        return parts, inspected
 
     def _jumped(
-        self,
-        bitmask: npt.NDArray[np.uint32],
-        node: int,
-        of_state: list[int],
-        frames: list[int],
+        self, parts: list[_Part], node: int, of_state: list[int], frames: list[int]
     ) -> int | None:
-        """Add to a bitmask what is shared below a node; return how much of the stack was read.
+        """Add what is shared below a node; return how much of the stack was read.
 
         None if the stack is too shallow.
         """
-        mask, most, least = self._shared.mask(node, of_state[SHARED]), *of_state[MOST : LEAST + 1]
-        bitmask |= mask.inside(most)
+        number, (most, least) = of_state[SHARED], of_state[MOST : LEAST + 1]
+        shared = self._shared.mask(node, number)
         following = self._pushdown.follow(frames[0], of_state[SHARED_TAG])
-        if not following:
-            return 1
-        bitmask |= mask.at_end(most, least)
-        if mask.rests is None:
-            return 1
-        if len(frames) == 1:
-            return None
-        walk = self._rest.walk(mask.rests, following, frames[1:], views.VISIT)
-        if walk is None:
-            return None
+        ranges, inspected = None, 0
+        if following and shared.rests is not None:
+            if len(frames) == 1:
+                return None
+            walk = self._rest.walk(shared.rests, following, frames[1:], views.VISIT)
+            if walk is None:
+                return None
+            ranges, inspected = walk.ranges(), walk.inspected
+        parts.append(_Jump(node, number, most, least, bool(following), shared, ranges))
+        return 1 + inspected
+
+
+class _Visited(NamedTuple):
+    """Ranges of tokens that a walk has visited, and of those that it takes away."""
+
+    ranges: Int32Array
+    exceptions: Int32Array
+
+    @property
+    def digest(self) -> bytes:
+        """What tells it from others."""
+        header = struct.pack("2i", -len(self.ranges) - 2, len(self.exceptions))
+        return header + self.ranges.tobytes() + self.exceptions.tobytes()
+
+    def fill(self, trie: Trie, bitmask: npt.NDArray[np.uint32]) -> None:
+        """Add the tokens to a bitmask."""
+        kernels.fill(trie.view, self.exceptions, bitmask, False)
+        kernels.fill(trie.view, self.ranges, bitmask, True)
+
+
+class _Jump(NamedTuple):
+    """What is shared below a node of the trie, and which rests may follow where a string ends."""
+
+    node: int
+    number: int
+    most: int
+    least: int
+    is_followed: bool
+    shared: SharedMask
+    ranges: Int32Array | None
+
+    @property
+    def digest(self) -> bytes:
+        """What tells it from others."""
+        ranges = b"" if self.ranges is None else self.ranges.tobytes()
+        return struct.pack("6i", *self[:5], len(ranges)) + ranges
+
+    def fill(self, _trie: Trie, bitmask: npt.NDArray[np.uint32]) -> None:
+        """Add the tokens to a bitmask."""
+        shared, most, least = self.shared, self.most, self.least
+        bitmask |= shared.inside(most)
+        if not self.is_followed:
+            return
+        bitmask |= shared.at_end(most, least)
+        if shared.rests is None or self.ranges is None:
+            return
         if most < 0 and least <= 0:
-            self._rest.fill(mask.rests, bitmask)
+            kernels.fill(shared.rests.view, self.ranges, bitmask, True)
         else:
-            n_characters = mask.n_characters
+            n_characters = shared.n_characters
             bound = most if most >= 0 else int(n_characters.max())
-            self._rest.fill_bounded(mask.rests, bitmask, n_characters, max(least, 0), bound)
-        return 1 + walk.inspected
+            bounds = max(least, 0), bound
+            kernels.fill_bounded(shared.rests.view, self.ranges, bitmask, n_characters, *bounds)
+
+
+_Part = _Visited | _Jump
+
+
+class _Recipe(NamedTuple):
+    """How a mask is made of the tokens of a vocabulary, whatever automaton asks for it."""
+
+    trie: Trie
+    parts: list[_Part]
+    also: Int32Array | None
+
+    @property
+    def digest(self) -> bytes:
+        """What only equal masks have in common."""
+        data = b"".join([part.digest for part in self.parts])
+        return hashlib.sha256(data + bytes([self.also is not None])).digest()
+
+    @property
+    def like(self) -> int:
+        """The same number for masks that are expected to be alike: the state of a string."""
+        first = self.parts[0]
+        return first.number if isinstance(first, _Jump) and first.node == ROOT else NONE
+
+    def bitmask(self, n_words: int) -> Int32Array:
+        """Return the mask; int32, shape (n_words,)."""
+        bitmask = np.zeros(n_words, dtype=np.uint32)
+        for part in self.parts:
+            part.fill(self.trie, bitmask)
+        if self.also is not None:
+            bitmask |= self.also.view(np.uint32)
+        return bitmask.view(np.int32)

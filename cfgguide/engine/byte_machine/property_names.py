@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
 from cfgguide.automata.charset import MAX_CODE_POINT, CharacterClass, common_ranges
@@ -32,18 +32,121 @@ from cfgguide.engine.byte_machine.scalars import (
 )
 from cfgguide.engine.byte_machine.spellings import END, plain_spelling
 
+#: A beginning of listed texts: the first and the end of those that have it, and its length.
+Beginning = tuple[int, int, int]
+_MOST_BYTES = 1 << 16  # of texts whose states are made at once
 
-@dataclass
-class _Node:
-    """A beginning of listed names."""
 
-    children: dict[str, _Node]
-    tag: int = -1
-    below: int = 0  # tags of the names that begin like this, as bits
+class ListedTexts:
+    """Different texts, sorted, each with a tag.
+
+    Parameters
+    ----------
+    tags : mapping of str to int
+        The texts, and the tag of each.
+    """
+
+    def __init__(self, tags: Mapping[str, int]) -> None:
+        self.texts = sorted(tags)
+        self.tags = [tags[text] for text in self.texts]
+        self.start: Beginning = (0, len(self.texts), 0)
+        self._below: dict[Beginning, int] = {}
+
+    @cached_property
+    def as_written(self) -> list[bytes] | None:
+        """The texts in JSON; None if they are too long, or some may be written in several ways."""
+        data = "".join(self.texts)
+        if len(data) > _MOST_BYTES or not data.isascii() or not _written_once().issuperset(data):
+            return None
+        return [text.encode() for text in self.texts]
+
+    def tag(self, beginning: Beginning) -> int:
+        """Return the tag of the text that is a beginning; -1 if there is none."""
+        first, end, length = beginning
+        return self.tags[first] if first < end and len(self.texts[first]) == length else -1
+
+    def below(self, beginning: Beginning) -> int:
+        """Return the tags of all texts with a beginning, as bits."""
+        known = self._below.get(beginning)
+        if known is None:
+            first, end, _ = beginning
+            known = 0
+            for tag in self.tags[first:end]:
+                known |= 1 << tag
+            self._below[beginning] = known
+        return known
+
+    def longer(self, beginning: Beginning) -> Iterator[tuple[str, Beginning]]:
+        """Yield the beginnings with one more character, and that."""
+        first, end, length = beginning
+        texts = self.texts
+        if first < end and len(texts[first]) == length:
+            first += 1
+        while first < end:
+            character = texts[first][length]
+            last = bisect_right(
+                texts, character, first, end, key=lambda text: text[length : length + 1]
+            )
+            yield character, (first, last, length + 1)
+            first = last
+
+    def pieces(self, beginning: Beginning) -> tuple[Piece, ...]:
+        """Return the spellings of the next character, each with the beginning that it makes."""
+        return tuple(
+            (plain_spelling(((ord(character), ord(character)),)), longer)
+            for character, longer in self.longer(beginning)
+        )
+
+
+@cache
+def _written_once() -> frozenset[str]:
+    """Return the characters of ASCII that are written in one way, as themselves."""
+    points = range(0x80)
+    return frozenset(
+        chr(point)
+        for point in points
+        if plain_spelling(((point, point),)).branches == ((point, point, END),)
+    )
+
+
+class Words(ScalarAutomaton):
+    """Listed strings.
+
+    Keys are beginnings, and pieces inside a character.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The strings.
+    tags : mapping of str to int, optional
+        The tag of each; by default 0.
+    """
+
+    def __init__(self, words: Sequence[str], tags: Mapping[str, int] | None = None) -> None:
+        self.listed = ListedTexts(dict.fromkeys(words, 0) if tags is None else tags)
+        self.start = self.key(self.listed.start)
+
+    def key(self, beginning: Beginning) -> Key:
+        """Return the key of a beginning."""
+        return "c", beginning
+
+    def row(self, key: Any) -> ScalarRow:
+        """Return what follows a key."""
+        kind, state = key
+        pieces = state if kind == "p" else self.listed.pieces(state)
+        entries: list[tuple[Iterable[int], Any]] = [
+            (data, key_of(after)) for data, after in after_bytes(pieces)
+        ]
+        tag = self.listed.tag(state) if kind == "c" else -1
+        if tag >= 0:
+            entries.append(((QUOTE,), Pop(tag)))
+        return ScalarRow(entries)
 
 
 class PropertyNames(ScalarAutomaton):
     """Names of properties: listed ones, each with its index as its tag, and perhaps all others.
+
+    Keys are `("n", pieces, key of another name)`, and such keys alone.
 
     Parameters
     ----------
@@ -54,23 +157,19 @@ class PropertyNames(ScalarAutomaton):
     """
 
     def __init__(self, names: Sequence[str], others: SharedStrings | None) -> None:
-        self._root = _Node({})
-        for tag, name in enumerate(names):
-            node = self._root
-            node.below |= 1 << tag
-            for character in name:
-                node = node.children.setdefault(character, _Node({}))
-                node.below |= 1 << tag
-            node.tag = tag
+        self.listed = ListedTexts({name: tag for tag, name in enumerate(names)})
         self.n_names = len(names)
         self._n_tags = len(names) + (others is not None)
         self._others = others
         self._other_tag = len(names)
-        self._nodes: list[_Node] = [self._root]
-        self._numbers = {id(self._root): 0}
         self._other_rows: dict[Key, ScalarRow] = {}
-        start: Key = others.lexemes.start if others is not None else None
-        self.start = ("n", ((END, 0),), start)
+        #: The key of what follows beside the names.
+        self.other: Key = None if others is None else others.lexemes.start
+        self.start = self.key(self.listed.start)
+
+    def key(self, beginning: Beginning) -> Key:
+        """Return the key of a beginning, where each character is written in one way."""
+        return "n", ((END, beginning),), self.other
 
     def row(self, key: Any) -> ScalarRow:
         """Return what follows a key: listed names first, then the others."""
@@ -79,42 +178,17 @@ class PropertyNames(ScalarAutomaton):
         _, pieces, other = key
         base = None if other is None else self._other_row(other)
         entries: list[tuple[Iterable[int], Any]] = []
-        ((tree, number),) = pieces[:1]
+        ((tree, beginning),) = pieces[:1]
         if tree is END:
-            pieces = self._pieces(number)
-            if self._nodes[number].tag >= 0:
-                entries.append(((QUOTE,), Pop(self._nodes[number].tag)))
+            pieces = self.listed.pieces(beginning)
+            tag = self.listed.tag(beginning)
+            if tag >= 0:
+                entries.append(((QUOTE,), Pop(tag)))
         for data, after in after_bytes(pieces):
             for byte in data:
                 beside = None if base is None else base.after(byte)
                 entries.append(((byte,), ("n", after, beside)))
         return ScalarRow(entries, None, base)
-
-    def node(self, number: int) -> _Node:
-        """Return the beginning of names with a number."""
-        return self._nodes[number]
-
-    def children(self, number: int) -> dict[str, int]:
-        """Return the numbers of the beginnings with one more character."""
-        found = {}
-        for character, child in self._nodes[number].children.items():
-            known = self._numbers.get(id(child))
-            if known is None:
-                known = len(self._nodes)
-                self._nodes.append(child)  # first: one without a number is of no harm
-                self._numbers[id(child)] = known
-            found[character] = known
-        return found
-
-    def _pieces(self, number: int) -> tuple[Piece, ...]:
-        return tuple(
-            (plain_spelling(((ord(character), ord(character)),)), child)
-            for character, child in self.children(number).items()
-        )
-
-    def _shared_number(self, key: Key) -> int:
-        assert self._others is not None, "else there are no such keys"
-        return self._others.number(key)
 
     def _other_row(self, key: Any) -> ScalarRow:
         """Return what follows inside a name that is not listed: one object for each key."""
@@ -129,63 +203,16 @@ class PropertyNames(ScalarAutomaton):
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""
         if key[0] != "n":
-            return Traits(shared=(self._shared_number(key), self._other_tag))
+            assert self._others is not None, "else there are no such keys"
+            return Traits(shared=(self._others.number(key), self._other_tag))
         _, pieces, other = key
         below = 0
-        for _, number in pieces:
-            below |= self._nodes[number].below
+        for _, beginning in pieces:
+            below |= self.listed.below(beginning)
         if self._others is None or other is None:
-            return Traits(below=(below, self._n_tags))
+            return Traits(below=below)
         shared = (self._others.number(other), self._other_tag)
-        return Traits(
-            below=(below | 1 << self._other_tag, self._n_tags), shared=shared, is_named=True
-        )
-
-
-class Words(ScalarAutomaton):
-    """Listed strings.
-
-    Keys are beginnings of words, by where they stand in the sorted list, and pieces inside a
-    character.
-
-    Parameters
-    ----------
-    words : sequence of str
-        The strings.
-    tags : mapping of str to int, optional
-        The tag of each; by default 0.
-    """
-
-    def __init__(self, words: Sequence[str], tags: Mapping[str, int] | None = None) -> None:
-        self._words = sorted(words)
-        self._tags = [0 if tags is None else tags[word] for word in self._words]
-        self.start = ("c", (0, len(words), 0))
-
-    def row(self, key: Any) -> ScalarRow:
-        """Return what follows a key."""
-        kind, state = key
-        pieces = state if kind == "p" else self._pieces(*state)
-        entries: list[tuple[Iterable[int], Any]] = [
-            (data, key_of(after)) for data, after in after_bytes(pieces)
-        ]
-        if kind == "c" and len(self._words[state[0]]) == state[2]:
-            entries.append(((QUOTE,), Pop(self._tags[state[0]])))
-        return ScalarRow(entries)
-
-    def _pieces(self, first: int, end: int, length: int) -> tuple[Piece, ...]:
-        """Return the spellings of the next character of the words from `first` on."""
-        found: list[Piece] = []
-        if len(self._words[first]) == length:
-            first += 1
-        while first < end:
-            character = self._words[first][length]
-            last = bisect_right(
-                self._words, character, first, end, key=lambda word: word[length : length + 1]
-            )
-            spelling = plain_spelling(((ord(character), ord(character)),))
-            found.append((spelling, (first, last, length + 1)))
-            first = last
-        return tuple(found)
+        return Traits(below=below | 1 << self._other_tag, shared=shared, is_named=True)
 
 
 class PatternNames(KeptRows):
@@ -203,14 +230,14 @@ class PatternNames(KeptRows):
     def __init__(self, names: Sequence[str], groups: Sequence[Language]) -> None:
         super().__init__()
         self.n_names = len(names)
-        self._listed = PropertyNames(names, None)
+        self._listed = ListedTexts({name: tag for tag, name in enumerate(names)})
         self._groups = groups
         self._texts = SpelledTexts(groups, plain_spelling)
         self._free = FreeStrings(self._texts, len(names))
-        self._others: dict[tuple[int, int, int], bool] = {}
+        self._others: dict[tuple[Beginning, int, int], bool] = {}
         self._n_names = len(names)
         self._n_tags = len(names) + len(groups)
-        self.start = ("c", (0, self._texts.start))
+        self.start = ("c", (self._listed.start, self._texts.start))
 
     def _made(self, key: Any) -> ScalarRow:
         kind, state = key
@@ -227,7 +254,7 @@ class PatternNames(KeptRows):
 
     def _freed(self, key: Any) -> Key:
         kind, state = key
-        return self._free.key(key, state[1]) if kind == "c" and state[0] < 0 else key
+        return self._free.key(key, state[1]) if kind == "c" and state[0] is None else key
 
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each to the end of a character."""
@@ -240,18 +267,18 @@ class PatternNames(KeptRows):
         if tag >= 0:
             yield b'"', Pop(tag)
 
-    def _tag(self, node: int, texts: tuple[int, ...]) -> int:
-        own = self._listed.node(node).tag if node >= 0 else -1
+    def _tag(self, beginning: Beginning | None, texts: tuple[int, ...]) -> int:
+        own = -1 if beginning is None else self._listed.tag(beginning)
         if own >= 0:
             return own
         group = self._texts.tag(texts)
         return -1 if group < 0 else self._n_names + group
 
-    def _pieces(self, node: int, texts: tuple[int, ...]) -> tuple[Piece, ...]:
+    def _pieces(self, beginning: Beginning | None, texts: tuple[int, ...]) -> tuple[Piece, ...]:
         """Return the spellings of the next character, with the beginning of names and of texts."""
-        children = self._listed.children(node) if node >= 0 else {}
+        longer = [] if beginning is None else self._listed.longer(beginning)
         found: list[Piece] = []
-        listed = {ord(character): number for character, number in children.items()}
+        listed = {ord(character): after for character, after in longer}
         for after, ranges in self._texts.moves(texts).items():
             rest = CharacterClass.of(ranges)
             for point in [point for point in listed if point in rest]:
@@ -260,10 +287,10 @@ class PatternNames(KeptRows):
                 kept = common_ranges(ranges, ((0, point - 1), (point + 1, MAX_CODE_POINT)))
                 ranges = CharacterClass.of(kept).ranges
             if ranges:
-                found.append((plain_spelling(ranges), (-1, after)))
+                found.append((plain_spelling(ranges), (None, after)))
         nowhere = (DEAD,) * len(texts)
-        for point, number in listed.items():
-            found.append((plain_spelling(((point, point),)), (number, nowhere)))
+        for point, after_name in listed.items():
+            found.append((plain_spelling(((point, point),)), (after_name, nowhere)))
         return tuple(found)
 
     def traits(self, key: Any) -> Traits:
@@ -271,22 +298,21 @@ class PatternNames(KeptRows):
         kind, state = key
         if kind == "s":
             shared = self._free.shared(key)
-            return Traits(below=(1 << shared[1], self._n_tags), shared=shared)
+            return Traits(below=1 << shared[1], shared=shared)
         below = 0
-        for node, texts in [after for _, after in state] if kind == "p" else [state]:
-            below |= self._listed.node(node).below if node >= 0 else 0
+        for beginning, texts in [after for _, after in state] if kind == "p" else [state]:
+            below |= 0 if beginning is None else self._listed.below(beginning)
             for group, each in enumerate(texts):
-                below |= self._has_other(node, group, each) << self._n_names + group
-        return Traits(below=(below, self._n_tags))
+                below |= self._has_other(beginning, group, each) << self._n_names + group
+        return Traits(below=below)
 
-    def _has_other(self, node: int, group: int, state: int) -> bool:
+    def _has_other(self, beginning: Beginning | None, group: int, state: int) -> bool:
         """Return whether a text of a group that is not listed begins like this."""
-        if node < 0 or state == DEAD:
+        if beginning is None or state == DEAD:
             return state != DEAD
-        key = (node, group, state)
+        key = (beginning, group, state)
         if key not in self._others:
-            listed = self._listed.node(node)
-            self._others[key] = _has_other_text(self._groups[group], state, listed)
+            self._others[key] = _has_other_text(self._groups[group], state, self._listed, beginning)
         return self._others[key]
 
 
@@ -299,21 +325,25 @@ def has_other_text(language: Language, names: Sequence[str]) -> bool:
     >>> has_other_text(few, ["a"]), has_other_text(few, ["a", "ab", "c"])
     (True, False)
     """
-    return _has_other_text(language, language.start, PropertyNames(names, None).node(0))
+    listed = ListedTexts(dict.fromkeys(names, 0))
+    return _has_other_text(language, language.start, listed, listed.start)
 
 
-def _has_other_text(language: Language, first: int, root: _Node) -> bool:
-    pending = [(first, root)]
-    for state, node in pending:  # grows while it is walked
-        if state in language.accepting and node.tag < 0:
+def _has_other_text(
+    language: Language, first: int, listed: ListedTexts, beginning: Beginning
+) -> bool:
+    pending = [(first, beginning)]
+    for state, each in pending:  # grows while it is walked
+        if state in language.accepting and listed.tag(each) < 0:
             return True
+        longer = list(listed.longer(each))
         for target, ranges in language.moves[state].items():
-            listed = [
-                child
-                for character, child in node.children.items()
+            found = [
+                after
+                for character, after in longer
                 if any(low <= ord(character) <= high for low, high in ranges)
             ]
-            if len(listed) < sum(high - low + 1 for low, high in ranges):
+            if len(found) < sum(high - low + 1 for low, high in ranges):
                 return True  # some text goes on from every state but the dead one
-            pending += [(target, child) for child in listed]
+            pending += [(target, after) for after in found]
     return False

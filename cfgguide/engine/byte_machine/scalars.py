@@ -126,7 +126,7 @@ class Traits(NamedTuple):
     """What a :class:`~cfgguide.engine.byte_machine.automaton.Pushdown` knows of a state."""
 
     ending: int = -1
-    below: tuple[int, int] | None = None
+    below: int | None = None  # tags of the names that may come, as bits
     shared: tuple[int, int] = (-1, -1)
     is_named: bool = False
     bounds: tuple[int, int] = (-1, -1)
@@ -139,6 +139,8 @@ class ScalarAutomaton:
     """An automaton; `start` is the key before its first byte, after the quote of a string."""
 
     start: Key
+    #: Whether keys may differ in counts only; see `near`.
+    counts = False
 
     def row(self, key: Any) -> ScalarRow:
         """Return what follows a key."""
@@ -279,6 +281,8 @@ class Strings(KeptRows):
 
     Keys are states at the start of a character, and pieces inside one.
     """
+
+    counts = True
 
     def __init__(
         self,
@@ -499,6 +503,8 @@ class Bounded(ScalarAutomaton):
         Disjoint: each a language, None for any text, and the least and the most characters. The tag
         is the index.
     """
+
+    counts = True
 
     def __init__(self, parts: Sequence[tuple[TextAutomaton | None, Bounds]]) -> None:
         languages = list(dict.fromkeys(each for each, _ in parts))

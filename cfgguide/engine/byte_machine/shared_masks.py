@@ -14,17 +14,18 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.byte_machine import byte_views as views
-from cfgguide.engine.byte_machine.automaton import BOTTOM, DEAD, POP, Pushdown
+from cfgguide.engine.byte_machine.automaton import Pushdown
+from cfgguide.engine.byte_machine.byte_views import BOTTOM, DEAD, POP
 from cfgguide.engine.byte_machine.byte_walk import ROOT, Trie, WalkMemory
 from cfgguide.engine.byte_machine.scalars import Pop, ScalarAutomaton, shared_key
-from cfgguide.engine.masks.subset import bitmask_of
+from cfgguide.engine.masks.subset import Subset, Subsets, UnpackedMasks, bitmask_of
 from cfgguide.engine.masks.token_classes import ClassTrie
 from cfgguide.engine.vocabulary.trie import END_TOKEN, FIRST_CHILD, FIRST_TOKEN, PackedTrie
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
@@ -39,6 +40,7 @@ _MARKS = b'",]}'  # of JSON
 
 
 _N_KEPT = 4  # vocabularies
+_MAX_BYTES = 16_000_000  # of the masks that are kept for one
 _KNOWN: OrderedDict[str, SharedMasks] = OrderedDict()  # by digest; the one used last is last
 _LOCK = new_lock()
 
@@ -194,6 +196,21 @@ class SharedMask:
         return n
 
 
+class Recipe(Protocol):
+    """How a mask is made."""
+
+    @property
+    def like(self) -> int:
+        """The same number for masks that are expected to be alike."""
+
+    @property
+    def digest(self) -> bytes:
+        """What only equal masks have in common."""
+
+    def bitmask(self, n_words: int) -> Int32Array:
+        """Return the mask; int32, shape (n_words,)."""
+
+
 class SharedMasks:
     """All of them for one vocabulary; many threads may ask."""
 
@@ -202,6 +219,8 @@ class SharedMasks:
         self._trie = Trie(vocabulary.trie.packed, vocabulary.trie.max_depth)
         self._known: dict[tuple[int, int], SharedMask] = {}
         self._matching: dict[re.Pattern[bytes], Int32Array] = {}
+        self._made: OrderedDict[bytes, Subset] = OrderedDict()  # the one used last is last
+        self._subsets = Subsets(UnpackedMasks(vocabulary.n_words))
         self._lock = new_lock()
 
     @classmethod
@@ -226,6 +245,22 @@ class SharedMasks:
                     known = SharedMask(self._vocabulary, self._trie, node, number)
                     self._known[key] = known
         return known
+
+    def subset(self, recipe: Recipe) -> Subset:
+        """Return the subset that a recipe makes; those used last are kept, for all automata."""
+        digest = recipe.digest
+        with self._lock:
+            known = self._made.get(digest)
+            if known is not None:
+                self._made.move_to_end(digest)
+                return known
+        bitmask = recipe.bitmask(self._vocabulary.n_words)
+        with self._lock:
+            if digest not in self._made:
+                self._made[digest] = self._subsets.add(bitmask, like=recipe.like)
+                while self._subsets.nbytes > _MAX_BYTES:
+                    self._subsets.release(self._made.popitem(last=False)[1])
+            return self._made[digest]
 
     def matching(self, pattern: re.Pattern[bytes]) -> Int32Array:
         """Return the tokens in which a pattern, one of few, is found.

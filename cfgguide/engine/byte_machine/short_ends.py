@@ -113,7 +113,7 @@ class ShortestLexemes:
                     heapq.heappush(pending, end)
                 continue
             traits = lexemes.traits(key)
-            if traits.below is not None and not traits.below[0] & tags:
+            if traits.below is not None and not traits.below & tags:
                 continue
             if traits.ending >= 0 and tags >> traits.ending & 1:
                 end = (len(text), text, next(number), Pop(traits.ending), key, b"")

@@ -26,8 +26,9 @@ from cfgguide.base import archive
 from cfgguide.base.archive import Arrays
 from cfgguide.base.collector import collector_off
 from cfgguide.base.limits import Limits, Steps
-from cfgguide.engine.byte_machine.automaton import BOTTOM, IS_END, Pushdown
+from cfgguide.engine.byte_machine.automaton import Pushdown
 from cfgguide.engine.byte_machine.byte_machine import ByteKey, ByteMachine, ByteMasks
+from cfgguide.engine.byte_machine.byte_views import BOTTOM, IS_END
 from cfgguide.engine.byte_machine.byte_walk import WalkMemory
 from cfgguide.engine.byte_machine.letters import (
     MAX_LETTERS,

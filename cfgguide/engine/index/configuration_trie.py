@@ -48,12 +48,15 @@ class Mask(NamedTuple):
         What it depends on of the indentation: `LEVEL_READ`, `COLUMNS_READ`, as bits.
     walked : bytes
         A digest of what was found that makes the bitmask; empty if there is none.
+    subset : Subset or None
+        The same tokens, if other indexes have them, too.
     """
 
     depth: int
     bitmask: Int32Array
     reads: int = 0
     walked: bytes = b""
+    subset: Subset | None = None
 
 
 class MaskKey(Protocol):
@@ -219,7 +222,10 @@ class ConfigurationTrie:
     def add_path(self, path: Path, mask: Mask) -> Subset:
         """Add a mask under a path that has no entry yet."""
         self._is_changing = True
-        subset = self.subsets.add(mask.bitmask, like=self.like(path), walked=mask.walked)
+        if mask.subset is not None:
+            subset = self.subsets.adopt(mask.subset)
+        else:
+            subset = self.subsets.add(mask.bitmask, like=self.like(path), walked=mask.walked)
         self.n_made += 1
         self._deepest = max(self._deepest, mask.depth)
         self._put(path, subset)

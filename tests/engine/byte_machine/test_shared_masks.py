@@ -81,8 +81,8 @@ def compare(schema: Any, texts: list[str], vocabulary: cfgguide.Vocabulary, seed
 
     def checked(configuration: Any) -> list[int]:
         state, stack = configuration[:2]
-        bitmask, depth = shared.mask(state, stack)
-        found = token_ids_of(bitmask, vocabulary)
+        subset, depth = shared.subset(state, stack, None)
+        found = token_ids_of(subset.bitmask, vocabulary)
         visiting.walk(configuration)
         plain = np.zeros(vocabulary.n_words, dtype=np.int32)
         visiting.fill(plain)
