@@ -324,6 +324,7 @@ class TrackedMembers:
         self._machine = tracked.objects
         self.are_counted = self._machine.are_counted
         self._allowed: dict[Any, int] = {}
+        self._within: dict[Any, int] = {}  # tags of which what is allowed in a state is a part
         self._known: dict[tuple[Any, int], Classes | None] = {}
         self.start = self._machine.start
 
@@ -375,7 +376,8 @@ class TrackedMembers:
         return known
 
     def _found_allowed(self, state: Any) -> int:
-        names = self._search.names(self._tracked, state, self._wanted)
+        within = self._within.get(state, -1)
+        names = self._search.names(self._tracked, state, self._wanted, within)
         return sum(1 << number for number in names)
 
     def ending(self, state: Any) -> int:
@@ -401,7 +403,11 @@ class TrackedMembers:
         """Return the state after a property, of which classes were wanted."""
         symbol = self._machine.symbol(state, tag)
         value_class = self.values(state, tag).every if wanted is None else wanted[class_tag]
-        return self._machine.after(state, symbol, value_class)
+        after = self._machine.after(state, symbol, value_class)
+        if not self._search.is_ordered and state in self._allowed:
+            # What may come after a property might have come before it.
+            self._within.setdefault(after, self._allowed[state])
+        return after
 
     def path(self, state: Any, cost: Cost) -> list[tuple[int, Classes | None]] | None:
         """Return the properties that still come; None if no way is known."""

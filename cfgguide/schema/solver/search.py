@@ -47,9 +47,10 @@ class Search:
     ) -> None:
         self.values = values
         self.wanted_to_fail = wanted_to_fail
-        self._is_ordered = is_ordered
+        self.is_ordered = is_ordered
         self._tracked: dict[Values, Tracked] = {}
         self._settled = Settled()
+        self._had: set[tuple[tuple[Node, ...], tuple[Node, ...]]] = set()
         self._numbers_alike: dict[Tracked, dict[Node, int]] = {}
         self._planner: tuple[tuple[Tracked, Any], Planner] | None = None  # the last one
         self.begin()
@@ -65,7 +66,7 @@ class Search:
                 values,
                 self.values.order,
                 self.wanted_to_fail,
-                is_ordered=self._is_ordered,
+                is_ordered=self.is_ordered,
             )
         return self._tracked[values]
 
@@ -73,6 +74,15 @@ class Search:
 
     def has(self, holding: Iterable[Node], failing: Iterable[Node]) -> bool:
         """Return whether some value meets all of some nodes and none of some others."""
+        question = tuple(holding), tuple(failing)
+        if question in self._had:
+            return True
+        if not self._found(*question):
+            return False
+        self._had.add(question)  # what has been found stays; else an answer may not be settled
+        return True
+
+    def _found(self, holding: Iterable[Node], failing: Iterable[Node]) -> bool:
         meant = dict.fromkeys(node.meant for node in holding)
         fails = dict.fromkeys(
             node
@@ -408,8 +418,10 @@ class Search:
             self._planner = key, made
         return self._planner[1]
 
-    def names(self, tracked: Tracked, state: Any, wanted: Classes) -> list[int]:
-        """Return the classes of names of which a property may come next."""
+    def names(
+        self, tracked: Tracked, state: Any, wanted: Classes, within: int = -1
+    ) -> list[int]:
+        """Return the classes of names of which a property may come next, of some, as bits."""
         plan = self.object_plan(tracked, state, wanted)
         if plan is None:
             return []
@@ -417,9 +429,11 @@ class Search:
         planned = [number for number, *_ in planner.properties(plan)]
         found = []
         for number in range(len(tracked.objects.name_classes)):
+            if not within >> number & 1:
+                continue
             # Names are in order: with this one, those between can come no more.
             passed = range(0)
-            if self._is_ordered and number < n_names:
+            if self.is_ordered and number < n_names:
                 passed = range(state.last + 1, number)
             is_planned = number in planned or planner.may_come(plan, number)
             # A plan that has the name, or leaves it open, needs no second search.
@@ -434,7 +448,7 @@ class Search:
 
     def ends_from(self, tracked: Tracked, state: Any, wanted: Classes, first: int) -> bool:
         """Return whether an object can be finished by listed names from one on, and others."""
-        if self._is_ordered:
+        if self.is_ordered:
             return True  # what may come next follows from the order
         machine = tracked.objects
         before = range(min(first, len(machine.names)))
