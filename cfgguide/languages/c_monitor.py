@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from cfgguide.engine.monitors.text_sets import NOTHING, AllBut, OneOf, Texts
-from cfgguide.languages.c_scopes import NONE, DeclaredNames, visible_types
+from cfgguide.languages.c_scopes import NONE, DeclaredNames, declared_names, visible_types
 from cfgguide.languages.c_tables import ALIKE, CRule, CTables
 from cfgguide.languages.states import Interned, LanguageMonitor
 
@@ -68,9 +68,11 @@ class CStack(Interned):
         What the topmost part of the text declares.
     parameters : tuple of str or None
         Those of the function that it declares.
+    all_names : frozenset of str
+        Those of all parts.
     """
 
-    __slots__ = ("before", "names", "parameters", "state")
+    __slots__ = ("all_names", "before", "names", "parameters", "state")
 
     def __init__(
         self,
@@ -80,6 +82,9 @@ class CStack(Interned):
         super().__init__(before, step)
         self.before = before
         self.state, self.names, self.parameters = step
+        below = frozenset[str]() if before is None else before.all_names
+        own = self.names if self.parameters is None else (*self.names, *self.parameters)
+        self.all_names: frozenset[str] = below.union(own) if own else below
 
     def pushed(
         self, state: int, names: tuple[str, ...] = (), parameters: tuple[str, ...] | None = None
@@ -106,6 +111,7 @@ class CNames(LanguageMonitor):
     __slots__ = ("_next", "_reduced", "scopes", "stack", "tables", "unsure")
     terminals: ClassVar[frozenset[str]] = frozenset()  # set by those who make one
     rules: ClassVar[frozenset[str]] = frozenset({"start"})
+    named: ClassVar[frozenset[str] | None] = frozenset({"NAME"})
 
     def __init__(
         self,
@@ -135,7 +141,7 @@ class CNames(LanguageMonitor):
 
     def shifted(self, terminal: str, text: str) -> CNames:
         """Return the monitor after a lexeme that may stand here."""
-        key = (terminal, text if terminal == "NAME" else "")
+        key = terminal, text
         after = self._next.get(key)
         if after is None:
             after = self._next[key] = self._after(terminal, text)
@@ -162,6 +168,10 @@ class CNames(LanguageMonitor):
         if terminal == "NEW_TYPE":
             return here is not False
         return is_type and not (terminal == "SHADOWING" and here)
+
+    def told_apart(self, terminal: str) -> frozenset[str]:
+        """Return the names that have been declared, or are being declared: new ones are alike."""
+        return declared_names(self.scopes).union(self.unsure, self.stack.all_names)
 
     def reduced(self, rule: str) -> CNames | None:
         """Return the monitor at the end of a text; None if it cannot end here."""

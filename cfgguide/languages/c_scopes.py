@@ -44,6 +44,11 @@ class DeclaredNames(Interned):
         """The names that are no types."""
         return {name for part in self._parts for name, is_type in part.items() if not is_type}
 
+    @property
+    def names(self) -> set[str]:
+        """All names."""
+        return {name for part in self._parts for name in part}
+
     def declared(self, name: str, *, is_type: bool) -> DeclaredNames:
         """Return the scope with one name more."""
         return self if self.is_type(name) is is_type else self._stepped((name, is_type))
@@ -60,3 +65,9 @@ def visible_types(scopes: tuple[DeclaredNames, ...]) -> frozenset[str]:
         hidden = {name for name in types if scope.is_type(name) is False}
         types = (types - hidden if hidden else types) | scope.types
     return types
+
+
+@functools.lru_cache(maxsize=1000)
+def declared_names(scopes: tuple[DeclaredNames, ...]) -> frozenset[str]:
+    """Return the names that some scopes declare."""
+    return frozenset[str]().union(*(scope.names for scope in scopes))

@@ -73,7 +73,14 @@ def test_start_rules():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("begun", ["typedef int node_t; ", "typedef int node_t; static node"])
+@pytest.mark.parametrize(
+    "begun",
+    [
+        *("typedef int node_t; ", "typedef int node_t; static node", "typedef int i; i *"),
+        "int main(int argc) { typedef int x; for (int i = argc",
+        "typedef int x; struct s { x a; } b; int f(int x",
+    ],
+)
 def test_masks_of_a_real_vocabulary_are_what_reading_says(begun):
     """Tokens are judged in groups, where there are thousands: those inside a name too."""
     _, tokenizer = load_model()

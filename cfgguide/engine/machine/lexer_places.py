@@ -12,6 +12,7 @@ with its obligations.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -109,7 +110,8 @@ class Lexer:
         self._begins: dict[tuple[int, int], list[int]] = {}
         self._leaves: dict[tuple[Obligations, int, int], bool] = {}
         self._may_end_in: dict[tuple[int, Obligations], bool] = {}
-        self._readings: dict[tuple[int, bytes], LexerReading] = {}
+        self._readings: dict[int, dict[bytes, LexerReading]] = {}
+        self._n_readings = 0
 
     def number(self, place: LexerPlace, terminal_set: int) -> int:
         """Return the number of a place.
@@ -163,13 +165,19 @@ class Lexer:
 
     def reading(self, number: int, data: bytes) -> LexerReading:
         """Return what becomes of the lexeme at a place when bytes are read."""
-        key = number, data
-        known = self._readings.get(key)
-        if known is None:
-            if len(self._readings) >= _MAX_KNOWN:
-                self._readings.clear()
-            known = self._readings[key] = self._read(number, data)
-        return known
+        return self.readings(number, (data,))[0]
+
+    def readings(self, number: int, rests: Sequence[bytes]) -> list[LexerReading]:
+        """Return what becomes of the lexeme at a place when each of some bytes are read."""
+        if self._n_readings >= _MAX_KNOWN:
+            self._readings, self._n_readings = {}, 0
+        known = self._readings.setdefault(number, {})
+        n_before = len(known)
+        for data in rests:
+            if data not in known:
+                known[data] = self._read(number, data)
+        self._n_readings += len(known) - n_before
+        return [known[data] for data in rests]
 
     def _read(self, number: int, data: bytes) -> LexerReading:
         begin = 0

@@ -129,7 +129,7 @@ class ParsePoint:
 
     def after(self, terminal_id: int, text: bytes) -> ParsePoint | None:
         """Return the place after a lexeme; None if it is refused."""
-        key = terminal_id, text if self._places.is_followed[terminal_id] else b""
+        key = terminal_id, text if self._places.is_named[terminal_id] else b""
         if self._after is None:
             self._after = {}
         if key not in self._after:
@@ -138,10 +138,14 @@ class ParsePoint:
 
     def glimpse(self, terminal_id: int, text: bytes) -> ParsePoint | None:
         """Return the same, of which nothing is remembered: few of the tokens are ever chosen."""
-        key = terminal_id, text if self._places.is_followed[terminal_id] else b""
+        key = terminal_id, text if self._places.is_named[terminal_id] else b""
         if self._after is not None and key in self._after:
             return self._after[key]
         return self._places.after(self, *key, is_kept=False)
+
+    def told_apart(self, terminal_id: int) -> frozenset[bytes] | None:
+        """Return the texts of a terminal that may lead elsewhere than others do; None for any."""
+        return self._places.told_apart(self, terminal_id)
 
     def reduced(self, production: int) -> ParsePoint | None:
         """Return the place after a reduction; None if the monitor refuses it."""
@@ -226,6 +230,8 @@ class Places:
         self._scanner = scanner
         self._lexed: BoundedDict[tuple[Texts, int, int], Texts] = BoundedDict(_MAX_KNOWN)
         self.is_followed = [name in monitor.terminals for name in table.terminals]
+        named = monitor.terminals if monitor.named is None else monitor.named
+        self.is_named = [name in named for name in table.terminals]
         self._rules = [left if left in monitor.rules else None for left, _ in table.productions]
         self._groups: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
         self._known: BoundedDict[tuple[Stack, Monitor], ParsePoint] = BoundedDict(_MAX_KNOWN)
@@ -252,7 +258,8 @@ class Places:
         stack, monitor = reduced
         if self.is_followed[terminal_id]:
             may, texts = place.may(terminal_id)
-            if not may or (texts is not None and not texts.has(text)):
+            is_refused = texts is not None and self.is_named[terminal_id] and not texts.has(text)
+            if not may or is_refused:
                 return None
             name = self.table.terminals[terminal_id]
             monitor = asked(monitor, "shifted", name, text.decode("utf-8", "surrogateescape"))
@@ -338,6 +345,16 @@ class Places:
         name = self.table.terminals[terminal_id]
         texts = asked(monitor, "texts", name)
         return None if texts is None else self._read_as(texts, terminal_id, state)
+
+    def told_apart(self, place: ParsePoint, terminal_id: int) -> frozenset[bytes] | None:
+        """Return the texts of a terminal that may lead elsewhere than others do; None for any."""
+        reduced = self._reduced(place, terminal_id)
+        if reduced is None:
+            return frozenset()
+        texts = asked(reduced[1], "told_apart", self.table.terminals[terminal_id])
+        if texts is None:
+            return None
+        return frozenset([each.encode("utf-8", "surrogateescape") for each in texts])
 
     def why(self, place: ParsePoint, terminal_id: int, text: bytes) -> str:
         """Return what a monitor says of a lexeme that it refuses."""
@@ -458,6 +475,16 @@ def _are_lexemes(found: object) -> bool:
     )
 
 
+def _set(found: Iterable[object] | None) -> frozenset[object] | None:
+    return None if found is None else frozenset(found)
+
+
+def _are_texts(found: object) -> bool:
+    return found is None or (
+        isinstance(found, frozenset) and all(isinstance(each, str) for each in found)
+    )
+
+
 #: What a method returns: in words, how that is known, and what is made of it first.
 _RETURNED: dict[str, tuple[str, Callable[[object], bool], Callable[[Any], object] | None]] = {
     "texts": (
@@ -471,6 +498,7 @@ _RETURNED: dict[str, tuple[str, Callable[[object], bool], Callable[[Any], object
         lambda found: found is None or isinstance(found, Monitor),
         None,
     ),
+    "told_apart": ("None, or texts as str", _are_texts, _set),
     "why": ("a str", lambda found: isinstance(found, str), None),
     "way_out": ("names of terminals, each with a text, as pairs of str", _are_lexemes, _pairs),
 }

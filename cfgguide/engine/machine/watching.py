@@ -80,7 +80,7 @@ class WatchingRecognizer(Recognizer):
     _lexemes: LexemeSets
     _gaps: Gaps
     _lexer: Lexer
-    _followed: int
+    _named: int
     _longer: list[int]
     _ignored: int
     _acceptable_in: dict[int, int]
@@ -138,7 +138,7 @@ class WatchingRecognizer(Recognizer):
         made._candidates = BoundedDict(_MAX_CANDIDATES)
         made._possible_at = BoundedDict(_MAX_POSSIBLE)
         made._longer = scanner.class_representatives[scanner.equivalence_classes].tolist()
-        made._followed = sum(1 << each for each, is_one in enumerate(places.is_followed) if is_one)
+        made._named = sum(1 << each for each, is_one in enumerate(places.is_named) if is_one)
         if made.indentation_reader is not None:
             table: object = _WatchedTable()
             made.indentation_reader = made.indentation_reader.with_parse_table(table)  # type: ignore[arg-type]
@@ -219,6 +219,18 @@ class WatchingRecognizer(Recognizer):
             return True
         return None if possible or lexer_place.may_have_left else False
 
+    def asks_text(self, lexer_place: LexerPlace, place: ParsePoint) -> bool:
+        """Return whether :meth:`may_become` depends on the text."""
+        for scanner_state, _ in lexer_place.states:
+            ahead = self._lexemes.ahead(scanner_state) & self._named
+            for terminal_id in ones(ahead & self._acceptable(place.stack.state)):
+                may, texts = place.may(terminal_id)
+                if may and texts is not None:
+                    is_endless = self._lexemes.is_endless(scanner_state, terminal_id)
+                    if not texts.is_endless or not is_endless:
+                        return True
+        return False
+
     def _allowed(self, scanner_state: int, place: ParsePoint) -> int:
         """Return those of the terminals that a lexeme may become that may come, as bits."""
         ahead = self._lexemes.ahead(scanner_state) & self._acceptable(place.stack.state)
@@ -235,7 +247,7 @@ class WatchingRecognizer(Recognizer):
             Scanner state, place, text of the lexeme, context, and how many bytes were read.
         """
         transitions, match, ahead = self._transitions, self._match, self._lexemes.ahead_of
-        is_assertion, followed, ignored = self._is_assertion, self._followed, self.scanner.ignored
+        is_assertion, named, ignored = self._is_assertion, self._named, self.scanner.ignored
         byte_classes, contexts = self._byte_classes, self._contexts
         while n_read < len(data):
             byte_class = byte_classes[data[n_read]]
@@ -262,7 +274,7 @@ class WatchingRecognizer(Recognizer):
                     place, text = after, b""
                 elif target == DEAD or match[longer] == NO_MATCH or is_assertion[target]:
                     return state, place, text, context, n_read
-            text = text + data[n_read : n_read + 1] if ahead[target] & followed else b""
+            text = text + data[n_read : n_read + 1] if ahead[target] & named else b""
             state, context = target, contexts[context, byte_class]
             n_read += 1
         return state, place, text, context, n_read
@@ -274,7 +286,7 @@ class WatchingRecognizer(Recognizer):
         ahead = self._lexemes.ahead
         return [
             each._replace(stack=WatchedStack(stack.place, stack.text + bytes((byte,))))
-            if ahead(each.scanner_state) & self._followed
+            if ahead(each.scanner_state) & self._named
             else (each._replace(stack=WatchedStack(stack.place)) if stack.text else each)
             for each in following
         ]
@@ -314,7 +326,7 @@ class WatchingRecognizer(Recognizer):
         if terminals is None:
             found = ones(ahead & self._acceptable(place.stack.state))
             # Those first that no text decides.
-            terminals = tuple(sorted(found, key=lambda each: self._followed >> each & 1))
+            terminals = tuple(sorted(found, key=lambda each: self._named >> each & 1))
             self._candidates[key] = terminals
         for terminal_id in terminals:
             may, texts = place.may(terminal_id)
@@ -420,6 +432,33 @@ class WatchingRecognizer(Recognizer):
         allowed = self._places.found(place.stack, place.monitor)
         return (place.stack, place.relevant), frozenset(allowed.items())
 
+    def unlike(
+        self, hypothesis: Hypothesis, texts: dict[int, set[bytes]]
+    ) -> tuple[bytes, bytes] | None:
+        """Return two texts that the monitor calls alike, after which other terminals may come.
+
+        Parameters
+        ----------
+        hypothesis : Hypothesis
+            Texts are put where its lexeme began.
+        texts : dict of (int, set of bytes)
+            Texts of terminals; the one of the hypothesis is added.
+        """
+        place, text = watched(hypothesis.stack).place, watched(hypothesis.stack).text
+        match = self._match[hypothesis.scanner_state]
+        if text and self._named >> max(match, 0) & 1:
+            texts.setdefault(match, set()).add(text)
+        for terminal_id, known in texts.items():
+            apart = place.told_apart(terminal_id)
+            first: tuple[bytes, int] | None = None
+            for each in sorted(known - apart) if apart is not None else ():
+                after = place.glimpse(terminal_id, each)
+                bits = 0 if after is None else after.bits
+                if first is not None and bits != first[1]:
+                    return first[0], each
+                first = each, bits
+        return None
+
     def other_text(
         self, scanner_state: int, terminal_id: int, text: bytes, texts: Texts
     ) -> bytes | None:
@@ -431,9 +470,9 @@ class WatchingRecognizer(Recognizer):
         return self._places.place(stack, monitor)
 
     @property
-    def followed(self) -> int:
-        """The terminals that the monitor follows, as bits."""
-        return self._followed
+    def named(self) -> int:
+        """The terminals of which the monitor asks for the text, as bits."""
+        return self._named
 
     @property
     def lexer(self) -> Lexer:
@@ -460,10 +499,10 @@ class WatchingRecognizer(Recognizer):
         return self._lexer.is_gap(scanner_state)
 
     @cached_property
-    def tells_followed_from_ignored(self) -> bool:
-        """Return whether no lexeme that the monitor follows begins with ignored text."""
+    def tells_named_from_ignored(self) -> bool:
+        """Return whether no lexeme whose text the monitor asks for begins with ignored text."""
         ignored = np.flatnonzero(self.scanner.match == self.scanner.ignored).tolist()
-        return not any(self._lexemes.ahead(state) & self._followed for state in ignored)
+        return not any(self._lexemes.ahead(state) & self._named for state in ignored)
 
     def restricted(self, scanner_state: int, place: ParsePoint) -> list[tuple[int, Texts]]:
         """Return the terminals that a lexeme may become, and that have only some texts there."""

@@ -7,16 +7,18 @@ tokens that begin alike are judged together. ::
     inside a name `us`      `er`                stays, in a name
                             `er,` and `er, `    end NAME `user`; left are `,` and `, `
                             `:`                 no lexer reads it
+
+Where a monitor asks for the text of a lexeme, the tokens that end it stand by their texts, and all
+together: most texts lead on alike.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cached_property
 from typing import NamedTuple
 
-import numpy as np
-
 from cfgguide.engine.machine.lexer_places import LEAVING, UNREAD, Lexer
-from cfgguide.engine.masks.arrays import Int32Array
 
 
 class Stays(NamedTuple):
@@ -26,15 +28,12 @@ class Stays(NamedTuple):
     ----------
     number : int
         Of the lexer's place after them.
-    text : bytes
-        What they add to the lexeme; empty if no monitor asks.
-    token_ids : int32, shape (n_tokens,)
-        The tokens.
+    by_text : dict of (bytes, list of int)
+        The tokens, by what they add to the lexeme; that is empty if no monitor asks.
     """
 
     number: int
-    text: bytes
-    token_ids: Int32Array
+    by_text: dict[bytes, list[int]]
 
 
 class RestEnds(NamedTuple):
@@ -44,8 +43,6 @@ class RestEnds(NamedTuple):
     ----------
     terminal_id : int
         What it has become.
-    text : bytes
-        What they add to the lexeme; empty if no monitor asks.
     context : int
         Where the next lexeme begins.
     rests : Rests
@@ -53,9 +50,38 @@ class RestEnds(NamedTuple):
     """
 
     terminal_id: int
-    text: bytes
     context: int
     rests: Rests
+
+
+class NamedEnds:
+    """Tokens that end a lexeme of which a monitor asks for the text.
+
+    Parameters
+    ----------
+    terminal_id : int
+        What it has become.
+    context : int
+        Where the next lexeme begins.
+    by_text : dict of (bytes, Rests)
+        What comes after it, by what they add to its text.
+    together : Rests
+        Of all of them.
+    """
+
+    def __init__(
+        self, terminal_id: int, context: int, by_text: dict[bytes, Rests], together: Rests
+    ) -> None:
+        self.terminal_id = terminal_id
+        self.context = context
+        self.by_text = by_text
+        self.together = together
+
+    @cached_property
+    def text_of(self) -> dict[int, bytes]:
+        """What each of the tokens adds to the text of the lexeme."""
+        by_text = self.by_text.items()
+        return {token_id: text for text, rests in by_text for token_id in rests.token_ids}
 
 
 class Readings(NamedTuple):
@@ -67,13 +93,16 @@ class Readings(NamedTuple):
         Those that stay in the lexeme.
     ends : tuple of RestEnds
         Those that end it.
-    unclear : int32, shape (n_unclear,)
+    named : tuple of NamedEnds
+        Those that end a lexeme whose text matters.
+    unclear : list of int
         Those where the text to come decides.
     """
 
     stays: tuple[Stays, ...]
     ends: tuple[RestEnds, ...]
-    unclear: Int32Array
+    named: tuple[NamedEnds, ...]
+    unclear: list[int]
 
 
 class Rests:
@@ -83,7 +112,7 @@ class Rests:
     ----------
     lexer : Lexer
         Reads them.
-    followed : int
+    named : int
         The terminals whose texts matter, as bits.
     token_ids : tuple of int
         The tokens.
@@ -92,11 +121,11 @@ class Rests:
     """
 
     def __init__(
-        self, lexer: Lexer, followed: int, token_ids: tuple[int, ...], rests: tuple[bytes, ...]
+        self, lexer: Lexer, named: int, token_ids: tuple[int, ...], rests: tuple[bytes, ...]
     ) -> None:
         self._lexer = lexer
-        self._followed = followed
-        self._token_ids = token_ids
+        self._named = named
+        self.token_ids = token_ids
         self._rests = rests
         self._known: dict[int, Readings] = {}
 
@@ -108,34 +137,47 @@ class Rests:
         return known
 
     def _read(self, number: int) -> Readings:
-        lexer, followed = self._lexer, self._followed
-        stays: dict[tuple[int, bytes], list[int]] = {}
+        lexer, named = self._lexer, self._named
+        stays: dict[int, dict[bytes, list[int]]] = {}
         ends: dict[tuple[int, bytes, int], tuple[list[int], list[bytes]]] = {}
         unclear: list[int] = []
-        for token_id, data in zip(self._token_ids, self._rests, strict=True):
-            after, begin, end, terminal_id, context = lexer.reading(number, data)
+        rests = self._rests
+        for token_id, data, reading in zip(
+            self.token_ids, rests, lexer.readings(number, rests), strict=True
+        ):
+            after, begin, end, terminal_id, context = reading
             if after == UNREAD:
                 continue
             if after != LEAVING:
                 # Where no monitor asks for the text of a lexeme, tokens with any text are alike.
-                text = data[begin:] if lexer.ahead(after) & followed else b""
-                stays.setdefault((after, text), []).append(token_id)
+                text = data[begin:] if lexer.ahead(after) & named else b""
+                stays.setdefault(after, {}).setdefault(text, []).append(token_id)
             elif terminal_id < 0:
                 unclear.append(token_id)
             else:
-                text = data[begin:end] if followed >> terminal_id & 1 else b""
-                below = ends.setdefault((terminal_id, text, context), ([], []))
-                below[0].append(token_id)
-                below[1].append(data[end:])
+                text = data[begin:end] if named >> terminal_id & 1 else b""
+                ids, data_left = ends.setdefault((terminal_id, text, context), ([], []))
+                ids.append(token_id)
+                data_left.append(data[end:])
+        plain: list[RestEnds] = []
+        by_text: dict[tuple[int, int], dict[bytes, Rests]] = {}
+        for (terminal_id, text, context), (ids, data_left) in ends.items():
+            below = self._with(ids, data_left)
+            if named >> terminal_id & 1:
+                by_text.setdefault((terminal_id, context), {})[text] = below
+            else:
+                plain.append(RestEnds(terminal_id, context, below))
         return Readings(
-            tuple(Stays(*key, _array(token_ids)) for key, token_ids in stays.items()),
-            tuple(
-                RestEnds(*key, Rests(lexer, followed, tuple(ids), tuple(rests)))
-                for key, (ids, rests) in ends.items()
-            ),
-            _array(unclear),
+            tuple(Stays(*each) for each in stays.items()),
+            tuple(plain),
+            tuple(NamedEnds(*key, texts, self._joined(texts)) for key, texts in by_text.items()),
+            unclear,
         )
 
+    def _with(self, token_ids: Iterable[int], rests: Iterable[bytes]) -> Rests:
+        return Rests(self._lexer, self._named, tuple(token_ids), tuple(rests))
 
-def _array(token_ids: list[int]) -> Int32Array:
-    return np.array(token_ids, dtype=np.int32)
+    def _joined(self, by_text: dict[bytes, Rests]) -> Rests:
+        parts = by_text.values()
+        ids = (token_id for part in parts for token_id in part.token_ids)
+        return self._with(ids, (rest for part in parts for rest in part._rests))

@@ -9,12 +9,13 @@ that may follow.
   may come share these tokens.
 * Tokens that end the lexeme are judged together if they end it alike
   (:mod:`cfgguide.engine.masks.lexeme_rests`): what is left of them is judged at the place after it.
+  Texts that the monitor does not tell apart count as one, as long as no other text is left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from itertools import count
+from collections.abc import Hashable, Iterable
+from itertools import chain, count
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ from cfgguide.engine.machine.watching import (
 )
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.beginning import BeginningTokens
-from cfgguide.engine.masks.lexeme_rests import Rests
+from cfgguide.engine.masks.lexeme_rests import NamedEnds, Rests
 from cfgguide.engine.masks.staying_tokens import StayingTokens
 from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
 from cfgguide.engine.masks.text_tokens import TokensOfTexts
@@ -58,6 +59,11 @@ class AllowedTokens(NamedTuple):
     near: Int32Array
     token_ids: list[int]
     unclear: list[int]
+
+    def add(self, token_ids: Iterable[int], answer: bool | None) -> None:
+        """Add tokens of which it is known whether they may follow; None if it is not."""
+        if answer is not False:
+            (self.unclear if answer is None else self.token_ids).extend(token_ids)
 
 
 class Kinds(NamedTuple):
@@ -160,23 +166,83 @@ class PlaceMasks:
         return allowed
 
     def _judge(
-        self, rests: Rests, number: int, place: ParsePoint, text: bytes, allowed: AllowedTokens
+        self,
+        rests: Rests,
+        number: int,
+        place: ParsePoint,
+        text: bytes,
+        allowed: AllowedTokens,
+        again: set[int] | None = None,
     ) -> None:
-        """Judge tokens by what is left of them, where a lexeme is being read."""
+        """Judge tokens by what is left of them, where a lexeme is being read.
+
+        With `again`, another lexeme stands for those that the tokens have ended; tokens of which
+        more texts matter are noted there instead.
+        """
         lexer, recognizer = self._lexer, self._recognizer
-        stays, ends, unclear = rests.at(number)
-        for after, added, token_ids in stays:
-            answer = recognizer.may_become(lexer.places[after], place, text + added)
-            if answer is None:
-                allowed.unclear.extend(token_ids)
-            elif answer:
-                allowed.token_ids.extend(token_ids)
+        stays, ends, named, unclear = rests.at(number)
+        for after, by_text in stays:
+            lexer_place = lexer.places[after]
+            if not recognizer.asks_text(lexer_place, place):
+                answer = recognizer.may_become(lexer_place, place, text)
+                allowed.add(chain.from_iterable(by_text.values()), answer)
+            elif again is not None:
+                again.update(chain.from_iterable(by_text.values()))
+            else:
+                for added, token_ids in by_text.items():
+                    answer = recognizer.may_become(lexer_place, place, text + added)
+                    allowed.add(token_ids, answer)
         allowed.unclear.extend(unclear)
-        for terminal_id, added, context, below in ends:
-            place_after = place.glimpse(terminal_id, text + added)
-            if place_after is not None:
-                start = lexer.start(self._set_of_state[place_after.stack.state], context)
-                self._judge(below, start, place_after, b"", allowed)
+        for terminal_id, context, below in ends:
+            self._judge_after(place, terminal_id, b"", context, below, allowed, again)
+        for each in named:
+            if again is None:
+                self._judge_named(each, place, text, allowed)
+            else:
+                again.update(each.together.token_ids)
+
+    def _judge_after(
+        self,
+        place: ParsePoint,
+        terminal_id: int,
+        text: bytes,
+        context: int,
+        rests: Rests,
+        allowed: AllowedTokens,
+        again: set[int] | None = None,
+    ) -> None:
+        """Judge tokens by what is left of them after a lexeme."""
+        after = place.glimpse(terminal_id, text)
+        if after is not None:
+            start = self._lexer.start(self._set_of_state[after.stack.state], context)
+            self._judge(rests, start, after, b"", allowed, again)
+
+    def _judge_named(
+        self, ends: NamedEnds, place: ParsePoint, text: bytes, allowed: AllowedTokens
+    ) -> None:
+        """Judge tokens that end a lexeme whose text matters."""
+        by_text, told_apart = ends.by_text, place.told_apart(ends.terminal_id)
+        alone: Iterable[bytes] = by_text
+        if told_apart is not None:
+            n = len(text)
+            apart = {each[n:] for each in told_apart if each.startswith(text)} & by_text.keys()
+            other = next((added for added in by_text if added not in apart), None)
+            if other is not None:
+                found, again = AllowedTokens(allowed.near, [], []), set[int]()
+                self._judge_after(
+                    *(place, ends.terminal_id, text + other, ends.context, ends.together),
+                    *(found, again),
+                )
+                text_of = ends.text_of
+                apart |= {text_of[each] for each in again}
+                others = {token_id for added in apart for token_id in by_text[added].token_ids}
+                allowed.token_ids.extend(each for each in found.token_ids if each not in others)
+                allowed.unclear.extend(each for each in found.unclear if each not in others)
+            alone = apart
+        for added in alone:
+            self._judge_after(
+                *(place, ends.terminal_id, text + added, ends.context, by_text[added], allowed)
+            )
 
     def _near_tokens(self, kinds: Kinds, ahead: int, hypothesis: Hypothesis) -> Int32Array:
         """Return the tokens after which the lexeme may become one that the monitor allows."""
@@ -202,7 +268,7 @@ class PlaceMasks:
         """Return how the tokens are judged."""
         begins = None if first_bytes is None else first_bytes.tobytes()
         bits = place.bits & ahead, place.restricted & ahead, place.endless & ahead
-        key = number, *bits, self._recognizer.followed, grammatical.key, begins
+        key = number, *bits, self._recognizer.named, grammatical.key, begins
         known = self._kinds.get(key)
         if known is None:
             asked = grammatical.bitmask
@@ -227,7 +293,7 @@ class PlaceMasks:
         judged = np.concatenate([staying.token_ids(wanted[BY_OTHER_TEXT]), staying.leaving])
         token_ids = tuple(judged[are_in_bitmask(judged, asked)].tolist())
         written = tuple(self._vocabulary.tokens[each] or b"" for each in token_ids)
-        rests = Rests(self._lexer, self._recognizer.followed, token_ids, written)
+        rests = Rests(self._lexer, self._recognizer.named, token_ids, written)
         return Kinds(next(self._kinds.numbers), certain, by_text, rests)
 
     def _answer(self, after: LexerPlace, possible: npt.NDArray[np.int8], allowed: int) -> int:

@@ -37,6 +37,9 @@ class Monitor(ABC):
         The rules whose reductions it follows. A rule is reduced when all of it has come and the
         terminal of the next lexeme is known, before that is shifted. A rule that is empty, such as
         ``in_where:``, marks a place.
+    named : frozenset of str, optional
+        Those of `terminals` of which the monitor asks for the text; by default all. Of the others
+        :meth:`texts` allows all texts or none, and :meth:`shifted` gets an empty text.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class Monitor(ABC):
 
     terminals: ClassVar[frozenset[str]] = frozenset()
     rules: ClassVar[frozenset[str]] = frozenset()
+    named: ClassVar[frozenset[str] | None] = None
 
     @abstractmethod
     def texts(self, terminal: str) -> Texts | None:
@@ -88,6 +92,20 @@ class Monitor(ABC):
     @abstractmethod
     def shifted(self, terminal: str, text: str) -> Monitor:
         """Return the monitor after a lexeme that :meth:`texts` allows."""
+
+    def told_apart(self, terminal: str) -> Iterable[str] | None:
+        """Return the texts of a terminal that may lead elsewhere than others do; None for any.
+
+        After each of the other texts the same lexemes may come, as long as these do not have such
+        a text, too. A monitor of names returns those that it knows of: all new ones are alike. Then
+        tokens in which a lexeme ends are judged together.
+
+        Parameters
+        ----------
+        terminal : str
+            One of those that are named, where :meth:`texts` would be asked.
+        """
+        return None
 
     def reduced(self, rule: str) -> Monitor | None:
         """Return the monitor after a reduction; None if nothing may follow that leads to it."""

@@ -418,9 +418,7 @@ class Search:
             self._planner = key, made
         return self._planner[1]
 
-    def names(
-        self, tracked: Tracked, state: Any, wanted: Classes, within: int = -1
-    ) -> list[int]:
+    def names(self, tracked: Tracked, state: Any, wanted: Classes, within: int = -1) -> list[int]:
         """Return the classes of names of which a property may come next, of some, as bits."""
         plan = self.object_plan(tracked, state, wanted)
         if plan is None:

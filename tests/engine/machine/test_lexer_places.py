@@ -83,6 +83,10 @@ def test_lexers_read_as_recognisers_do(name):
     assert kinds == {UNREAD, LEAVING, 0}
 
 
+def _stay(stays):
+    return [(text, token) for each in stays for text, ids in each.by_text.items() for token in ids]
+
+
 def test_tokens_that_begin_alike_are_read_together():
     recognizer = cfgguide.compile(GRAMMARS["names and keywords"], BYTES).machine.recognizer
     lexer = Lexer.of(recognizer)
@@ -91,13 +95,18 @@ def test_tokens_that_begin_alike_are_read_together():
     rests = Rests(lexer, -1, tuple(range(len(tokens))), tokens)
     state = recognizer.initial.hypotheses[0].stack.state
     start = lexer.start(int(recognizer.parse_table.set_of_state[state]), 0)
-    stays, ends, unclear = rests.at(start)
-    assert {each.text for each in stays if 0 in each.token_ids} == {b"ab"}
-    assert {each.text for each in stays if 6 in each.token_ids} == {b"x"}
-    assert [(names[each.terminal_id], each.text) for each in ends] == [("NAME", b"ab")]
-    below = ends[0].rests.at(lexer.start(int(recognizer.parse_table.set_of_state[state]), 0))
-    assert sorted(int(each) for part in below.stays for each in part.token_ids) == [1, 2, 3]
-    assert 4 not in {int(each) for part in stays for each in part.token_ids} | set(unclear)
+    stays, ends, named, unclear = rests.at(start)
+    assert {token: text for text, token in _stay(stays)} == {0: b"ab", 6: b"x", 5: b"if"}
+    assert ends == ()
+    assert [(names[each.terminal_id], set(each.by_text)) for each in named] == [("NAME", {b"ab"})]
+    after = lexer.start(int(recognizer.parse_table.set_of_state[state]), 0)
+    for left in (named[0].by_text[b"ab"], named[0].together):
+        assert sorted(token for _, token in _stay(left.at(after).stays)) == [1, 2, 3]
+    assert 4 not in unclear
+    # Where no monitor asks for texts, tokens stand together.
+    stays, ends, named, _ = Rests(lexer, 0, tuple(range(len(tokens))), tokens).at(start)
+    assert all(part.by_text.keys() == {b""} for part in stays)
+    assert ([names[each.terminal_id] for each in ends], named) == (["NAME"], ())
 
 
 def test_a_gap_ends_what_it_is_no_part_of():

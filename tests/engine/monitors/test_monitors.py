@@ -58,6 +58,21 @@ class Tags(Monitor):
 
 
 @dataclass(frozen=True)
+class TagsApart(Tags):
+    """The same, and says which names matter: those of new tags are alike."""
+
+    named = frozenset({"NAME"})
+
+    def told_apart(self, terminal):
+        return self.open[-1:] if self.is_closing else ()
+
+    def shifted(self, terminal, text):
+        assert (terminal in self.named) is bool(text)
+        after = super().shifted(terminal, text)
+        return replace(self, open=after.open, is_closing=after.is_closing)
+
+
+@dataclass(frozen=True)
 class UniqueKeys(Monitor):
     """No object has a key twice; it does not say that a comma after the last one leads nowhere."""
 
@@ -75,12 +90,22 @@ class UniqueKeys(Monitor):
         return replace(self, open=(*self.open[:-1], self.open[-1] | {text}))
 
 
-VOCABULARY = cfgguide.Vocabulary.of_bytes([b"ab", b"</", b'","', b'":', b"<a>", b"></", b'{"a":1'])
+VOCABULARY = cfgguide.Vocabulary.of_bytes(
+    [
+        *(b"ab", b"</", b'","', b'":', b"<a>", b"></", b'{"a":1', b"a>X</", b"<b></"),
+        *(b"a></a>", b"a></b>", b"b><a", b"ab></a", b"a></a></b>", b"b></b></"),
+    ]
+)
 
 
 @pytest.fixture(scope="module")
 def tags():
     return cfgguide.compile(TAGS.watched_by(Tags()), VOCABULARY)
+
+
+@pytest.fixture(scope="module")
+def apart():
+    return cfgguide.compile(TAGS.watched_by(TagsApart()), VOCABULARY)
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +137,7 @@ def test_text_that_leads_nowhere_is_refused_before(keys):
     assert b'","' not in _allowed(_after(keys, b'{"a":1,"b'))
 
 
-@pytest.mark.parametrize("name", ["tags", "keys"])
+@pytest.mark.parametrize("name", ["tags", "apart", "keys"])
 def test_masks_are_what_reading_says(name, request):
     index = request.getfixturevalue(name)
     rng = random.Random(1)
@@ -358,6 +383,20 @@ def test_lies_about_relevance_are_found():
     check_monitor(OBJECTS.watched_by(UniqueKeys()), texts)
     with pytest.raises(MonitorError, match="relevant"):
         check_monitor(OBJECTS.watched_by(_Forgetful()), texts)
+
+
+class _Careless(TagsApart):
+    """Says that no name is told from others, although the last one has to be closed."""
+
+    def told_apart(self, terminal):
+        return ()
+
+
+def test_lies_about_names_are_found():
+    sentences = ["<a>X</a>", "<b><a></a></b>"]
+    check_monitor(TAGS.watched_by(TagsApart()), sentences)
+    with pytest.raises(MonitorError, match=r"after '<a>X</a?' the monitor does not tell .* apart"):
+        check_monitor(TAGS.watched_by(_Careless()), ["<b></b>", *sentences])
 
 
 def test_refused_sentences_are_found():
