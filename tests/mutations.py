@@ -46,6 +46,7 @@ SUITES = {
         "tests/engine/machine/test_short_stacks.py",
         "tests/guide/test_budget.py",
         "tests/schema/solver",
+        "tests/engine/monitors/test_monitors.py",
         "tests/engine/byte_machine/test_scalars.py",
         "tests/engine/byte_machine/test_shared_masks.py",
         "tests/schema/test_pushdown.py",
@@ -334,8 +335,32 @@ MUTATIONS = [
     Mutation(
         "schemas: the most characters of a string in its shared mask",
         "engine/byte_machine/byte_walker",
-        "        bitmask |= mask.inside(most)\n",
-        "        bitmask |= mask.inside(-1)\n",
+        "        bitmask |= shared.inside(most)\n",
+        "        bitmask |= shared.inside(-1)\n",
+    ),
+    Mutation(
+        "schemas: masks that differ in what follows a string are told apart",
+        "engine/byte_machine/byte_walker",
+        '        return struct.pack("6i", *self[:5], len(ranges)) + ranges\n',
+        '        return struct.pack("6i", *self[:5], len(ranges))\n',
+    ),
+    Mutation(
+        "schemas: the names that begin like a text",
+        "engine/byte_machine/byte_kernels",
+        "            states[state, N_BELOW] = end - text\n",
+        "            states[state, N_BELOW] = len(starts) - 1 - text\n",
+    ),
+    Mutation(
+        "schemas: a name of which another one is a beginning",
+        "engine/byte_machine/byte_kernels",
+        "            edges[n_edges, 0], edges[n_edges, 1] = QUOTE, operations[text]\n",
+        "            edges[n_edges, 0], edges[n_edges, 1] = QUOTE, operations[text - 1]\n",
+    ),
+    Mutation(
+        "monitors: tokens in which two texts matter are judged by themselves",
+        "engine/masks/place_masks",
+        "                apart |= {text_of[each] for each in again}\n",
+        "                apart |= set()\n",
     ),
     Mutation(
         "schemas: the least characters of a string",
