@@ -69,6 +69,11 @@ class Guide:
     tokenizer : Vocabulary, or a tokenizer; optional
         What is written with, unless there is an index.
 
+    Attributes
+    ----------
+    n_waits : int
+        Batches in a row that left its mask for later; see :func:`cfgguide.fill_bitmasks`.
+
     Examples
     --------
     >>> import cfgguide
@@ -91,6 +96,7 @@ class Guide:
         # What the tokens led to, with the token, and whether that ended it; first where they begin.
         self._steps: list[tuple[StepNode, int, bool]] = [(self._index.start, -1, False)]
         self._buffer = _NO_BUFFER  # that was filled last
+        self.n_waits = 0
 
     def __repr__(self) -> str:
         text = self.text[-_SHOWN_BYTES:]
@@ -151,6 +157,12 @@ class Guide:
     def is_finished(self) -> bool:
         """Whether an EOS token was consumed that ends a sentence."""
         return self._steps[-1][2]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the mask of the next token is known, so that it need not be made."""
+        step_node, _, is_finished = self._steps[-1]
+        return is_finished or self._index.known(step_node) is not None
 
     def fill_bitmask(self, out: Any, *, within: int | None = None) -> None:
         """Write the mask of the next token into `out`; no token is allowed after EOS.

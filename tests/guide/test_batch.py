@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from support.small_tokenizers import standard_library_tokenizer, standard_library_vocabulary
 
 import cfgguide
 from cfgguide.errors import BitmaskError, LimitError, TokenRejectedError
@@ -163,7 +164,8 @@ def test_a_refused_token_leaves_the_batch_as_it_was():
     assert (out == 9).all()
 
 
-def test_a_mask_that_cannot_be_made_leaves_the_batch_as_it_was(monkeypatch):
+@pytest.mark.parametrize("bound", [{}, {"max_new_masks": 2}])
+def test_a_mask_that_cannot_be_made_leaves_the_batch_as_it_was(monkeypatch, bound):
     guides = lists()
     before = [guide.token_ids for guide in guides]
 
@@ -173,7 +175,7 @@ def test_a_mask_that_cannot_be_made_leaves_the_batch_as_it_was(monkeypatch):
     monkeypatch.setattr(guides[0].index, "subset", too_much)
     out = np.full((5, 20), 9, dtype=np.int32)
     with pytest.raises(LimitError) as caught:
-        cfgguide.fill_bitmasks(guides, out, token_ids=[-1, ord("3"), ord("3"), -1, -1])
+        cfgguide.fill_bitmasks(guides, out, token_ids=[-1, ord("3"), ord("3"), -1, -1], **bound)
     assert caught.value.__notes__ == ["in row 0 of the batch"]
     assert [guide.token_ids for guide in guides] == before
     assert (out == 9).all()
@@ -185,3 +187,100 @@ def test_there_is_one_token_for_each_guide():
     with pytest.raises(BitmaskError, match="5 guides take 5 tokens, not 2"):
         cfgguide.fill_bitmasks(guides, out, token_ids=[-1, ord("]")])
     assert guides[1].text == b"["
+
+
+# --- A bound on the masks that a call makes -------------------------------------------------------
+
+#: What may follow the texts of `lists()`, by hand; the tokens 256 and 257 are `[1` and `,1`.
+DIGITS = {*range(ord("0"), ord("9") + 1)}
+FOLLOWING = [{ord("["), 256}, DIGITS | {ord("]")}, DIGITS, {258}, set()]
+
+
+def filled(guides: list[cfgguide.Guide | None], n: int, **options: object) -> list[set[int]]:
+    """The tokens of each row after a call, and in front of them the rows that are not ready."""
+    out = np.full((len(guides), n), 7, dtype=np.int32)
+    waiting = cfgguide.fill_bitmasks(guides, out, **options)
+    bits = np.unpackbits(out.view(np.uint8), axis=1, bitorder="little")
+    return [set(waiting), *(set(np.flatnonzero(row).tolist()) for row in bits)]
+
+
+@pytest.mark.parametrize(
+    ("bound", "waiting"),
+    [
+        (0, [{0, 1, 2, 3}] * 2),
+        (1, [{1, 2, 3}, {2, 3}, {3}, set()]),
+        (3, [{3}, set()]),
+        (9, [set()]),
+    ],
+)
+def test_each_call_makes_so_many_masks_and_says_which_rows_have_none(bound, waiting):
+    guides = lists()
+    for rows in waiting:
+        expected = [set() if row in rows else FOLLOWING[row] for row in range(5)]
+        assert filled(guides, 9, max_new_masks=bound) == [rows, *expected]
+        assert [guide.is_ready for guide in guides] == [row not in rows for row in range(5)]
+
+
+def test_known_masks_are_written_whatever_is_missing_before_them():
+    guides = lists()
+    guides[3].allowed_token_ids()
+    found = filled([None, *guides], 9, max_new_masks=0)
+    assert found == [{1, 2, 3}, {*range(288)}, set(), set(), set(), {258}, set()]
+
+
+def test_rows_that_want_one_mask_make_it_once():
+    """Names and numbers differ, and what may follow does not; the vocabulary is a real one."""
+    index = cfgguide.compile(cfgguide.Grammar.bundled("json"), standard_library_vocabulary())
+    guides = [cfgguide.Guide(index) for _ in range(64)]
+    for number, guide in enumerate(guides):
+        for token_id in standard_library_tokenizer().encode(f'{{"name{number}": {number}, "').ids:
+            guide.advance(token_id)
+    assert index.n_made == 0
+    assert filled(guides, index.vocabulary.n_words, max_new_masks=1)[0] == set()
+    assert index.n_made == 1
+
+
+def test_a_row_that_waits_is_before_those_that_come_later():
+    old, *new = (lists()[1] for _ in range(4))  # each of an index of its own
+    assert filled([new[0], old], 9, max_new_masks=1) == [{1}, FOLLOWING[1], set()]
+    assert filled([new[1], old], 9, max_new_masks=1) == [{0}, set(), FOLLOWING[1]]
+    assert filled([new[2], old, new[1]], 9, max_new_masks=1)[0] == {0}
+
+
+def test_tokens_are_consumed_although_the_mask_comes_later():
+    guides = lists()
+    found = filled(guides, 9, token_ids=[ord("["), -1, ord("8"), -1, -1], max_new_masks=1)
+    assert found == [{2, 3}, FOLLOWING[1], FOLLOWING[1], set(), set(), set()]  # rows 0 and 1 share
+    assert [guide.text for guide in guides] == [b"[", b"[", b"[1,8", b"[7]", b"[]"]
+
+
+def test_texts_that_wait_get_the_masks_of_texts_that_do_not():
+    """Tokens of real texts; each guide goes on as soon as it is ready."""
+    vocabulary, encode = standard_library_vocabulary(), standard_library_tokenizer().encode
+    texts = ['{"a": [1, true]}', "-1.5e3", '"x\\u00e9"', "[[], {}]", " null", '[{"b": 0}]']
+    bounded, whole = (
+        cfgguide.compile(cfgguide.Grammar.bundled("json"), vocabulary) for _ in range(2)
+    )
+    guides = [cfgguide.Guide(bounded) for _ in texts]
+    left = [encode(text).ids for text in texts]
+    out = np.empty((len(texts), vocabulary.n_words), dtype=np.int32)
+    expected = np.empty(vocabulary.n_words, dtype=np.int32)
+    tokens, n_calls, n_waited = [-1] * len(texts), 0, 0
+    while any(left):
+        waiting = cfgguide.fill_bitmasks(guides, out, token_ids=tokens, max_new_masks=1)
+        n_calls, n_waited = n_calls + 1, n_waited + len(waiting)
+        assert n_calls < 1000
+        for row, guide in enumerate(guides):
+            tokens[row] = left[row].pop(0) if row not in waiting and left[row] else -1
+            other = cfgguide.Guide(whole)
+            for token_id in guide.token_ids:
+                other.advance(token_id)
+            other.fill_bitmask(expected)
+            assert (out[row] == (0 if row in waiting else expected)).all()
+    assert n_waited > 0
+
+
+@pytest.mark.parametrize("bound", [-1, True, 1.5, "2"])
+def test_a_bound_is_a_number(bound):
+    with pytest.raises(BitmaskError, match="max_new_masks is a number from 0 on, not"):
+        cfgguide.fill_bitmasks(lists(), np.empty((5, 9), np.int32), max_new_masks=bound)

@@ -186,15 +186,22 @@ class ConfigurationTrie:
 
     def subset(self, key: MaskKey, masks: MakesMasks) -> Subset:
         """Return the subset of a key; it is made if there is none."""
-        for path in key.candidates(self._deepest):
-            subset = self.find_path(path)
-            if subset is not None:
-                return subset
+        subset = self.find(key)
+        if subset is not None:
+            return subset
         mask = masks.mask(key, self)
         if not isinstance(mask, Mask):
             kind = type(masks).__name__
             raise GrammarError(f"mask() of {kind} returned {shown(mask)}; it is a Mask")
         return self.add_path(key.path(mask), mask)
+
+    def find(self, key: MaskKey) -> Subset | None:
+        """Return the subset of a key, if there is one."""
+        for path in key.candidates(self._deepest):
+            subset = self.find_path(path)
+            if subset is not None:
+                return subset
+        return None
 
     def find_path(self, path: Path) -> Subset | None:
         """Return the subset under a prefix of a path, if there is one."""

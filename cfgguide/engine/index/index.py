@@ -360,6 +360,19 @@ class Index:
             step_node.subset = self.subset(step_node.configuration)
         return step_node.subset
 
+    def known(self, step_node: StepNode) -> Subset | None:
+        """Return the tokens that may follow the configuration of a node; None if that takes a mask.
+
+        What another node made under the same path is found, and what a file holds.
+        """
+        if step_node.subset is None:
+            with self._lock:
+                self._entries.mend()
+                subset = self._entries.find(self.masks.key(step_node.configuration))
+                if subset is not None:
+                    step_node.subset = self.masks.narrowed(step_node.configuration, subset)
+        return step_node.subset
+
     def accepts(self, step_node: StepNode, token_id: int) -> bool:
         """Return whether one token may follow, without making the mask."""
         if step_node.subset is not None:

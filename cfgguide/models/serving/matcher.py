@@ -19,12 +19,13 @@ white space there until their tokens run out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import bitmask_of
 from cfgguide.errors import RollbackError
+from cfgguide.guide.batch import write_ready_rows
 from cfgguide.guide.buffers import EVERYTHING, write_row, write_rows
 from cfgguide.guide.guide import Guide, as_token_id
 
@@ -46,6 +47,11 @@ class Matcher:
     trailing : bool
         Whether ignored text, such as white space, may stand behind a sentence where nothing else
         could follow.
+
+    Attributes
+    ----------
+    n_waits : int
+        Batches in a row that left its mask for later; see :func:`fill_bitmasks`.
 
     Examples
     --------
@@ -73,6 +79,7 @@ class Matcher:
         self._guide = Guide(index)
         self._stops = stops | set(vocabulary.eos_token_ids)
         self._n_ended = 0  # tokens from the stop token on
+        self.n_waits = 0
         self._ending = self._stops & vocabulary.symbol_ids  # special terminals: not left out
         others -= self._ending
         inside = sorted(each for each in others if 0 <= each < vocabulary.size)
@@ -104,6 +111,11 @@ class Matcher:
         if self._n_ended or not self._ending:
             return self._n_ended > 0
         return self._guide.last_token_id in self._ending and self._guide.is_accepting
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the mask of the next token is known, so that it need not be made."""
+        return self.is_terminated or self._guide.is_ready
 
     def accept(self, token_ids: Sequence[int]) -> bool:
         """Consume tokens, all or none; return whether all may come.
@@ -173,7 +185,7 @@ class Matcher:
         """Return an independent matcher in the same state."""
         copy = Matcher.__new__(Matcher)
         copy.__dict__.update(self.__dict__)
-        copy._guide = self._guide.copy()
+        copy._guide, copy.n_waits = self._guide.copy(), 0
         return copy
 
     def __copy__(self) -> Matcher:
@@ -227,7 +239,19 @@ class Matcher:
         return () if self.is_terminated else self._guide.forced_token_ids(tokenizer)
 
 
-def fill_bitmasks(matchers: Sequence[Matcher | None], bitmasks: Any) -> None:
+@overload
+def fill_bitmasks(matchers: Sequence[Matcher | None], bitmasks: Any) -> None: ...
+
+
+@overload
+def fill_bitmasks(
+    matchers: Sequence[Matcher | None], bitmasks: Any, *, max_new_masks: int
+) -> list[int]: ...
+
+
+def fill_bitmasks(
+    matchers: Sequence[Matcher | None], bitmasks: Any, *, max_new_masks: int | None = None
+) -> list[int] | None:
     """Write the masks of many requests into rows, in one copy that lets other threads run.
 
     Parameters
@@ -236,11 +260,20 @@ def fill_bitmasks(matchers: Sequence[Matcher | None], bitmasks: Any) -> None:
         One for each row; None for a row without a grammar, where everything is allowed.
     bitmasks : int32 array, shape (n_matchers, n_words)
         As for :meth:`Matcher.fill_bitmask`.
+    max_new_masks : int, optional
+        Most masks to make in this call, as for :func:`cfgguide.fill_bitmasks`: rows whose masks are
+        left for later are zeroed and returned. By default all are made.
+
+    Returns
+    -------
+    list of int, or None
+        With `max_new_masks`, the rows that are not ready, ascending.
 
     Raises
     ------
     BitmaskError
-        If `bitmasks` has another dtype or shape, or too few words; nothing is written then.
+        If `bitmasks` has another dtype or shape, or too few words; nothing is written then. Or if
+        `max_new_masks` is no number from 0 on.
 
     Examples
     --------
@@ -252,5 +285,8 @@ def fill_bitmasks(matchers: Sequence[Matcher | None], bitmasks: Any) -> None:
     >>> rows.tolist()
     [[1], [-1]]
     """
+    if max_new_masks is not None:
+        return write_ready_rows(matchers, bitmasks, max_new_masks)
     masks = [EVERYTHING if matcher is None else matcher.bitmask() for matcher in matchers]
     write_rows(masks, bitmasks)
+    return None

@@ -254,3 +254,19 @@ def test_what_others_wrote_after_a_stop_token_does_not_begin_a_text_again():
     matcher.rollback(1)
     assert matcher.is_terminated
     assert matcher.n_tokens == 2
+
+
+def test_a_row_is_zero_until_its_mask_is_made():
+    """What may follow, by hand; a text that has ended needs no mask."""
+    index = index_of("list")
+    matchers = [Matcher(index, stop_token_ids=[NEWLINE]) for _ in range(4)]
+    for matcher, tokens in zip(matchers, ([], [0], [0, 3], [0, 1, NEWLINE]), strict=True):
+        assert matcher.accept(tokens)
+    following = [{0, 8}, {1, 3, 4, 5, 8, 9}, {1, 2, 3, 4, 5, 8, 9}, {NEWLINE, EOS, OTHER_EOS}]
+    rows = np.full((5, 1), 7, dtype=np.int32)
+    for waiting in ([2, 3], [3], []):
+        assert fill_bitmasks([None, *matchers], rows, max_new_masks=1) == waiting
+        bits = np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little")
+        found = [set(np.flatnonzero(row).tolist()) for row in bits]
+        expected = [set() if row in waiting else following[row - 1] for row in range(1, 5)]
+        assert found == [set(range(32)), *expected]
