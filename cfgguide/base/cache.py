@@ -30,10 +30,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import os
 import stat
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -107,6 +108,14 @@ def packaged(kind: str, digest: str) -> tuple[Arrays, Any] | None:
         return archive.read(path, kind=kind, digest=digest)
     except IndexFormatError:
         return None
+
+
+def hash_of_code(paths: Iterable[Path]) -> str:
+    """Return a hash of files, by name: the code that an entry depends on."""
+    code = hashlib.sha256()
+    for path in sorted(paths):
+        code.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return code.hexdigest()
 
 
 class Entry(NamedTuple):

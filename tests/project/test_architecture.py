@@ -296,10 +296,15 @@ VOCABULARY_SIDE = {
     "engine.vocabulary.tokenizer_bytes",
     "engine.vocabulary.vocabulary",
     "engine.vocabulary.trie",
+    "engine.vocabulary.vocabulary_cache",
 }
 #: Which byte strings can be spelled is the only word that the grammar side hears of a vocabulary;
-#: finding what is alike is arithmetic.
-SHARED = {"errors", "base.symbols", "engine.vocabulary.spelling", "automata.partition"}
+#: finding what is alike is arithmetic, and files are files.
+SHARED = {"errors", "base.symbols", "engine.vocabulary.spelling", "automata.partition"} | {
+    "base.archive",
+    "base.cache",
+    "base.replaced",
+}
 
 
 def test_the_grammar_side_knows_no_vocabulary_and_the_vocabulary_side_no_grammar():

@@ -24,13 +24,12 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from cfgguide.base import runs
 from cfgguide.base.archive import Arrays
-from cfgguide.base.cache import packaged, user_cache
+from cfgguide.base.cache import hash_of_code, packaged, user_cache
 from cfgguide.base.limits import Limits
 from cfgguide.engine.lexer.scanner import Scanner
 from cfgguide.engine.machine import grammar_file
@@ -174,7 +173,7 @@ def _home(grammar: Grammar) -> list[str]:
     if grammar.text.count("%import") == n_absolute:
         return []
     if _is_bundled(grammar):
-        return ["bundled", _code(bundled_folder().glob("*.lark"))]
+        return ["bundled", hash_of_code(bundled_folder().glob("*.lark"))]
     return [] if grammar.source_path is None else [os.path.abspath(grammar.source_path)]
 
 
@@ -184,7 +183,7 @@ def environment() -> tuple[str, ...]:
     paths = [_PACKAGE / name for name in _COMPILING]
     modules = [path for each in paths for path in ([each] if each.is_file() else each.glob("*.py"))]
     return (
-        _code(modules),
+        hash_of_code(modules),
         sys.implementation.name,
         "{}.{}".format(*sys.version_info),
         unicodedata.unidata_version,
@@ -195,12 +194,4 @@ def environment() -> tuple[str, ...]:
 @functools.cache
 def environment_of_masks() -> tuple[str, ...]:
     """Return what decides how a mask is made: a hash of all code, and the exact Python."""
-    return *environment(), _code(_PACKAGE.rglob("*.py")), sys.version
-
-
-def _code(paths: Iterable[Path]) -> str:
-    """Return a hash of files, by name."""
-    code = hashlib.sha256()
-    for path in sorted(paths):
-        code.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
-    return code.hexdigest()
+    return *environment(), hash_of_code(_PACKAGE.rglob("*.py")), sys.version

@@ -24,13 +24,12 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any
 
-from cfgguide.errors import TokenizerError, VocabularyWarning
+from cfgguide.errors import TokenizerError
 
 _BY_HAND = "or give the bytes yourself: Vocabulary(tokens, eos_token_ids=...)"
 
@@ -205,10 +204,10 @@ def _with_step(reading: TokenReading, step: Mapping[str, Any]) -> TokenReading:
     return reading
 
 
-def token_bytes_from_json(
-    tokenizer_json: str, *, special_ids: Iterable[int] = ()
-) -> list[bytes | None]:
-    r"""Return the bytes of every id of a ``tokenizer.json``.
+def read_tokens(
+    description: str, special_ids: Iterable[int] = ()
+) -> tuple[list[bytes | None], str]:
+    r"""Return the bytes of every id of a ``tokenizer.json``, and what to warn of.
 
     An added token that is not special has the bytes of its content. If the model's own vocabulary
     has it under the same id, it is read as the model's: sentencepiece's own "▁▁" may also be listed
@@ -218,25 +217,21 @@ def token_bytes_from_json(
 
     Parameters
     ----------
-    tokenizer_json : str
+    description : str
         What ``tokenizers.Tokenizer.to_str()`` returns, or the text of a ``tokenizer.json``.
     special_ids : iterable of int
         Further ids without text, besides those that the JSON marks as special.
 
     Returns
     -------
-    list of (bytes or None)
-        Index is the id; None where an id has no text. Length is the largest id plus one.
+    tuple of (list of (bytes or None), str)
+        Index is the id; None where an id has no text. Length is the largest id plus one. And a
+        message if the library decodes an added token to another text; an empty one if not.
 
     Raises
     ------
     TokenizerError
         It is not the JSON of a tokenizer, or its tokens have no bytes of their own.
-
-    Warns
-    -----
-    VocabularyWarning
-        If the library decodes an added token to another text.
 
     Examples
     --------
@@ -245,11 +240,11 @@ def token_bytes_from_json(
     ...     "added_tokens": [{"id": 3, "content": "</s>", "special": True}],
     ...     "decoder": {"type": "ByteLevel"},
     ... }
-    >>> token_bytes_from_json(json.dumps(description))
-    [b'a', None, b' a', None]
+    >>> read_tokens(json.dumps(description))
+    ([b'a', None, b' a', None], '')
     """
     try:
-        tokenizer = json.loads(tokenizer_json)
+        tokenizer = json.loads(description)
         model, added_tokens = tokenizer["model"], tokenizer.get("added_tokens") or []
         strings, unknown_id = _model_tokens(model)
         reading = read_decoder(tokenizer.get("decoder"))
@@ -269,20 +264,19 @@ def token_bytes_from_json(
             spelled[added["id"]] = added["content"].encode()
             if reading.spell(added["content"]) != spelled[added["id"]]:
                 misread.append(added["content"])
+    warning = ""
     if misread:
         example = reading.spell(misread[0]).decode(errors="replace")
         more = f" and {len(misread) - 1} more" if len(misread) > 1 else ""
-        warnings.warn(
+        warning = (
             f"the tokenizer decodes its added token {misread[0]!r} as {example!r}{more}: masks "
             "take it for the text that encodes to it, and decoding shows another one; decode with "
-            "Vocabulary.tokens, or add no such token",
-            VocabularyWarning,
-            stacklevel=4,
+            "Vocabulary.tokens, or add no such token"
         )
     spelled.update(dict.fromkeys(set(special_ids) & spelled.keys()))
     if unknown_id is not None:
         spelled[unknown_id] = None
-    return [spelled.get(index) for index in range(max(spelled, default=-1) + 1)]
+    return [spelled.get(index) for index in range(max(spelled, default=-1) + 1)], warning
 
 
 def _model_tokens(model: Mapping[str, Any]) -> tuple[dict[int, str], int | None]:
@@ -309,8 +303,8 @@ def _refuse_marked_words(model: Mapping[str, Any], reading: TokenReading) -> Non
         )
 
 
-def token_bytes(tokenizer: object) -> list[bytes | None]:
-    """Return the bytes of every id of a fast tokenizer.
+def description_of(tokenizer: object) -> tuple[str, list[int]]:
+    """Return a fast tokenizer's own description, a JSON text, and ids that have no text besides.
 
     Parameters
     ----------
@@ -318,27 +312,21 @@ def token_bytes(tokenizer: object) -> list[bytes | None]:
         Recognised by ``backend_tokenizer`` and ``to_str()``; neither library is imported. Ids in
         ``all_special_ids``, where there is one, have no text.
 
-    Returns
-    -------
-    list of (bytes or None)
-        As :func:`token_bytes_from_json`.
-
     Raises
     ------
     TokenizerError
-        It is not a fast tokenizer, or its tokens have no bytes of their own.
+        It is not a fast tokenizer.
 
     Examples
     --------
-    >>> token_bytes("gpt2")
+    >>> description_of("gpt2")
     Traceback (most recent call last):
     cfgguide.errors.TokenizerError: [tokenizer] expected a fast tokenizer ..., found str: ...
     """
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     to_str = getattr(backend, "to_str", None)
     if callable(to_str):
-        special_ids = getattr(tokenizer, "all_special_ids", None) or ()
-        return token_bytes_from_json(to_str(), special_ids=special_ids)
+        return to_str(), list(getattr(tokenizer, "all_special_ids", None) or ())
     found = type(tokenizer).__name__
     if getattr(tokenizer, "is_fast", None) is False:
         raise TokenizerError(

@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import operator
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,8 +27,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from cfgguide.base.symbols import TextDecoder, symbols_of
 from cfgguide.engine.vocabulary.spelling import Spelling
-from cfgguide.engine.vocabulary.tokenizer_bytes import added_tokens, token_bytes
-from cfgguide.errors import VocabularyError, shown
+from cfgguide.engine.vocabulary.tokenizer_bytes import added_tokens, description_of, read_tokens
+from cfgguide.errors import VocabularyError, VocabularyWarning, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -161,6 +162,8 @@ class Vocabulary:
     ) -> Self:
         """Return the vocabulary of a fast tokenizer, its bytes read exactly.
 
+        A large one is kept in the user's cache, under the whole description of the tokenizer.
+
         Parameters
         ----------
         tokenizer : transformers fast tokenizer or tokenizers.Tokenizer
@@ -193,9 +196,23 @@ class Vocabulary:
         >>> Vocabulary.from_tokenizer(tokenizer, eos_token_ids=2).tokens
         (b'a', b' a', None)
         """
-        tokens = token_bytes(tokenizer)
+        from cfgguide.engine.vocabulary import vocabulary_cache  # needs numpy
+
+        description, special_ids = description_of(tokenizer)
         if eos_token_ids is None:
             eos_token_ids = getattr(tokenizer, "eos_token_id", None)
+        key = vocabulary_cache.key_of(description, special_ids, eos_token_ids, size)
+        stored = vocabulary_cache.load(key) if key else None
+        if stored is not None:
+            if stored.warning:
+                warnings.warn(stored.warning, VocabularyWarning, stacklevel=2)
+            made = cls.__new__(cls)
+            made._set(stored.tokens, stored.eos_token_ids, added_tokens(tokenizer), {})
+            made.__dict__.update(trie=stored.trie, spelling=stored.spelling, digest=stored.digest)
+            return made
+        tokens, warning = read_tokens(description, special_ids)
+        if warning:
+            warnings.warn(warning, VocabularyWarning, stacklevel=2)
         if eos_token_ids is None:
             raise VocabularyError(
                 f"this {type(tokenizer).__name__} does not say which token ends a sequence: give "
@@ -210,6 +227,8 @@ class Vocabulary:
         )
         # Computed now, so that compiling a grammar need not wait for it.
         vocabulary.trie.packed, vocabulary.spelling, vocabulary.digest  # noqa: B018
+        if key:
+            vocabulary_cache.store(key, vocabulary, warning)
         return vocabulary
 
     @property

@@ -29,9 +29,9 @@ from support.small_tokenizers import (
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models
 
 from cfgguide.engine.vocabulary.tokenizer_bytes import (
+    description_of,
     read_decoder,
-    token_bytes,
-    token_bytes_from_json,
+    read_tokens,
 )
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import TokenizerError, VocabularyError, VocabularyWarning
@@ -267,7 +267,7 @@ def test_an_unknown_step_is_refused_by_name():
 
 
 def test_added_tokens_are_literal_and_holes_have_no_text():
-    tokens = token_bytes(unusual_tokenizer())
+    tokens = read_tokens(*description_of(unusual_tokenizer()))[0]
     expected = {
         259: b"<tool call>",
         260: b"\t ",  # over the model's own token "ridden"
@@ -304,26 +304,26 @@ def test_an_added_token_that_the_model_has_is_read_as_the_models():
     tokenizer = sentencepiece_tokenizer()
     tokenizer.add_tokens([AddedToken("▁▁", normalized=False)])
     index = tokenizer.token_to_id("▁▁")
-    assert token_bytes(tokenizer)[index] == b"  "
+    assert read_tokens(*description_of(tokenizer))[0][index] == b"  "
     assert tokenizer.decode([tokenizer.token_to_id("x"), index]) == "x  "
 
 
 def test_sentencepiece_tokens_keep_their_space_and_special_ones_have_none():
-    tokens = token_bytes(sentencepiece_tokenizer())
+    tokens = read_tokens(*description_of(sentencepiece_tokenizer()))[0]
     assert tokens[:3] == [None, None, None]  # <unk>, <s>, </s>
     assert tokens[3:259] == [bytes([byte]) for byte in range(256)]
     assert tokens[-6:] == [b"  ", b" t", b"he", b" the", "é ".encode(), b"    "]
 
 
 def test_unigram_ids_are_positions_and_the_unknown_token_has_no_text():
-    tokens = token_bytes(unigram_tokenizer())
+    tokens = read_tokens(*description_of(unigram_tokenizer()))[0]
     assert tokens[:7] == [None, None, b" the", b" ", b"the", b"<0x41>", "é".encode()]
 
 
 @pytest.mark.parametrize("unknown", ["<unk>", "a"])
 def test_the_unknown_token_of_a_bpe_has_no_text(unknown):
     model = {"type": "BPE", "vocab": {"<unk>": 0, "a": 1}, "unk_token": unknown}
-    tokens = token_bytes_from_json(json.dumps({"model": model, "decoder": {"type": "Fuse"}}))
+    tokens = read_tokens(json.dumps({"model": model, "decoder": {"type": "Fuse"}}))[0]
     assert tokens[model["vocab"][unknown]] is None
     assert tokens.count(None) == 1
 
@@ -389,14 +389,14 @@ def test_other_objects_are_refused(tokenizer, fragment):
 def test_descriptions_without_fixed_bytes_are_refused(model, decoder, fragment):
     description = {"model": {"vocab": {"a": 0}, **model}, "decoder": decoder}
     with pytest.raises(TokenizerError) as caught:
-        token_bytes_from_json(json.dumps(description))
+        read_tokens(json.dumps(description))[0]
     assert fragment in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", "null", "{}"])
 def test_what_is_no_tokenizer_json_is_refused(text):
     with pytest.raises(TokenizerError, match="expected the text of a tokenizer"):
-        token_bytes_from_json(text)
+        read_tokens(text)
 
 
 # --- Laws against the library --------------------------------------------------------------------
@@ -415,7 +415,7 @@ TEXTS = st.text().filter(lambda text: not re.search("[<▁]", text))
 def tokenizer_and_vocabulary(make: Callable[[], Tokenizer]) -> tuple[Tokenizer, Vocabulary]:
     """A tokenizer, and its vocabulary with an EOS after all of its ids."""
     tokenizer = make()
-    end = len(token_bytes(tokenizer))
+    end = len(read_tokens(*description_of(tokenizer))[0])
     return tokenizer, Vocabulary.from_tokenizer(tokenizer, eos_token_ids=end, size=end + 1)
 
 

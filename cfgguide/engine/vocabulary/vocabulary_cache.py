@@ -1,0 +1,206 @@
+"""Vocabularies of tokenizers in the user's cache: by what the tokenizer is.
+
+In: the description of a tokenizer, its special ids, and the EOS ids and size that are asked for.
+Out: the vocabulary with its trie, spelling and digest, if some process has read the same before and
+the cache is on. The key covers the whole description, and the code that reads it. (It takes most of
+the time that is left: there is no other way to see all tokens of a tokenizer that is quicker.)
+Small vocabularies are read in no time, so they are not stored. ::
+
+    text                  uint8                  the bytes of all tokens by id, `SEPARATOR` between
+    byte, depth, skip, first_token, token_ids    the arrays of the trie
+    nodes                 int32 (n_nodes+1, 4)   the same as a walk reads it
+
+Python cuts a text at separators three times as fast as at places. A vocabulary that the separator
+would cut otherwise is not stored.
+
+Kernels read the trie without checking bounds, so its numbers are checked here.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.base import archive
+from cfgguide.base.archive import Arrays
+from cfgguide.base.cache import hash_of_code, user_cache
+from cfgguide.engine.vocabulary.spelling import Spelling
+from cfgguide.engine.vocabulary.trie import (
+    BYTE,
+    END_TOKEN,
+    FIRST_CHILD,
+    FIRST_TOKEN,
+    Int32Array,
+    PackedTrie,
+    TrieArrays,
+    VocabularyTrie,
+)
+
+if TYPE_CHECKING:
+    from cfgguide.engine.vocabulary.vocabulary import Vocabulary
+
+KIND = "vocabulary"
+MIN_SIZE = 4096  # ids
+SEPARATOR = b"\xff\xc0\xfe"  # in no text, and hardly in tokens
+
+
+class StoredVocabulary(NamedTuple):
+    """What is kept of a vocabulary.
+
+    Attributes
+    ----------
+    tokens : list of (bytes or None)
+        As those of a vocabulary.
+    eos_token_ids : tuple of int
+        As those of a vocabulary.
+    trie : VocabularyTrie
+        Of the tokens.
+    spelling : Spelling
+        Of the tokens.
+    digest : str
+        Of the vocabulary.
+    warning : str
+        What reading the tokenizer warned of; empty for nothing.
+    """
+
+    tokens: list[bytes | None]
+    eos_token_ids: tuple[int, ...]
+    trie: VocabularyTrie
+    spelling: Spelling
+    digest: str
+    warning: str
+
+
+def key_of(
+    description: str, special_ids: Iterable[int], eos_token_ids: object, size: object
+) -> str | None:
+    """Return the key of a vocabulary; None if there is no cache, or something is to be refused."""
+    listed = [eos_token_ids] if type(eos_token_ids) is int else eos_token_ids
+    if not isinstance(listed, list | tuple | set | frozenset) or user_cache() is None:
+        return None
+    special = list(special_ids)
+    if not all(type(number) is int for number in (*listed, *special, size or 0)):
+        return None  # such as a bool: the constructor is to say so
+    parts = [
+        hashlib.sha256(description.encode()).hexdigest(),
+        [sorted(set(special)), sorted(set(listed)), size],
+        [sys.byteorder, _code()],
+    ]
+    return archive.digest({}, parts)
+
+
+@functools.cache
+def _code() -> str:
+    return hash_of_code(Path(__file__).parent.glob("*.py"))
+
+
+def load(key: str) -> StoredVocabulary | None:
+    """Return the vocabulary with a key, or None if it is not there."""
+    cache = user_cache()
+    found = cache.load(KIND, key) if cache is not None else None
+    if cache is None or found is None:
+        return None
+    stored = _unpacked(*found)
+    if stored is None:
+        cache.drop(KIND, key)
+    return stored
+
+
+def store(key: str, vocabulary: Vocabulary, warning: str) -> None:
+    """Store a vocabulary, if it is not small and there is room."""
+    cache = user_cache()
+    if cache is None or vocabulary.size < MIN_SIZE:
+        return
+    trie, text = vocabulary.trie, SEPARATOR.join(each or b"" for each in vocabulary.tokens)
+    if _tokens_of(text) != list(vocabulary.tokens):
+        return
+    arrays: Arrays = {
+        "text": np.frombuffer(text, dtype=np.uint8),
+        "nodes": trie.packed.nodes,
+        **trie.arrays._asdict(),
+    }
+    value = {
+        "eos_token_ids": vocabulary.eos_token_ids,
+        "digest": vocabulary.digest,
+        "spelling": vocabulary.spelling.steps,
+        "warning": warning,
+    }
+    cache.store(KIND, key, arrays, value)
+
+
+def _tokens_of(text: bytes) -> list[bytes | None]:
+    return [each or None for each in text.split(SEPARATOR)]
+
+
+def _unpacked(arrays: Arrays, value: Any) -> StoredVocabulary | None:
+    """Return what was stored; None if it is damaged."""
+    if set(arrays) != {"text", "nodes", *TrieArrays._fields} or arrays["text"].dtype != np.uint8:
+        return None
+    tokens = _tokens_of(arrays["text"].tobytes())
+    trie, nodes = TrieArrays(*(arrays[name] for name in TrieArrays._fields)), arrays["nodes"]
+    has_text = np.fromiter(map(bool, tokens), dtype=np.bool_, count=len(tokens))
+    spelling = _spelling(value, len(tokens))
+    if spelling is None or not _is_trie(trie, nodes, has_text):
+        return None
+    made = VocabularyTrie(trie, int(trie.depth.max(initial=0)))
+    n_roots = int(nodes[0, FIRST_CHILD])
+    made.__dict__["packed"] = PackedTrie.without_rows(nodes, trie.token_ids, n_roots)
+    eos = tuple(value["eos_token_ids"])
+    return StoredVocabulary(tokens, eos, made, spelling, value["digest"], value["warning"])
+
+
+def _is_trie(trie: TrieArrays, nodes: Int32Array, has_text: npt.NDArray[np.bool_]) -> bool:
+    """Return whether all numbers are bytes, nodes, places of tokens and tokens with text."""
+    n_nodes, n_tokens = trie.byte.size, int(has_text.sum())
+    shapes = [(n_nodes,), (n_nodes,), (n_nodes,), (n_nodes + 1,), (n_tokens,)]
+    if (
+        [array.shape for array in trie] != shapes
+        or nodes.shape != (n_nodes + 1, 4)
+        or trie.byte.dtype != np.uint8
+        or any(array.dtype != np.int32 for array in (*trie[1:], nodes))
+    ):
+        return False
+    first, end, child = (nodes[:, column] for column in (FIRST_TOKEN, END_TOKEN, FIRST_CHILD))
+    numbers = np.arange(n_nodes)
+    return bool(
+        (np.diff(trie.depth, prepend=0) <= 1).all()
+        and (trie.depth > 0).all()
+        and ((trie.skip > numbers) & (trie.skip <= n_nodes)).all()
+        and _are_offsets(trie.first_token, n_tokens)
+        and np.array_equal(np.sort(trie.token_ids), np.flatnonzero(has_text))
+        and ((nodes[:-1, BYTE] >= 0) & (nodes[:-1, BYTE] < 256)).all()
+        and ((first >= 0) & (first <= end) & (end <= n_tokens))[:-1].all()
+        and (child[:-1] > numbers).all()
+        and (np.diff(child) >= 0).all()
+        and child[-1] == n_nodes
+    )
+
+
+def _are_offsets(offsets: Int32Array, end: int) -> bool:
+    return bool(offsets[0] == 0 and offsets[-1] == end and (np.diff(offsets) >= 0).all())
+
+
+def _spelling(value: Any, size: int) -> Spelling | None:
+    """Return the spelling of a stored value, if all of the value is as it was written."""
+    kinds = {"eos_token_ids": list, "digest": str, "spelling": list, "warning": str}
+    if not isinstance(value, dict) or {name: type(each) for name, each in value.items()} != kinds:
+        return None
+    try:
+        steps = tuple([tuple([(byte, node) for byte, node in each]) for each in value["spelling"]])
+    except (TypeError, ValueError):
+        return None
+    is_right = steps and all(
+        type(byte) is type(node) is int and 0 <= byte < 256 and 0 <= node < len(steps)
+        for each in steps
+        for byte, node in each
+    )
+    eos = value["eos_token_ids"]
+    is_right = is_right and all(type(each) is int and 0 <= each < size for each in eos)
+    return Spelling(steps) if is_right else None
