@@ -4,8 +4,9 @@ The build runs it before it collects the package's files::
 
     python tools/compile_grammars.py
 
-It writes ``cfgguide/compiled/``, files like those of the user's cache, which git ignores, and does
-nothing if they are those of the grammars, the code, and the versions of Lark and Python at hand.
+It writes ``cfgguide/compiled/``, files like those of the user's cache, but compressed, which git
+ignores. It does nothing if they are those of the grammars, the code, and the versions of Lark and
+Python at hand.
 The same input gives the same bytes. A package without them works too: grammars are then compiled
 at their first use.
 """
@@ -24,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from cfgguide.automata import packaged_formats
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.string_formats import FORMATS, format_pattern
+from cfgguide.base import archive
 from cfgguide.base.cache import FOLDER_VARIABLE, PACKAGED
 from cfgguide.base.limits import Limits
 from cfgguide.compiler import compile_recognizer
@@ -53,6 +55,14 @@ def _compile(grammar: Grammar) -> None:
     compile_recognizer(grammar)  # it stays where it was made; the folder has its file
 
 
+def _compress(entry: Path) -> None:
+    kind, _, digest = entry.name.rpartition("-")
+    arrays, value = archive.read(entry, kind=kind, digest=digest)
+    archive.write(
+        PACKAGED / entry.name, arrays, value, kind=kind, digest=digest, is_compressed=True
+    )
+
+
 def main() -> None:
     """Make the folder anew, unless it is up to date."""
     grammars = chosen()
@@ -64,7 +74,9 @@ def main() -> None:
             os.environ[FOLDER_VARIABLE] = folder
             with ProcessPoolExecutor() as pool:  # what takes longest mostly has the longest text
                 list(pool.map(_compile, sorted(grammars, key=lambda each: -len(each.text))))
-            shutil.copytree(Path(folder) / "compiled", PACKAGED)
+            PACKAGED.mkdir(parents=True)
+            for entry in Path(folder, "compiled").iterdir():
+                _compress(entry)
     patterns = {
         packaged_formats.path(PACKAGED, each): each for each in map(format_pattern, FORMATS)
     }

@@ -49,7 +49,7 @@ def write(path: Path, pattern: str, language: Language) -> None:
         "rows": np.array(language.rows, dtype=np.int16),
         "accepting": np.array(sorted(language.accepting), dtype=np.int16),
     }
-    archive.write(path, arrays, kind=KIND, digest=_digest(pattern))
+    archive.write(path, arrays, kind=KIND, digest=_digest(pattern), is_compressed=True)
 
 
 def _digest(pattern: str) -> str:

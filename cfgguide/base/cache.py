@@ -14,7 +14,7 @@ later process. Environment variables say where and how much:
     <folder>/compiled/<kind>-<digest>         an entry (cfgguide.base.archive)
     <folder>/compiled/.<random>.partial       one that is being written, or whose writer was killed
     <folder>/models/                          not part of this: see cfgguide.models.load
-    cfgguide/compiled/<kind>-<digest>         the bundled grammars, made with the package
+    cfgguide/compiled/<kind>-<digest>         bundled grammars, made with the package and compressed
 
 The cache never fails: if the folder cannot be read or written, results are computed again, and a
 damaged entry is removed. Any number of processes may use one folder at once: an entry is complete
@@ -105,7 +105,7 @@ def packaged(kind: str, digest: str) -> tuple[Arrays, Any] | None:
     if not path.exists():
         return None
     try:
-        return archive.read(path, kind=kind, digest=digest)
+        return archive.read(path, kind=kind, digest=digest, is_compressed=True)
     except IndexFormatError:
         return None
 

@@ -304,6 +304,61 @@ def test_a_bad_file_is_refused(path, name):
     assert re.search("make it again", str(raised.value))
 
 
+# --- Compressed files ----------------------------------------------------------------------------
+
+
+def test_what_is_written_compressed_is_read_as_it_was(path):
+    write(path, {**ARRAYS, "zeros": np.zeros((1000, 100), dtype=np.int16)}, is_compressed=True)
+    assert path.stat().st_size < 2000
+    arrays, value = archive.read(path, kind="test", digest="d1", is_compressed=True)
+    assert not arrays.pop("zeros").any()
+    assert is_equal(arrays, ARRAYS)
+    assert value == VALUE
+    assert all(array.flags.aligned and not array.flags.writeable for array in arrays.values())
+
+
+def test_zlib_inflates_it_to_the_file_that_is_not_compressed(tmp_path):
+    write(tmp_path / "plain")
+    write(tmp_path / "compressed", is_compressed=True)
+    inflated = zlib.decompress((tmp_path / "compressed").read_bytes())
+    assert inflated == (tmp_path / "plain").read_bytes()
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_is_refused_if_it_is_compressed(path, name):
+    content, says = BAD[name]
+    path.write_bytes(zlib.compress(content))
+    with pytest.raises(IndexFormatError, match=says):
+        archive.read(path, kind="test", digest="d1", is_compressed=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (GOOD, "cannot be inflated"),
+        (zlib.compress(GOOD)[:-1], "not one whole"),
+        (zlib.compress(GOOD)[:-1] + b"?", "cannot be inflated"),
+        (zlib.compress(GOOD) + b"?", "not one whole"),
+        (zlib.compress(GOOD + bytes(10_000)), "too large"),
+        (b"", "cut short"),
+    ],
+)
+def test_what_is_no_stream_of_such_a_size_is_refused(path, monkeypatch, content, says):
+    monkeypatch.setattr(archive, "_MAX_INFLATED", 5000)
+    path.write_bytes(content)
+    with pytest.raises(IndexFormatError, match=says):
+        archive.read(path, kind="test", is_compressed=True)
+
+
+def test_a_compressed_file_is_read_only_where_one_is_expected(path):
+    write(path, is_compressed=True)
+    with pytest.raises(IndexFormatError, match="header claims"):
+        archive.read(path, kind="test")
+
+
+# --- What is no file -----------------------------------------------------------------------------
+
+
 def test_what_is_no_file_is_refused(tmp_path):
     with pytest.raises(IndexFormatError, match="cannot be opened"):
         archive.read(tmp_path / "missing", kind="test")
