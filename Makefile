@@ -92,6 +92,8 @@ bench: install
 	$(BIN)/python benchmarks/masks.py --grammar float $(FIRST)
 	$(BIN)/python benchmarks/scaling.py $(LAST)
 	$(BIN)/python benchmarks/batches.py $(LAST)
+	$(BIN)/python benchmarks/batches.py --cold $(LAST)
+	$(BIN)/python benchmarks/cold.py $(LAST)
 	for grammar in json sql sqlite python_expressions python; do \
 		$(BIN)/python benchmarks/stream.py --grammar $$grammar $(CHOSEN) || exit 1; done
 	for grammar in formulas statements queries; do for twin in "" _lalr; do \

@@ -20,7 +20,6 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import schema_cases
@@ -39,19 +38,18 @@ MEMORY = 8.0  # GB
 
 def main() -> None:
     options = _options()
-    cases = list(schema_cases.read_cases(options.paths))
-    if options.sample is not None and options.sample < len(cases):
-        chosen = Random(options.seed).sample(range(len(cases)), options.sample)
-        cases = [cases[number] for number in sorted(chosen)]
+    cases = schema_cases.drawn(options.paths, options.sample, options.seed)
     doubts: list[str] = []
     if options.check_labels:
         cases, doubts = _checked(cases)
     folder = find(options.tokenizer)
     tokenizer = open_tokenizer(folder)
-    runners = _started(options, folder)
+    runners, absent = started(options, folder)
+    for name, reason in absent.items():
+        print(f"{name} is left out: {reason}", file=sys.stderr)
     if not runners:
         raise SystemExit("none of the engines is installed")
-    results = _run(runners, cases, tokenizer)
+    results = in_turns(runners, cases, tokenizer)
     for line in _written(results, doubts, options, tokenizer):
         print(line)
     if options.out:
@@ -94,12 +92,13 @@ def _checked(cases: list[Case]) -> tuple[list[Case], list[str]]:
     return [case for case, _ in pairs], [doubt for _, doubts in pairs for doubt in doubts]
 
 
-def _started(options: argparse.Namespace, folder: Path) -> dict[str, Runner]:
-    """Return the processes of the engines that are installed, and say which are not."""
-    runners = {}
+def started(options: argparse.Namespace, folder: Path) -> tuple[dict[str, Runner], dict[str, str]]:
+    """Return the processes of the engines, and why others have none."""
+    runners: dict[str, Runner] = {}
+    absent: dict[str, str] = {}
     for name in options.engines:
         if SCHEMA_ENGINES[name].version is None:
-            print(f"{name} is not installed: `{SCHEMA_ENGINES[name].pip}`", file=sys.stderr)
+            absent[name] = f"not installed: `{SCHEMA_ENGINES[name].pip}`"
             continue
         # One thread each, as MaskBench has it: a service runs as many texts as it has cores.
         environment = {"OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "CFGGUIDE_CACHE": "off"}
@@ -109,11 +108,11 @@ def _started(options: argparse.Namespace, folder: Path) -> dict[str, Runner]:
         try:
             runners[name] = Runner(setting, environment)
         except MeasuringError as error:
-            print(f"{name} is left out: {error}", file=sys.stderr)
-    return runners
+            absent[name] = f"failed: {error}"
+    return runners, absent
 
 
-def _run(runners: dict[str, Runner], cases: list[Case], tokenizer: Tokenizer) -> Results:
+def in_turns(runners: dict[str, Runner], cases: list[Case], tokenizer: Tokenizer) -> Results:
     """Lead all engines through all cases, in turns; through fewer if the user interrupts."""
     results = Results(cases, [], {name: [] for name in runners})
     try:
@@ -132,7 +131,7 @@ def _run(runners: dict[str, Runner], cases: list[Case], tokenizer: Tokenizer) ->
         print("interrupted: this is about the schemas so far", file=sys.stderr)
     for runner in runners.values():
         runner.close()
-    n = min(map(len, results.runs.values()))
+    n = min(map(len, results.runs.values()), default=0)
     return Results(cases[:n], results.spans[:n], {name: results.runs[name][:n] for name in runners})
 
 

@@ -1,23 +1,28 @@
 """Reads JSON Schemas with instances that are labelled valid or not, and doubts the labels.
 
-In: files and folders. A line of a ``.jsonl`` or ``.jsonl.gz`` file is a case, ``{"id": ...,
-"schema": ..., "tests": [{"valid": true, "data": ...}]}``; a ``.json`` file is one without ``id``,
-as MaskBench has them; a folder holds such files. Out: cases, whose instances are written as
-MaskBench writes them.
+In: files and folders, or seeds. A line of a ``.jsonl`` or ``.jsonl.gz`` file is a case,
+``{"id": ..., "schema": ..., "tests": [{"valid": true, "data": ...}]}``; a ``.json`` file is one
+without ``id``, as MaskBench has them; a folder holds such files. Out: cases, whose instances are
+written as MaskBench writes them.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import jsonschema
 import jsonschema_specifications
 from jsonschema.exceptions import best_match
+
+#: A schema, and what makes an instance of it.
+_Made = tuple[dict[str, Any], Callable[[], Any]]
+_WORDS = ("amount", "city", "kind", "label", "order", "owner", "price", "state", "unit", "weight")
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,69 @@ def read_cases(paths: list[Path]) -> Iterator[Case]:
                     yield _case(json.loads(line), f"{path.stem}:{number}")
         else:
             yield _case(json.loads(path.read_text(encoding="utf-8")), path.stem)
+
+
+def drawn(paths: list[Path], n: int | None, seed: int) -> list[Case]:
+    """Return cases of files and folders, at most `n` of them by the seed; made ones if no path."""
+    if not paths:
+        return [made(number) for number in range(seed, seed + (n or 0))]
+    cases = list(read_cases(paths))
+    if n is None or n >= len(cases):
+        return cases
+    chosen = Random(seed).sample(range(len(cases)), n)
+    return [cases[number] for number in sorted(chosen)]
+
+
+def made(seed: int) -> Case:
+    """Return a case that is made from a seed: an object as services ask for, and two instances."""
+    rng = Random(seed)
+    schema, make = _made_object(rng, 2)
+    texts = [json.dumps(make(), ensure_ascii=False) for _ in range(2)]
+    return Case(f"made-{seed}", schema, tuple(Instance(text, True) for text in texts))
+
+
+def _made_object(rng: Random, depth: int) -> _Made:
+    names = [f"{name}_{rng.randrange(100)}" for name in rng.sample(_WORDS, rng.randrange(2, 6))]
+    members = {name: _made_value(rng, depth) for name in names}
+    schema = {
+        "type": "object",
+        "properties": {name: each for name, (each, _) in members.items()},
+        "required": names,
+        "additionalProperties": False,
+    }
+    return schema, lambda: {name: make() for name, (_, make) in members.items()}
+
+
+def _made_value(rng: Random, depth: int) -> _Made:
+    """Return a schema, and what makes a value of it each time."""
+    low = rng.randrange(100)
+    high, words = low + rng.randrange(1, 1000), rng.sample(_WORDS, 3)
+    shortest = rng.randrange(3)
+    kinds: list[_Made] = [
+        ({"type": "string"}, lambda: " ".join(rng.choices(_WORDS, k=4))),
+        ({"type": "string", "minLength": low % 20}, lambda: "é" * (low % 20 + rng.randrange(9))),
+        (
+            {"type": "string", "pattern": f"^[A-Z]{{2}}-[0-9]{{{shortest + 1},6}}$"},
+            lambda: f"AB-{rng.randrange(10**shortest, 10**6)}",
+        ),
+        (
+            {"type": "string", "format": "date"},
+            lambda: f"20{rng.randrange(10, 30)}-{rng.randrange(1, 13):02}-{low % 28 + 1:02}",
+        ),
+        (
+            {"type": "integer", "minimum": low, "maximum": high},
+            lambda: rng.randint(low, high),
+        ),
+        ({"type": "number"}, lambda: round(rng.uniform(-1000, 1000), 3)),
+        ({"type": ["boolean", "null"]}, lambda: rng.choice([True, False, None])),
+        ({"enum": [*words, low]}, lambda: rng.choice([*words, low])),
+    ]
+    if depth and rng.random() < 0.4:
+        schema, make = _made_value(rng, depth - 1)
+        items = {"type": "array", "items": schema, "minItems": shortest, "maxItems": 5}
+        inside = items, lambda: [make() for _ in range(rng.randint(shortest, 5))]
+        return rng.choice([inside, _made_object(rng, depth - 1)])
+    return rng.choice(kinds)
 
 
 def _case(read: dict[str, Any], name: str) -> Case:

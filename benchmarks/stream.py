@@ -122,7 +122,7 @@ def _measure(path: Path, options: argparse.Namespace, work: Path, section: Secti
     tokens = work / "tokens.json"
     tokens.write_text(json.dumps(drawn), encoding="utf-8")
     stream = Stream("", options.grammar, str(path), str(tokens))
-    found, absent = _read_in_turns(stream, options, n, len(drawn), work)
+    found, absent = read_in_turns(stream, options, n, len(drawn), work)
     edges = [edge for edge in EDGES if edge < n] + [n]
     windows = list(pairwise(edges))
     lines = [
@@ -162,7 +162,7 @@ def texts(tokenizer: Tokenizer, options: argparse.Namespace) -> list[list[int]]:
     return chosen
 
 
-def _read_in_turns(
+def read_in_turns(
     stream: Stream, options: argparse.Namespace, n: int, n_texts: int, work: Path
 ) -> tuple[dict[str, Read], dict[str, str]]:
     """Return what the engines read, and why others did not."""
