@@ -16,7 +16,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -124,26 +124,43 @@ def _measure_schemas(
     cases = schema_cases.drawn(options.schemas, options.sample, options.seed)
     runners, absent = maskbench.started(options, path)
     results = maskbench.in_turns(runners, cases, tokenizer)
-    shared = [
-        number
-        for number in range(len(results.cases))
-        if all(runs[number].outcome == COMPILED for runs in results.runs.values())
-    ]
-    n_compiled = {
-        name: sum(run.outcome == COMPILED for run in runs) for name, runs in results.runs.items()
+    cases_of = {
+        name: [number for number, run in enumerate(runs) if run.outcome == COMPILED]
+        for name, runs in results.runs.items()
     }
-    counts = ", ".join(f"{name} {n}" for name, n in n_compiled.items())
+    shared = sorted(set(range(len(results.cases))).intersection(*cases_of.values()))
+    counts = ", ".join(f"{name} {len(numbers)}" for name, numbers in cases_of.items())
     section.lines += [
-        f"### Schemas: {len(shared)} that all engines compiled, of {len(results.cases)}",
+        f"### Schemas: {len(results.cases)}",
         "",
-        f"Compiled and read without an error: {counts}.",
+        f"Compiled, and read without a crash: {counts}; by all engines {len(shared)}.",
         "",
         *(f"* {name}: {reason}" for name, reason in absent.items()),
         *[""] * bool(absent),
     ]
-    found = {name: list(_of_schemas(results, name, shared, tokenizer)) for name in results.runs}
+    both = {name: list(_of_schemas(results, name, shared, tokenizer)) for name in results.runs}
     starts = {name: _starts(results, name, shared) for name in results.runs}
-    _report("schemas", found, tokenizer, section, starts)
+    _report(
+        "The tokens that all engines read", "shared", shared_part(both), tokenizer, section, starts
+    )
+    every = {
+        name: list(_of_schemas(results, name, numbers, tokenizer))
+        for name, numbers in cases_of.items()
+    }
+    starts = {name: _starts(results, name, numbers) for name, numbers in cases_of.items()}
+    _report("All tokens that an engine read", "schemas", every, tokenizer, section, starts)
+
+
+def shared_part(found: dict[str, list[Steps]]) -> dict[str, list[Steps]]:
+    """Return each text up to where the first engine refused a token."""
+    lengths = [min(len(each.times) for each in same) for same in zip(*found.values(), strict=True)]
+    return {
+        name: [
+            replace(text, times=text.times[:length])
+            for text, length in zip(texts, lengths, strict=True)
+        ]
+        for name, texts in found.items()
+    }
 
 
 def _of_schemas(
@@ -210,7 +227,9 @@ def _measure_grammar(
         for name, each in read.items()
     }
     starts = {name: {"compile, ms": each.seconds * 1e3} for name, each in read.items()}
-    _report(grammar, found, tokenizer, section, starts)
+    _report(
+        "The tokens that all engines read", grammar, shared_part(found), tokenizer, section, starts
+    )
 
 
 # --- The report ----------------------------------------------------------------------------------
@@ -239,6 +258,7 @@ def worst_of(texts: list[Steps]) -> tuple[Steps, int]:
 
 
 def _report(
+    title: str,
     name: str,
     found: dict[str, list[Steps]],
     tokenizer: Tokenizer,
@@ -254,7 +274,14 @@ def _report(
     rows = [[engine, *map(_cell, (figures[engine] | starts[engine]).items())] for engine in known]
     head = ["engine", *figures[known[0]], *starts[known[0]]]
     worst = [_worst_shown(engine, found[engine], tokenizer) for engine in known]
-    section.lines += ["A step, microseconds:", "", *tables.table(head, rows), "", *worst, ""]
+    section.lines += [
+        f"{title}, microseconds a step:",
+        "",
+        *tables.table(head, rows),
+        "",
+        *worst,
+        "",
+    ]
     section.figures[name] = {engine: figures[engine] | starts[engine] for engine in known}
 
 

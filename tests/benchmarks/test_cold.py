@@ -37,6 +37,17 @@ def test_the_figures_are_over_all_steps_of_all_texts():
     assert figures_of([]) == {}
 
 
+def test_tokens_that_one_engine_did_not_get_to_are_no_ones():
+    from cold import Steps, shared_part
+
+    found = {"a": [3, 2], "b": [1, 2], "c": [2, 5]}  # numbers of steps
+    texts = {
+        name: [Steps("", [], np.arange(n)) for n in lengths] for name, lengths in found.items()
+    }
+    for of_engine in shared_part(texts).values():
+        assert [each.times.tolist() for each in of_engine] == [[0], [0, 1]]
+
+
 def test_made_documents_are_valid_and_differ():
     from schema_cases import drawn
 
@@ -80,9 +91,10 @@ def test_schemas_and_texts_are_read_to_their_ends(run):
     assert of_schemas["steps"] == n_tokens
     assert of_schemas["mean"] <= of_schemas["p99.9"] <= of_schemas["worst"]
     assert figures["json"]["cfgguide"]["steps"] > 4
-    assert "### Schemas: 3 that all engines compiled, of 3" in printed
+    assert figures["shared"] == figures["schemas"]  # there is one engine
+    assert "cfgguide 3; by all engines 3." in printed
     assert "### json: 4 texts" in printed
-    assert printed.count("* cfgguide: ") == 2  # the worst step of each, with its text
+    assert printed.count("* cfgguide: ") == 3  # the worst step of each, with its text
 
 
 @pytest.mark.slow
