@@ -135,14 +135,20 @@ def write_ready_rows(rows: Sequence[_Row | None], out: Any, max_new_masks: int) 
             missing.append((number, row))
     missing.sort(key=lambda each: -each[1].n_waits)
     waiting: set[int] = set()
+    changed: set[Index] = set()  # where a mask was made, which may be that of other rows
+    most_words = max((row.index.vocabulary.n_words for _, row in missing), default=0)
+    nothing = np.zeros(most_words, dtype=np.int32)
     for number, row in missing:
-        n_made = row.index.n_made
-        if max_new_masks > 0 or row.is_ready:  # a mask before may have been its own
+        index = row.index
+        n_made = index.n_made
+        if max_new_masks > 0 or (index in changed and row.is_ready):
             masks[number] = _mask_of(row, number)
-            max_new_masks -= row.index.n_made - n_made
         else:
-            masks[number] = np.zeros(row.index.vocabulary.n_words, dtype=np.int32)
+            masks[number] = nothing[: index.vocabulary.n_words]
             waiting.add(number)
+        if index.n_made > n_made:
+            max_new_masks -= index.n_made - n_made
+            changed.add(index)
     write_rows(masks, out)
     for number, row in enumerate(rows):
         if row is not None:
