@@ -180,6 +180,8 @@ class Vocabulary:
             The object is not a fast tokenizer, or its tokens have no bytes of their own.
         VocabularyError
             No EOS is known, or ``eos_token_ids`` or ``size`` do not fit.
+        LimitError
+            The bound on the cache's bytes, in the environment, is not a number.
 
         Warns
         -----
