@@ -218,8 +218,10 @@ def _mixed_grammars(
     engines: dict[str, Any], tokenizer: Tokenizer, options: argparse.Namespace
 ) -> dict[str, Mixed]:
     """Lead engines through texts of several grammars."""
-    each = -(-options.rows // len(MIXED))
-    texts = {grammar: _long_texts(grammar, each, tokenizer) for grammar in MIXED}
+    texts = {
+        grammar: _long_texts(grammar, len(range(first, options.rows, len(MIXED))), tokenizer)
+        for first, grammar in enumerate(MIXED)
+    }
     found = {name: Mixed(engine.refusals) for name, engine in engines.items()}
     for name, engine in engines.items():
         for grammar in MIXED:
