@@ -146,9 +146,11 @@ def write(
     for part in parts:
         checksum = zlib.crc32(_bytes_of(part), checksum)
     header[_CHECKSUM_PLACE] = f"{checksum:08x}".encode()
-    content = (length, header, *map(_bytes_of, parts))
+    content: list[bytes | bytearray | memoryview] = [length, header, *map(_bytes_of, parts)]
+    if is_compressed:
+        content = [zlib.compress(b"".join(content), 9)]
     with replaced(path, is_durable=is_durable, follows_links=follows_links) as file:
-        for each in [zlib.compress(b"".join(content), 9)] if is_compressed else content:
+        for each in content:
             file.write(each)
 
 
