@@ -12,7 +12,7 @@ import random
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -112,6 +112,7 @@ class Tortured:
         guides = [guide_at(self.index, place.token_ids[:-1]) for place in chosen]
         tokens = [place.token_ids[-1] for place in chosen]
         out = np.empty((len(guides), self.index.vocabulary.n_words), dtype=np.int32)
+        bound: dict[str, Any] = self.rng.choice([{}, {"max_new_masks": 1}])
 
         def wrong() -> list[str]:
             consumed = {
@@ -126,7 +127,7 @@ class Tortured:
             return found
 
         return Operation(
-            "batch", lambda: cfgguide.fill_bitmasks(guides, out, token_ids=tokens), wrong
+            "batch", lambda: cfgguide.fill_bitmasks(guides, out, token_ids=tokens, **bound), wrong
         )
 
     def _within(self) -> Operation:
