@@ -8,15 +8,24 @@ a tenth of the time for a large grammar (docs/design/0022), and pauses of up to 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from weakref import WeakSet
 
 from cfgguide.base.locks import new_lock, tell_child
 
 
 class _Want:
-    """A thread wants the collector to be off, as long as this object lives."""
+    """A thread wants the collector to be off, as long as this object lives: a `with` block."""
+
+    def __enter__(self) -> None:
+        try:
+            _collector.pause(self)
+        except BaseException:  # an interruption: no block begins, so none ends
+            _collector.resume(self)
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        _collector.resume(self)
 
 
 class _Collector:
@@ -56,12 +65,6 @@ class _Collector:
 _collector = _Collector()
 
 
-@contextmanager
-def collector_off() -> Iterator[None]:
+def collector_off() -> AbstractContextManager[None]:
     """Keep the collector off inside a `with` block."""
-    want = _Want()
-    try:
-        _collector.pause(want)
-        yield
-    finally:
-        _collector.resume(want)
+    return _Want()

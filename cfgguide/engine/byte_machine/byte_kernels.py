@@ -112,6 +112,43 @@ def operation(arrays: Arrays, state: int, byte: int) -> int:
     return found  # noqa: RET504 - it has a type
 
 
+def begin(
+    trie: PackedTrie, work: Work, frames: list[int], state: int, node: int, is_known: bool
+) -> None:
+    """Write down where a walk begins.
+
+    Parameters
+    ----------
+    trie : PackedTrie
+        The tokens.
+    work : Work
+        Memory, with room for the frames.
+    frames : list of int
+        Those of the stack, the top first.
+    state : int
+        On the stack.
+    node : int
+        Of the trie, whose children are visited; -1 for those at the top.
+    is_known : bool
+        Whether only tokens that end a listed name are visited.
+    """
+    n = 0
+    for frame in frames:
+        work.cell_frame[n], work.cell_parent[n] = frame, n + 1
+        work.first_child[n] = work.next_sibling[n] = NONE
+        n += 1
+    work.cell_parent[n - 1] = NONE
+    for count in range(len(work.counts)):
+        work.counts[count] = 0
+    work.counts[N_CELLS] = n
+    work.at_state[0], work.at_cell[0], work.is_known[0] = state, 0, is_known
+    if node < 0:
+        work.next_node[1], work.end_node[1] = 0, trie.n_roots
+    else:
+        work.next_node[1] = trie.nodes[node, FIRST_CHILD]
+        work.end_node[1] = trie.nodes[node + 1, FIRST_CHILD]
+
+
 def walk(
     arrays: Arrays, trie: PackedTrie, work: Work, n_base: int, mode: int, is_begun: bool
 ) -> int:

@@ -7,7 +7,6 @@ automaton has made it; where its memory is too small, it starts again with more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from cfgguide.engine.byte_machine import byte_views as views
 from cfgguide.engine.byte_machine.automaton import Pushdown
 from cfgguide.engine.byte_machine.byte_views import BOTTOM
 from cfgguide.engine.masks.views import view
-from cfgguide.engine.vocabulary.trie import FIRST_CHILD, PackedTrie
+from cfgguide.engine.vocabulary.trie import PackedTrie
 from cfgguide.errors import LimitError
 
 Int32Array = npt.NDArray[np.int32]
@@ -102,13 +101,14 @@ class WalkMemory:
         self._pushdown = pushdown
         self._sizes = {"cells": 256, "segments": 2048, "jumps": 256}
         self._depth = 0
-        self._made: tuple[views.Work, Any] | None = None  # and the same as the kernels read it
+        # And the same as the kernels read it, and its counts.
+        self._made: tuple[views.Work, Any, memoryview[int]] | None = None
 
     def walk(
         self,
         trie: Trie,
         state: int,
-        frames: Sequence[int],
+        frames: list[int],
         mode: int,
         *,
         node: int = ROOT,
@@ -131,29 +131,22 @@ class WalkMemory:
         self,
         trie: Trie,
         state: int,
-        frames: Sequence[int],
+        frames: list[int],
         mode: int,
         node: int,
         is_known: bool,
     ) -> int:
-        work, view_of_work = self._new(frames)
-        work.at_state[0], work.is_known[0] = state, is_known
-        nodes = trie.packed.nodes
-        if node == ROOT:
-            first, end = 0, trie.packed.n_roots
-        else:
-            first, end = nodes[node : node + 2, FIRST_CHILD].tolist()
-        work.next_node[1], work.end_node[1] = first, end
+        view_of_work, counts = self._new(len(frames))
+        kernels.begin(trie.view, view_of_work, frames, state, node, is_known)
         pushdown, is_begun = self._pushdown, False
         while True:
             arrays = pushdown.view
             result = kernels.run(arrays, trie.view, view_of_work, len(frames), mode, is_begun)
             is_begun = True
             if result == views.NEED_ROW:
-                pushdown.need_row(int(work.counts[views.NEEDED]))
+                pushdown.need_row(counts[views.NEEDED])
             elif result == views.NEED_FOLLOW:
-                needed = int(work.counts[views.NEEDED]), int(work.counts[views.NEEDED_TAG])
-                pushdown.follow(*needed)
+                pushdown.follow(counts[views.NEEDED], counts[views.NEEDED_TAG])
             else:
                 return int(result)
 
@@ -171,9 +164,8 @@ class WalkMemory:
         """
         self._make_room(trie)
         while True:
-            work, view_of_work = self._new([BOTTOM])
-            work.at_state[0] = state
-            work.next_node[1], work.end_node[1] = 0, trie.packed.n_roots
+            view_of_work, counts = self._new(1)
+            kernels.begin(trie.view, view_of_work, [BOTTOM], state, ROOT, False)
             result, is_begun = views.NEED_ROW, False
             while result == views.NEED_ROW:
                 result = kernels.run_alone(
@@ -187,7 +179,7 @@ class WalkMemory:
                 )
                 is_begun = True
                 if result == views.NEED_ROW:
-                    self._pushdown.need_row(int(work.counts[views.NEEDED]))
+                    self._pushdown.need_row(counts[views.NEEDED])
             if result == views.DONE:
                 return
             self._enlarge()
@@ -197,23 +189,15 @@ class WalkMemory:
             self._made = None
             self._depth = trie.max_depth + 2
 
-    def _new(self, frames: Sequence[int]) -> tuple[views.Work, Any]:
-        n = len(frames)
+    def _new(self, n: int) -> tuple[Any, memoryview[int]]:
+        """Return memory for a walk on so many frames as the kernels read it, and its counts."""
         while self._sizes["cells"] < n + 8:
             self._made = None  # first: the sizes are never less than those of what is there
             self._sizes["cells"] *= 4
         if self._made is None:
             made = views.new_work(depth=self._depth, **self._sizes)
-            self._made = made, views.view_of_work(made)
-        work, view = self._made
-        work.cell_frame[:n] = frames
-        work.cell_parent[:n] = range(1, n + 1)
-        work.cell_parent[n - 1] = -1
-        work.first_child[:n] = -1
-        work.next_sibling[:n] = -1
-        work.at_cell[0] = 0
-        work.counts[:] = (n, 0, 0, 0, 0, 0, 0, 0)
-        return work, view
+            self._made = made, views.view_of_work(made), memoryview(made.counts)
+        return self._made[1:]
 
     @property
     def work(self) -> views.Work:
