@@ -14,16 +14,16 @@ cdef int TOO_SHALLOW
 cdef unsigned int ALL_BITS
 
 cdef int _pushed(WorkView work, int frame, int parent) noexcept nogil
-@cython.locals(below=int, allowed=int, index=int)
+@cython.locals(allowed=int, has=bint)
+cpdef bint allows(ArraysView arrays, int frame, int tag) noexcept nogil
+@cython.locals(below=int, index=int)
 cpdef bint is_allowed_in(ArraysView arrays, int state, int frame) noexcept nogil
-@cython.locals(has=bint)
-cdef bint _is_allowed(ArraysView arrays, int allowed, int tag) noexcept nogil
 @cython.locals(first=int, edge=int, found=int, place=int)
 cpdef int operation(ArraysView arrays, int state, int byte) noexcept nogil
 @cython.locals(n=int, frame=int, count=int)
 cpdef void begin(TrieView trie, WorkView work, list frames, int state, int node, bint is_known) noexcept
 @cython.locals(
-    is_popped=bint, known=bint, is_large=bint, state=int, cell=int, tag=int, named=int, target=int,
+    is_popped=bint, is_shared=bint, known=bint, is_large=bint, state=int, cell=int, tag=int, named=int, target=int,
     kind=int, frame=int, follow=int, depth=int, n_segments=int, byte=int,
 )
 cdef int walk(

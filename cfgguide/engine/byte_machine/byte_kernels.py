@@ -78,26 +78,26 @@ def _pushed(work: Work, frame: int, parent: int) -> int:
     return cell
 
 
+def allows(arrays: Arrays, frame: int, tag: int) -> bool:
+    """Return whether a frame allows a name with a tag."""
+    allowed = arrays.frames[frame, ALLOWED]
+    if allowed == NONE:
+        return True
+    has: bool = (arrays.words[allowed + (tag >> 6)] >> (tag & 63)) & 1 != 0
+    return has
+
+
 def is_allowed_in(arrays: Arrays, state: int, frame: int) -> bool:
     """Return whether a frame allows a name that begins as in a state."""
     below = arrays.states[state, BELOW]
     if below == NONE:
         return True
-    allowed = arrays.frames[frame, ALLOWED]
-    if allowed == NONE:
-        return True
     for index in range(below, below + arrays.states[state, N_BELOW]):
-        if _is_allowed(arrays, allowed, arrays.tags[index]):
+        if allows(arrays, frame, arrays.tags[index]):
             return True
     if not arrays.states[state, IS_NAMED]:
         return False
-    return _is_allowed(arrays, allowed, arrays.states[state, SHARED_TAG])
-
-
-def _is_allowed(arrays: Arrays, allowed: int, tag: int) -> bool:
-    """Return whether a set of tags has one."""
-    has: bool = (arrays.words[allowed + (tag >> 6)] >> (tag & 63)) & 1 != 0
-    return has
+    return allows(arrays, frame, arrays.states[state, SHARED_TAG])
 
 
 def operation(arrays: Arrays, state: int, byte: int) -> int:
@@ -279,7 +279,10 @@ def walk(
         if first_child == end_child:
             continue
         is_large = end_token - end_own >= SMALL
-        if mode == JUMP and is_large and not known and states[target, SHARED] != NONE:
+        is_shared = mode == JUMP and is_large and not known and states[target, SHARED] != NONE
+        if is_shared and states[target, IS_NAMED]:
+            is_shared = allows(arrays, work.cell_frame[cell], states[target, SHARED_TAG])
+        if is_shared:
             if counts[N_JUMPS] >= len(work.jumps):
                 return TOO_MANY
             jump = counts[N_JUMPS]

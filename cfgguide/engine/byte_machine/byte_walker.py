@@ -159,6 +159,8 @@ class ByteWalker:
         """Return what makes a mask, and what it depends on; None if the stack is too shallow."""
         of_state = self._pushdown.row_of(state)
         is_shared = of_state[SHARED] >= 0
+        if is_shared and of_state[IS_NAMED]:  # and other names may come, too
+            is_shared = kernels.allows(self._pushdown.view, frames[0], of_state[SHARED_TAG])
         parts: list[_Part] = []
         inspected = 0
         if is_shared:

@@ -29,6 +29,7 @@ from cfgguide.engine.byte_machine.scalars import (
     after_bytes,
     characters_of,
     key_of,
+    plain_strings,
 )
 from cfgguide.engine.byte_machine.spellings import END, plain_spelling
 
@@ -304,7 +305,26 @@ class PatternNames(KeptRows):
             below |= 0 if beginning is None else self._listed.below(beginning)
             for group, each in enumerate(texts):
                 below |= self._has_other(beginning, group, each) << self._n_names + group
-        return Traits(below=below)
+        beside = self._beside(*state) if kind == "c" else None
+        if beside is None:
+            return Traits(below=below)
+        return Traits(below=below, shared=beside, is_named=True)
+
+    def _beside(
+        self, beginning: Beginning | None, texts: tuple[int, ...]
+    ) -> tuple[int, int] | None:
+        """Return the shared number and the tag of a beginning of names beside which all may come.
+
+        None if there is none; or if names may be written in several ways, which would have to be
+        followed inside of characters.
+        """
+        if beginning is None or self._listed.as_written is None:
+            return None
+        group = self._texts.free(texts)
+        if group < 0:
+            return None
+        strings = plain_strings()
+        return strings.number(strings.lexemes.start), self._n_names + group
 
     def _has_other(self, beginning: Beginning | None, group: int, state: int) -> bool:
         """Return whether a text of a group that is not listed begins like this."""

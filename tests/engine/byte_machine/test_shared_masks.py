@@ -59,6 +59,17 @@ NEAR: list[tuple[Any, list[str]]] = [
         {"dependentRequired": {"a": ["b"]}, "propertyNames": {"maxLength": 3}},
         ['{"a":1,"ab', '{"a":"a","b":"b"}'],
     ),
+    (
+        {
+            "properties": {"a": {}, "ab": {}, "b": {}},
+            "patternProperties": {"^s": {"maxLength": 1}},
+            "anyOf": [
+                {"maxProperties": 1},
+                {"required": ["a"], "patternProperties": {"^[^a]": False}},
+            ],
+        },
+        ['{"a":1,"ab', '{"sa":"a","', '{"ab":1,"a'],
+    ),
 ]
 NEAR += [(schema, [json.dumps(value) for value in values]) for schema, values in CASES.values()]
 
