@@ -34,6 +34,7 @@ KERNELS = [
     "cfgguide/engine/machine/reading",
     "cfgguide/engine/masks/views",
     "cfgguide/engine/masks/kernels",
+    "cfgguide/engine/masks/effect_kernels",
     "cfgguide/engine/masks/rows",
     "cfgguide/engine/masks/trie_kernels",
     "cfgguide/engine/byte_machine/byte_views",

@@ -248,12 +248,14 @@ def test_masks_within_a_budget_do_not_depend_on_when_the_token_classes_are_made(
     for n_tokens in range(6):
         with warnings.catch_warnings(action="ignore"):
             early, late = (
-                cfgguide.compile(grammar or cfgguide.Grammar(CASES[name].grammar), vocabulary)
+                cfgguide.compile(
+                    grammar or cfgguide.Grammar(CASES[name].grammar), vocabulary, use_cache=False
+                )
                 for _ in range(2)
             )
         early.masks.token_classes.work()
         make = late.masks.token_classes.work
-        monkeypatch.setattr(late.masks.token_classes, "work", lambda seconds: None)
+        monkeypatch.setattr(late.masks.token_classes, "work", lambda n_steps: None)
         guide = cfgguide.Guide(late)
         for _ in range(n_tokens):
             ids = set(guide.allowed_token_ids().tolist()) - set(vocabulary.eos_token_ids)

@@ -54,6 +54,17 @@ ONE_LEVEL = 1 << LEVEL_SHIFT
 MAX_COLUMN_CELLS = 1 << 19
 MAX_PAIRS = 64  # of states that are looked at together
 
+# Kinds of items, and indices into `counts`, of :mod:`cfgguide.engine.masks.effect_kernels`.
+DEBT, ALTERNATIVES, POSSIBLE, COLUMN, CONTEXTS_OF, INSIDE, ENDED, PAIR, READINGS, OWED = range(10)
+GROUPS, JOINED, REST, EFFECT = range(10, 14)
+STATUS, TOP, N_IDS, N_ITEMS, N_KNOWN, N_JOBS, N_EFFECTS, N_STEPS, STAMP = range(9)
+EMPTY_REST, CHILD, PARENT, ASKED_COLUMN, ASKED_LETTER = range(9, 14)
+N_SPACE_COUNTS = 14
+# Why these kernels return, other than `DONE`.
+STUCK, COLUMN_WANTED, PAUSED = 1, 2, 3
+FULL_ITEMS, FULL_IDS, FULL_KNOWN, FULL_SCRATCH, FULL_JOBS, FULL_EFFECTS = range(4, 10)
+MAY_END, NEEDS_CARE = 1, 2  # what there is to a scanner state, as bits
+
 
 class Tables(NamedTuple):
     """The grammar's tables, each as its class describes it."""
@@ -202,6 +213,62 @@ class Workspace(NamedTuple):
     column_depth: Annotated[Int32Array, "cells"]
 
 
+class EffectSpace(NamedTuple):
+    """What effects are made from, and all that is made of them.
+
+    Items and their kinds are those of :mod:`cfgguide.engine.masks.effect_kernels`. Axes that may
+    prove too short are `items`, `ids`, `known`, `scratch`, `jobs` and `effects`.
+    """
+
+    first: int  # the number of the first item; it is the debt of nothing
+    same_contexts: int  # the items of the contexts of the empty string,
+    no_column: int  # of `NO_COLUMN`,
+    first_column: int  # and of a column of which nothing is known yet
+    n_needed: int  # the entries of an effect one of which reads a string that has one
+    # The scanner states that bytes tell apart, those in which lexemes start, and what may be owed.
+    states: Annotated[Int32Array, "states"]
+    lexeme_starts: Annotated[Int32Array, "lexeme_starts"]
+    owed: Annotated[Int32Array, "owed"]
+    owed_as: Annotated[Int32Array, "scanner_states"]  # the state that stands for all of its class
+    moves: Annotated[Int32Array, "byte_classes", "scanner_states"]  # made by `lay_out`
+    acts: Annotated[Int8Array, "scanner_states"]  # `MAY_END` and `NEEDS_CARE`
+    is_newline: Annotated[BoolArray, "scanner_states"]  # the lexeme may still become a line break
+    # The items, one after another; where each starts, and the end; their hashes; and an
+    # open-addressing table of one more than their places in it, 0 = free.
+    items: Annotated[Int32Array, "items"]
+    offsets: Annotated[Int32Array, "ids_and_one"]
+    hashes: Annotated[Int32Array, "ids"]
+    slots: Annotated[Int32Array, "slots"]
+    # What a number leads to with a letter, both as one number: a table of the same kind.
+    known: Annotated[Int64Array, "known", 2]
+    # For each number in which vector it was found last, and in which group.
+    marks: Annotated[Int32Array, "numbers", 2]
+    scratch: Annotated[Int32Array, "scratch"]  # what is being written: a stack
+    jobs: Annotated[Int32Array, "jobs", 2]  # vectors, and the byte classes to read: a stack
+    # Of scanner states, by whether they are to match: under which debts they do, 0 = not known.
+    # What assertion states stand for, and one more than the reading of a lexeme that comes there.
+    alternatives: Annotated[Int32Array, "scanner_states", 2]
+    possible: Annotated[Int32Array, "scanner_states"]
+    landed: Annotated[Int32Array, "scanner_states"]
+    # The effects: the item, the effect with one byte less, and that byte. Number 0 is `NOTHING`,
+    # number 1 that of the empty string; and back from items to numbers, 0 = none.
+    effects: Annotated[Int32Array, "effects", 3]
+    effect_numbers: Annotated[Int32Array, "ids"]
+    effect_of_node: Annotated[Int32Array, "nodes"]
+    counts: Annotated[Int32Array, N_SPACE_COUNTS]
+
+
+def effect_space(sizes: Mapping[str, int], **fields: Any) -> EffectSpace:
+    """Return memory for effects, all zero, with axes of given sizes; but for some given fields."""
+    derived = {
+        **dict.fromkeys(("states", "lexeme_starts", "owed", "byte_classes"), 0),
+        "ids_and_one": sizes["ids"] + 1,
+        "slots": 2 * sizes["ids"],
+        "numbers": fields["first"] + sizes["ids"],
+    }
+    return EffectSpace(*_zeros(EffectSpace, {**sizes, **derived}, fields))
+
+
 def workspace(
     *,
     frames: int,
@@ -228,14 +295,18 @@ def tables(**fields: Any) -> Tables:
     empty = Tables(*_zeros(Tables, defaultdict[str, int](lambda: 1)))._replace(**fields)
     return Tables._make(
         dtype(value) if axes is None else np.ascontiguousarray(value, dtype=dtype)
-        for (dtype, axes), value in zip(_types_of_fields(Tables), empty, strict=True)
+        for (dtype, axes), value in zip(_types_of_fields(Tables).values(), empty, strict=True)
     )
 
 
-def _zeros(record: type[tuple[Any, ...]], sizes: Mapping[str, int]) -> Iterator[Any]:
-    """Yield the fields of a named tuple, all zero, with axes of given sizes."""
-    for dtype, axes in _types_of_fields(record):
-        if axes is None:
+def _zeros(
+    record: type[tuple[Any, ...]], sizes: Mapping[str, int], given: Mapping[str, Any] | None = None
+) -> Iterator[Any]:
+    """Yield the fields of a named tuple: given ones, or zero with axes of given sizes."""
+    for name, (dtype, axes) in _types_of_fields(record).items():
+        if given is not None and name in given:
+            yield given[name]
+        elif axes is None:
             yield dtype()
         else:
             shape = [axis if isinstance(axis, int) else sizes[axis] for axis in axes]
@@ -243,15 +314,17 @@ def _zeros(record: type[tuple[Any, ...]], sizes: Mapping[str, int]) -> Iterator[
 
 
 @functools.cache  # reading annotations takes longer than making the arrays
-def _types_of_fields(record: type[tuple[Any, ...]]) -> list[tuple[Any, list[str | int] | None]]:
+def _types_of_fields(
+    record: type[tuple[Any, ...]],
+) -> dict[str, tuple[Any, list[str | int] | None]]:
     """Return the type of each field: of a number, or of an array's items and its axes."""
-    types: list[tuple[Any, list[str | int] | None]] = []
-    for hint in get_type_hints(record, include_extras=True).values():
+    types: dict[str, tuple[Any, list[str | int] | None]] = {}
+    for name, hint in get_type_hints(record, include_extras=True).items():
         if hint in (int, bool):
-            types.append((hint, None))
+            types[name] = hint, None
         else:
             array, *axes = get_args(hint)
-            types.append((_items(array), axes))
+            types[name] = _items(array), axes
     return types
 
 

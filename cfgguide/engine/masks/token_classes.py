@@ -9,28 +9,24 @@ instead of some hundred thousand. ::
             `42`, `7`                   also a number, or more of one
             `007`                       more of a number, but not the beginning of one
 
-Finding the classes of a large grammar takes seconds, and some masks are needed at once. So walks
-begin with the trie of all tokens, and after each of them as much time goes into the classes as into
-the walk. Masks do not depend on it.
+The classes are made when an index is compiled, or before its first walk: that takes a tenth of a
+second for a programming language. Of a grammar for which it takes much longer, walks begin with the
+trie of all tokens, and before each of them a slice of the work is done. Masks do not depend on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from itertools import pairwise
-from time import perf_counter
 
 import numpy as np
 import numpy.typing as npt
 
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.machine.recognizer import Recognizer
-from cfgguide.engine.masks.arrays import Int32Array, Int64Array
+from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.effects import NOTHING, Effects
 from cfgguide.engine.vocabulary.trie import (
-    BYTE,
     END_TOKEN,
     FIRST_CHILD,
     FIRST_TOKEN,
@@ -38,7 +34,9 @@ from cfgguide.engine.vocabulary.trie import (
     VocabularyTrie,
 )
 
-_ROUND = 2048  # nodes of the trie that are looked at in one round
+# Readings and nodes of the trie that are looked at: before the first walk, some tenths of a second;
+# before each walk after it, some milliseconds; and at once, since Python hears of Ctrl+C only then.
+_AT_FIRST, _SLICE, _ROUND = 1 << 24, 1 << 17, 1 << 20
 _WORDS_PER_TOKEN = 8  # words are set at once in the time of one bit of a token
 
 
@@ -109,9 +107,9 @@ class TokenClasses:
     def __init__(self, recognizer: Recognizer, trie: VocabularyTrie) -> None:
         self.trie: VocabularyTrie | ClassTrie = trie
         self.when_made: Callable[[ClassTrie], None] | None = None
-        self._begun = partial(_rounds, recognizer, trie)
-        self._rounds = self._begun()
-        self._is_working = False
+        self._recognizer = recognizer
+        self._effects: Effects | None = None  # that are not complete
+        self._slice = _AT_FIRST
         self._lock = new_lock()
 
     @property
@@ -119,71 +117,40 @@ class TokenClasses:
         """Whether the classes are found."""
         return isinstance(self.trie, ClassTrie)
 
-    def work(self, seconds: float = float("inf")) -> None:
-        """Look for the classes for some time, at least one round, unless another thread does."""
-        if seconds < float("inf") and self._lock.locked():
+    def work(self, n_steps: int | None = None) -> None:
+        """Find the classes, or look for them for some steps unless another thread does."""
+        if n_steps is not None and self._lock.locked():
             return
         with self._lock:
-            if self._is_working:  # a call before was interrupted: begin anew
-                self._rounds = self._begun()
-            self._is_working = True
-            end = perf_counter() + seconds
-            while not self.are_made:
-                made = next(self._rounds)
-                if made is not None:
-                    self.trie = made
-                    self._rounds = iter(())  # what finding them took is freed
-                    if self.when_made is not None:
-                        self.when_made(made)
-                if perf_counter() >= end:
-                    break
-            self._is_working = False
+            trie, effects = self.trie, self._effects
+            if isinstance(trie, ClassTrie):
+                return
+            self._effects = None  # so that a search that is interrupted begins anew
+            if effects is None:
+                effects = Effects(self._recognizer, trie.packed)
+            while not effects.work(min(n_steps or _ROUND, _ROUND)):
+                if n_steps is not None and (n_steps := n_steps - _ROUND) <= 0:
+                    self._effects = effects
+                    return
+            self.trie = made = _classes(effects, trie.packed)
+            if self.when_made is not None:
+                self.when_made(made)
+
+    def work_a_while(self) -> None:
+        """Look for the classes for as long as a mask may wait; longer at first."""
+        n_steps, self._slice = self._slice, _SLICE
+        self.work(n_steps)
 
 
-def _rounds(recognizer: Recognizer, trie: VocabularyTrie) -> Iterator[ClassTrie | None]:
-    """Find the classes in rounds; the last one yields them."""
-    effects = Effects(recognizer)
-    yield None
-    nodes = trie.packed.nodes
-    byte_classes = recognizer.scanner.byte_classes[nodes[:-1, BYTE]]
-    effect_of_node = np.full(len(nodes) - 1, NOTHING, dtype=np.int32)
-    strings = {effects.start: b""}  # the first that was found, for each effect
-    level = np.arange(trie.packed.n_roots)
-    before = np.full(len(level), effects.start, dtype=np.int32)
-    while len(level):
-        for start, end in pairwise([*range(0, len(level), _ROUND), len(level)]):
-            here, effects_before = level[start:end], before[start:end]
-            n_known = effects.n_effects
-            after = effects.after(effects_before, byte_classes[here])
-            effect_of_node[here] = after
-            for index in _firsts(after, n_known):
-                last = bytes([nodes[here[index], BYTE]])
-                strings[int(after[index])] = strings[int(effects_before[index])] + last
-            yield None
-        level, before = _children(nodes, level, effect_of_node)
-    effects_of_tokens = np.append(NOTHING, _of_tokens(effect_of_node, trie.packed))
-    used, classes = np.unique(effects_of_tokens, return_inverse=True)
-    of_classes = (b"", *(strings[effect] for effect in used[1:].tolist()))
-    yield ClassTrie.of(trie.packed, classes[1:].astype(np.int32), of_classes)
-
-
-def _firsts(effects: Int32Array, n_known: int) -> list[int]:
-    """Return where each effect that was not known stands first."""
-    new = np.flatnonzero(effects >= n_known)
-    firsts: list[int] = new[np.sort(np.unique(effects[new], return_index=True)[1])].tolist()
-    return firsts
-
-
-def _children(
-    nodes: Int32Array, level: Int64Array, effect_of_node: Int32Array
-) -> tuple[Int64Array, Int32Array]:
-    """Return the children of those nodes of a level that some state can read, and their effects."""
-    level = level[effect_of_node[level] != NOTHING]
-    first_child = nodes[level, FIRST_CHILD]
-    n_children = nodes[level + 1, FIRST_CHILD] - first_child
-    before = np.repeat(effect_of_node[level], n_children)
-    ends = np.cumsum(n_children)
-    return np.arange(len(before)) + np.repeat(first_child - (ends - n_children), n_children), before
+def _classes(effects: Effects, trie: PackedTrie) -> ClassTrie:
+    """Return the classes of tokens with equal effects, in the order in which these were found."""
+    of_tokens, strings = _of_tokens(effects.of_nodes[:-1], trie), effects.strings()
+    is_used = np.zeros(len(strings), dtype=np.bool_)
+    is_used[of_tokens] = True
+    is_used[NOTHING] = False
+    class_of_effect = np.where(is_used, np.cumsum(is_used), 0).astype(np.int32)
+    of_classes = (b"", *(strings[effect] for effect in np.flatnonzero(is_used).tolist()))
+    return ClassTrie.of(trie, class_of_effect[of_tokens], of_classes)
 
 
 def _of_tokens(effect_of_node: Int32Array, trie: PackedTrie) -> Int32Array:

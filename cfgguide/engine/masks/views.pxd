@@ -116,3 +116,33 @@ cdef class WorkspaceView(_View):
     cdef public int[::1] column
     cdef public int[::1] column_parent
     cdef public int[::1] column_depth
+
+
+cdef class EffectSpaceView(_View):
+    cdef public int first
+    cdef public int same_contexts
+    cdef public int no_column
+    cdef public int first_column
+    cdef public int n_needed
+    cdef public const int[::1] states
+    cdef public const int[::1] lexeme_starts
+    cdef public const int[::1] owed
+    cdef public const int[::1] owed_as
+    cdef public const int[:, ::1] moves
+    cdef public const signed char[::1] acts
+    cdef public const unsigned char[::1] is_newline
+    cdef public int[::1] items
+    cdef public int[::1] offsets
+    cdef public int[::1] hashes
+    cdef public int[::1] slots
+    cdef public long long[:, ::1] known
+    cdef public int[:, ::1] marks
+    cdef public int[::1] scratch
+    cdef public int[:, ::1] jobs
+    cdef public int[:, ::1] alternatives
+    cdef public int[::1] possible
+    cdef public int[::1] landed
+    cdef public int[:, ::1] effects
+    cdef public int[::1] effect_numbers
+    cdef public int[::1] effect_of_node
+    cdef public int[::1] counts

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, cast
 
-from cfgguide.engine.masks.arrays import Base, Tables, Workspace
+from cfgguide.engine.masks.arrays import Base, EffectSpace, Tables, Workspace
 from cfgguide.engine.vocabulary.trie import PackedTrie
 
 Record = TypeVar("Record", bound=tuple[Any, ...])
@@ -39,7 +39,17 @@ class WorkspaceView(_View):
     """A view of :class:`cfgguide.engine.masks.arrays.Workspace`."""
 
 
-_VIEWS = {Tables: TablesView, PackedTrie: TrieView, Base: BaseView, Workspace: WorkspaceView}
+class EffectSpaceView(_View):
+    """A view of :class:`cfgguide.engine.masks.arrays.EffectSpace`."""
+
+
+_VIEWS = {
+    Tables: TablesView,
+    PackedTrie: TrieView,
+    Base: BaseView,
+    Workspace: WorkspaceView,
+    EffectSpace: EffectSpaceView,
+}
 
 
 def view(record: Record) -> Record:

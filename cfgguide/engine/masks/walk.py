@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -329,15 +328,14 @@ class LrWalker:
             If the walk needs more than `MAX_SIZE` cells, hypotheses or outcomes.
         """
         warn_if_uncompiled(kernels.__file__)
+        if not self._token_classes.are_made:
+            self._token_classes.work_a_while()
         if self._is_walking or self._token_classes.trie is not self._trie:
             self._base = _Base()
             self._use(self._token_classes.trie)
         self._is_walking = True
-        started = perf_counter()
         walk = self._walked(configuration)
         self._is_walking = False
-        if not self._token_classes.are_made:
-            self._token_classes.work(perf_counter() - started)
         return walk
 
     def _walked(self, configuration: Configuration) -> Walk | None:

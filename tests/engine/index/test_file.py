@@ -29,6 +29,7 @@ from cfgguide.base import archive
 from cfgguide.base.cache import Cache, user_cache
 from cfgguide.engine.index import index_cache as cached_masks
 from cfgguide.engine.index.saved_index import packed, use_packed
+from cfgguide.engine.masks.token_classes import TokenClasses
 from cfgguide.errors import IndexFormatError
 
 KINDS = pytest.mark.parametrize(
@@ -306,7 +307,8 @@ def test_masks_that_nobody_saved_are_refused(path, filled, name):
     archive.write(path, arrays, value, kind="index", digest=filled.digest)
     with pytest.raises(IndexFormatError, match=r"the index cannot be used: .*; make it again"):
         Index.load(path, VOCABULARY)
-    fresh = cfgguide.compile(Grammar(GRAMMARS["look-around"][0]), VOCABULARY)
+    grammar = Grammar(GRAMMARS["look-around"][0])
+    fresh = cfgguide.compile(grammar, VOCABULARY, use_cache=False)  # its classes are not made
     with pytest.raises(IndexFormatError):
         fresh.add_file(path)
     assert walked(fresh, 3) == walked(filled, 3), "and the index is as it was"
@@ -554,7 +556,7 @@ def test_large_indexes_and_those_without_a_cache_are_not_kept(cache, monkeypatch
 
 
 def test_token_classes_are_saved_with_the_masks(path):
-    index = whole_index(*GRAMMARS["json"])
+    index = whole_index(*GRAMMARS["json"], use_cache=False)
     index.save(path)
     index.masks.token_classes.work()
     assert not Index.load(path, index.vocabulary).masks.token_classes.are_made
@@ -562,19 +564,27 @@ def test_token_classes_are_saved_with_the_masks(path):
     loaded = Index.load(path, index.vocabulary)
     assert loaded.masks.token_classes.trie.strings == index.masks.token_classes.trie.strings
     assert walked(loaded, 1) == walked(index, 1)
-    fresh = whole_index(*GRAMMARS["json"])
+    fresh = whole_index(*GRAMMARS["json"], use_cache=False)
     fresh.add_file(path)
     assert fresh.masks.token_classes.are_made
 
 
-def test_token_classes_of_large_grammars_are_kept(cache):
+def test_token_classes_of_large_grammars_are_kept(cache, monkeypatch):
     tokens = [bytes([byte]) for byte in range(256)]
     vocabulary = cfgguide.Vocabulary([*tokens, None], eos_token_ids=256)
+    n_searches, search = 0, TokenClasses.work
+
+    def counted(*args):
+        nonlocal n_searches
+        n_searches += 1
+        search(*args)
+
+    monkeypatch.setattr(TokenClasses, "work", counted)
     made = cfgguide.compile(Grammar.bundled("sql"), vocabulary)
-    assert not made.masks.token_classes.are_made
-    made.masks.token_classes.work()
+    assert n_searches == 1
     again = cfgguide.compile(Grammar.bundled("sql"), vocabulary)
     assert again.masks.token_classes.are_made
+    assert n_searches == 1
     for one, other in zip(
         made.masks.token_classes.trie.packed, again.masks.token_classes.trie.packed, strict=True
     ):
@@ -585,4 +595,5 @@ def test_token_classes_of_large_grammars_are_kept(cache):
     arrays, value = archive.read(path, kind=kind)
     arrays["class_of_token"] = arrays["class_of_token"] + 10_000
     archive.write(path, arrays, value, kind=kind, digest=digest)
-    assert not cfgguide.compile(Grammar.bundled("sql"), vocabulary).masks.token_classes.are_made
+    cfgguide.compile(Grammar.bundled("sql"), vocabulary)
+    assert n_searches == 2

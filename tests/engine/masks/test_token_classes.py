@@ -115,9 +115,9 @@ def test_masks_do_not_depend_on_when_the_classes_are_made(name):
     tokens = ["".join(rng.choices(letters, k=rng.randint(1, 4))).encode() for _ in range(300)]
     tokens += [bytes([byte]) for byte in range(256)]
     vocabulary = cfgguide.Vocabulary([*tokens, None], eos_token_ids=len(tokens))
-    made, unmade = (compile(Grammar.bundled(name), vocabulary) for _ in range(2))
-    made.masks.token_classes.work()
-    unmade.masks.token_classes.work = lambda seconds=0.0: None
+    made = compile(Grammar.bundled(name), vocabulary)
+    unmade = compile(Grammar.bundled(name), vocabulary, use_cache=False)
+    unmade.masks.token_classes.work = lambda n_steps: None
     for configuration in reached(
         made.machine.recognizer, [token.encode() for token in letters], 60
     ):
@@ -133,7 +133,7 @@ def test_classes_are_the_same_however_the_work_is_cut():
     at_once, in_pieces = (TokenClasses(recognizer, VocabularyTrie.of(tokens)) for _ in range(2))
     at_once.work()
     while not in_pieces.are_made:
-        in_pieces.work(1e-9)
+        in_pieces.work(1)
     for one, other in zip(at_once.trie.packed, in_pieces.trie.packed, strict=True):
         assert np.array_equal(one, other)
 
@@ -141,13 +141,13 @@ def test_classes_are_the_same_however_the_work_is_cut():
 def test_an_interrupted_search_begins_anew(monkeypatch):
     recognizer = recognizer_of(Grammar.bundled("json").text)
     token_classes = TokenClasses(recognizer, VocabularyTrie.of(GRAMMARS["json"][1]))
-    token_classes.work(1e-9)
+    token_classes.work(1)
 
     def interrupted(*_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Effects, "after", interrupted)
+        patch.setattr(Effects, "work", interrupted)
         with pytest.raises(KeyboardInterrupt):
             token_classes.work()
     assert not token_classes.are_made
@@ -163,10 +163,8 @@ def test_threads_share_the_work():
 
 
 def test_a_string_that_no_state_reads_has_no_effect():
-    effects = Effects(recognizer_of('start: "ab"'))
-    recognizer = recognizer_of('start: "ab"')
-    effect = np.array([effects.start], dtype=np.int32)
-    for byte in b"abz":
-        assert effect[0] != NOTHING
-        effect = effects.after(effect, recognizer.scanner.byte_classes[[byte]])
-    assert effect[0] == NOTHING
+    trie = VocabularyTrie.of([b"abz"]).packed
+    effects = Effects(recognizer_of('start: "ab"'), trie)
+    while not effects.work(1):
+        pass
+    assert [effect != NOTHING for effect in effects.of_nodes[:3].tolist()] == [True, True, False]
