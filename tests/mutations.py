@@ -272,22 +272,21 @@ MUTATIONS = [
     ),
     Mutation(
         "what is owed after a lexeme, in effects",
-        "engine/masks/effects",
-        "        owing = self._lookahead.ending(lexeme.state, lexeme.obligations)\n",
-        "        owing = NO_OBLIGATIONS\n",
+        "engine/masks/effect_kernels",
+        "        debt = _both(space, debt, _debt(space, equivalence_class))\n",
+        "        debt = space.first\n",
     ),
     Mutation(
         "as what a lexeme ended, in effects",
-        "engine/masks/effects",
-        "        return self._ended.add(Ended(terminal_id, alternatives, lexeme.column, "
-        "reading.contexts))\n",
-        "        return self._ended.add(Ended(0, alternatives, lexeme.column, reading.contexts))\n",
+        "engine/masks/effect_kernels",
+        "    ended = _ended(space, terminal_id, alternatives, column, contexts)\n",
+        "    ended = _ended(space, 0, alternatives, column, contexts)\n",
     ),
     Mutation(
         "what obligations come to, in effects",
-        "engine/masks/effects",
-        "        self.start = self._effects.add(*_sparse(states + obligations + passed), 0)\n",
-        "        self.start = self._effects.add(*_sparse(states + passed), 0)\n",
+        "engine/masks/effect_kernels",
+        "        for place in range(len(space.owed)):\n",
+        "        for place in range(0):\n",
     ),
     Mutation(
         "proofs that states decide nothing",

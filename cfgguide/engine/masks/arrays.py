@@ -255,6 +255,7 @@ class EffectSpace(NamedTuple):
     effects: Annotated[Int32Array, "effects", 3]
     effect_numbers: Annotated[Int32Array, "ids"]
     effect_of_node: Annotated[Int32Array, "nodes"]
+    effect_of_token: Annotated[Int32Array, "tokens"]
     counts: Annotated[Int32Array, N_SPACE_COUNTS]
 
 

@@ -7,7 +7,7 @@ from cfgguide.engine.masks.views cimport EffectSpaceView, TablesView, TrieView
 cdef int ALTERNATIVES, ANYWHERE, ASKED_COLUMN, ASKED_LETTER, BYTE, CHILD, COLUMN, COLUMN_WANTED
 cdef int CONTEXTS_OF, DEBT, DONE, EFFECT, EMPTY_REST, ENDED, FIRST_CHILD, FULL_EFFECTS, FULL_IDS
 cdef int FULL_ITEMS, FULL_JOBS, FULL_KNOWN, FULL_SCRATCH, GROUPS, INSIDE, JOINED, MAY_END
-cdef int NEEDS_CARE, NONE, NOTHING, N_EFFECTS, N_IDS, N_ITEMS, N_JOBS, N_KNOWN, N_STEPS, OWED, PAIR
+cdef int END_TOKEN, FIRST_TOKEN, NEEDS_CARE, NONE, NOTHING, N_EFFECTS, N_IDS, N_ITEMS, N_JOBS, N_KNOWN, N_STEPS, OWED, PAIR
 cdef int PARENT, PAUSED, SLOW, TARGET, POSSIBLE, READINGS, REST, STAMP, STATUS, STUCK, TOP, UNKNOWN
 cdef unsigned long long FACTOR, WORD
 cdef long long LETTER
@@ -127,5 +127,8 @@ cpdef int begin_strings(TablesView tables, EffectSpaceView space) noexcept
 cpdef int answer(EffectSpaceView space, int column) noexcept
 cdef int _numbered(EffectSpaceView space, int effect, int before, int byte) noexcept nogil
 cdef int _finish_jobs(TablesView tables, EffectSpaceView space) noexcept nogil
-@cython.locals(child=int, parent=int, n_nodes=int, before=int, number=int, after=int)
+@cython.locals(
+    child=int, parent=int, n_nodes=int, before=int, number=int, after=int, first=int, below=int,
+    end=int, place=int,
+)
 cpdef int run(TablesView tables, TrieView trie, EffectSpaceView space, int n_steps) noexcept

@@ -87,7 +87,7 @@ from cfgguide.engine.masks.arrays import (
     EffectSpace,
     Tables,
 )
-from cfgguide.engine.vocabulary.trie import BYTE, FIRST_CHILD, PackedTrie
+from cfgguide.engine.vocabulary.trie import BYTE, END_TOKEN, FIRST_CHILD, FIRST_TOKEN, PackedTrie
 
 FACTOR = 0x9E3779B97F4A7C15  # 2**64 over the golden ratio: Knuth, volume 3, section 6.4
 WORD = (1 << 64) - 1
@@ -1021,6 +1021,12 @@ def run(tables: Tables, trie: PackedTrie, space: EffectSpace, n_steps: int) -> i
                 number = _numbered(space, after, before, byte)
                 if space.counts[STATUS] != DONE:
                     return space.counts[STATUS]
+                first, below = trie.nodes[child, FIRST_TOKEN], trie.nodes[child, FIRST_CHILD]
+                end = trie.nodes[child, END_TOKEN]
+                if below < trie.nodes[child + 1, FIRST_CHILD]:
+                    end = trie.nodes[below, FIRST_TOKEN]
+                for place in range(first, end):  # equal tokens share a node
+                    space.effect_of_token[place] = number
             space.effect_of_node[child] = number
             child += 1
             space.counts[N_STEPS] += 1

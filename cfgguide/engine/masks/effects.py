@@ -68,8 +68,8 @@ class Effects:
 
     Attributes
     ----------
-    of_nodes : int32, shape (n_nodes + 1,)
-        The effect of each node's string, `NOTHING` where no state can read it; the last is unused.
+    of_tokens : int32, shape (n_text_tokens,)
+        The effect of each token, in the order of `token_ids`, `NOTHING` where no state can read it.
     """
 
     def __init__(self, recognizer: Recognizer, trie: PackedTrie) -> None:
@@ -89,7 +89,8 @@ class Effects:
         effect_kernels.lay_out(*_views(scanner.transitions, acts, owed_as, moves))
         states = _different(scanner, is_followed)
         first = 4 * scanner.n_states
-        self._sizes = {"scanner_states": scanner.n_states, "nodes": len(trie.nodes), **_SIZES}
+        self._sizes = {"nodes": len(trie.nodes), "tokens": len(trie.token_ids), **_SIZES}
+        self._sizes["scanner_states"] = scanner.n_states
         while self._sizes["ids"] < 8 * scanner.n_states:
             self._sizes["ids"] *= 2
             self._sizes["known"] *= 2
@@ -113,9 +114,9 @@ class Effects:
             self._enlarge(lacking)
 
     @property
-    def of_nodes(self) -> Int32Array:
-        """The effect of each node's string."""
-        return self._space.effect_of_node
+    def of_tokens(self) -> Int32Array:
+        """The effect of each token."""
+        return self._space.effect_of_token
 
     def work(self, n_steps: int) -> bool:
         """Go on for about so many readings of a group; return whether all effects are found."""

@@ -24,11 +24,11 @@ import numpy.typing as npt
 
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.machine.recognizer import Recognizer
+from cfgguide.engine.masks import effect_kernels
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.effects import NOTHING, Effects
 from cfgguide.engine.vocabulary.trie import (
     END_TOKEN,
-    FIRST_CHILD,
     FIRST_TOKEN,
     PackedTrie,
     VocabularyTrie,
@@ -36,7 +36,11 @@ from cfgguide.engine.vocabulary.trie import (
 
 # Readings and nodes of the trie that are looked at: before the first walk, some tenths of a second;
 # before each walk after it, some milliseconds; and at once, since Python hears of Ctrl+C only then.
-_AT_FIRST, _SLICE, _ROUND = 1 << 24, 1 << 17, 1 << 20
+# Uncompiled a step takes 100 times as long.
+_IS_COMPILED = not effect_kernels.__file__.endswith(".py")
+_AT_FIRST, _SLICE, _ROUND = (
+    (1 << 24, 1 << 16, 1 << 20) if _IS_COMPILED else (1 << 17, 1 << 11, 1 << 14)
+)
 _WORDS_PER_TOKEN = 8  # words are set at once in the time of one bit of a token
 
 
@@ -72,8 +76,9 @@ class ClassTrie:
         cls, trie: PackedTrie, class_of_token: Int32Array, strings: tuple[bytes, ...]
     ) -> ClassTrie:
         """Return the trie of classes of which each has a token."""
-        members = np.argsort(class_of_token, kind="stable")  # the tokens, class by class
-        starts = np.searchsorted(class_of_token[members], np.arange(1, len(strings) + 1))
+        short = class_of_token.astype(np.min_scalar_type(len(strings)))  # sorted more quickly
+        members = np.argsort(short, kind="stable")  # the tokens, class by class
+        starts = np.cumsum(np.bincount(class_of_token, minlength=len(strings)))
         by_string = VocabularyTrie.of(strings[1:])
         nodes, order, n_roots, *_ = by_string.packed
         parts = [members[starts[index] : starts[index + 1]] for index in order.tolist()]
@@ -144,28 +149,13 @@ class TokenClasses:
 
 def _classes(effects: Effects, trie: PackedTrie) -> ClassTrie:
     """Return the classes of tokens with equal effects, in the order in which these were found."""
-    of_tokens, strings = _of_tokens(effects.of_nodes[:-1], trie), effects.strings()
+    of_tokens, strings = effects.of_tokens, effects.strings()
     is_used = np.zeros(len(strings), dtype=np.bool_)
     is_used[of_tokens] = True
     is_used[NOTHING] = False
     class_of_effect = np.where(is_used, np.cumsum(is_used), 0).astype(np.int32)
     of_classes = (b"", *(strings[effect] for effect in np.flatnonzero(is_used).tolist()))
     return ClassTrie.of(trie, class_of_effect[of_tokens], of_classes)
-
-
-def _of_tokens(effect_of_node: Int32Array, trie: PackedTrie) -> Int32Array:
-    """Return the effect of each token, in the order of `token_ids`."""
-    nodes = trie.nodes
-    start, end = nodes[:-1, FIRST_TOKEN], nodes[:-1, END_TOKEN]
-    child = nodes[:-1, FIRST_CHILD]
-    has_child = child < nodes[1:, FIRST_CHILD]
-    end = np.where(has_child, nodes[np.where(has_child, child, 0), FIRST_TOKEN], end)
-    effect_of_token = np.full(len(trie.token_ids), NOTHING, dtype=np.int32)
-    while (is_left := start < end).any():  # equal tokens share a node
-        start, end, effect_of_node = start[is_left], end[is_left], effect_of_node[is_left]
-        effect_of_token[start] = effect_of_node
-        start = start + 1
-    return effect_of_token
 
 
 def _rows(

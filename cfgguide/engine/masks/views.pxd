@@ -145,4 +145,5 @@ cdef class EffectSpaceView(_View):
     cdef public int[:, ::1] effects
     cdef public int[::1] effect_numbers
     cdef public int[::1] effect_of_node
+    cdef public int[::1] effect_of_token
     cdef public int[::1] counts
