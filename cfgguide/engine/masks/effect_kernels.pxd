@@ -14,7 +14,10 @@ cdef long long LETTER
 
 cdef void _put(EffectSpaceView space, int number) noexcept nogil
 cdef int _begin(EffectSpaceView space, int kind) noexcept nogil
-@cython.locals(hashed=cython.ulonglong, high=cython.ulonglong, short=int, slot=int, mask=int)
+@cython.locals(
+    hashed=cython.ulonglong, other=cython.ulonglong, high=cython.ulonglong, short=int, slot=int,
+    mask=int, differences=int, start=int, rank=int,
+)
 cdef int _item(EffectSpaceView space, int begin) noexcept nogil
 cdef int _small(EffectSpaceView space, int kind, int first, int second) noexcept nogil
 cdef int _start(EffectSpaceView space, int item) noexcept nogil

@@ -125,25 +125,28 @@ def _item(space: EffectSpace, begin: int) -> int:
     space.counts[TOP] = begin
     if space.counts[STATUS] != DONE:
         return space.first  # a debt of nothing
-    length, hashed = end - begin, end - begin
-    for place in range(begin, end - 1, 2):  # two at once: long items take much of the time
+    length, hashed, other = end - begin, end - begin, 0
+    for place in range(begin, end - 3, 4):  # four at once: long items take much of the time
         high = space.scratch[place]
-        hashed ^= (high << 32) ^ space.scratch[place + 1]
-        hashed = hashed * FACTOR & WORD
+        hashed = (hashed ^ (high << 32) ^ space.scratch[place + 1]) * FACTOR & WORD
         hashed ^= hashed >> 29
-    if length & 1:
-        hashed = (hashed ^ space.scratch[end - 1]) * FACTOR & WORD
-    short = hashed >> 33
+        high = space.scratch[place + 2]
+        other = (other ^ (high << 32) ^ space.scratch[place + 3]) * FACTOR & WORD
+        other ^= other >> 29
+    for place in range(end - length % 4, end):
+        hashed = (hashed ^ space.scratch[place]) * FACTOR & WORD
+        hashed ^= hashed >> 29
+    short = ((hashed ^ (other >> 7)) * FACTOR & WORD) >> 33
     mask = len(space.slots) - 1
     slot = short & mask
     while space.slots[slot] != 0:
         known = space.slots[slot] - 1
         start = space.offsets[known]
         if space.hashes[known] == short and space.offsets[known + 1] - start == length:
-            rank = 0
-            while rank < length and space.items[start + rank] == space.scratch[begin + rank]:
-                rank += 1
-            if rank == length:
+            differences = 0  # all are looked at, many at once, since there are hardly any
+            for rank in range(length):
+                differences |= space.items[start + rank] ^ space.scratch[begin + rank]
+            if differences == 0:
                 return space.first + known
         slot = (slot + 1) & mask
     new, start = space.counts[N_IDS], space.counts[N_ITEMS]

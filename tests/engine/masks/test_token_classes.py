@@ -87,6 +87,41 @@ def test_tokens_of_a_class_lead_to_the_same_from_everywhere(grammar, tokens):
         assert all(after(recognizer, configuration, tokens[t]) is None for t in left_out)
 
 
+LANGUAGES = {
+    "sql": "SELECT a.b, 'x''y' FROM t -- c\nWHERE x <> 1.5e3 AND NOT y IN (1, 0x1f) /* d */;",
+    "go": 'package p\nfunc f(a ...int) (b string) {\n\tx := a[0:1] // c\n\treturn "\\n" + `r`\n}',
+    "rust": "fn f<'a>(x: &'a str) -> u8 { let c = 'a'; r#\"s\"#; 1..2; x.0 /* /* */ */ }",
+    "javascript": "const f = (a, ...b) => `x${a?.b ?? 1}`; if (/[/]\\//g.test(x)) y++ // c\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "text"), LANGUAGES.items(), ids=LANGUAGES)
+def test_tokens_of_a_class_lead_to_the_same_in_languages(name, text):
+    """Inside lexemes too, with what they look ahead for still open; pieces of a text are tokens."""
+    recognizer = compile_recognizer(Grammar.bundled(name)).with_whole_stacks()
+    data, rng = text.encode(), random.Random(7)
+    tokens = sorted({data[n : n + size] for n in range(len(data)) for size in range(1, 6)})
+    tokens += sorted({b"".join(rng.choices(tokens, k=2)) for _ in range(300)} - {*tokens})
+    classes = classes_of(TokenClasses(recognizer, VocabularyTrie.of(tokens)), None)
+    assert len(classes) > 50
+    left_out = set(range(len(tokens))) - {token for members in classes for token in members}
+    letters = [bytes([byte]) for byte in sorted({*data})]
+    places = [recognizer.advance(recognizer.initial, data[:n]) for n in range(len(data))]
+    configurations = [each for each in places if each is not None]
+    configurations += [
+        led
+        for each in configurations
+        if (led := recognizer.advance(each, rng.choice(letters))) is not None
+    ]
+    assert len(configurations) > 40
+    for configuration in configurations:
+        for members in classes:
+            ends = {after(recognizer, configuration, tokens[token]) for token in members}
+            assert len(ends) == 1
+        assert all(after(recognizer, configuration, tokens[t]) is None for t in left_out)
+
+
 def indented() -> list[tuple[Grammar, str]]:
     """Return grammars with Lark's columns and with CPython's, and a line that opens a block."""
     return [(Grammar(TREE, postlex=TreeIndenter()), "x"), (Grammar.bundled("python"), "if x:")]
