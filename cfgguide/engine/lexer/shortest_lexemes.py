@@ -20,7 +20,9 @@ an assertion state as possible; a text is one that look-ahead allows.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
+from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import count
 
@@ -72,6 +74,7 @@ class LexemeTexts:
         is_match = (scanner.match != NO_MATCH) & (scanner.match <= scanner.ignored)
         self.distances = self._measured(is_match)
         self.followed = self._measured(is_match & self._can_be_followed())
+        self._is_closed = is_match & (scanner.equivalence_classes == 0)
         self._texts: dict[tuple[int, int, Obligations, bool], bytes | None] = {}
         self._gaps: dict[tuple[int, int, int], bytes | None] = {}
         self._kinds: dict[tuple[int, Obligations], tuple[tuple[int, int], ...]] = {}
@@ -159,10 +162,15 @@ class LexemeTexts:
             for here, owed in sorted(seen)
         ]
         heapify(pending)
-        for _ in range(_MAX_SEARCHED):
-            if not pending:
-                break
+        least: defaultdict[int, list[frozenset[int]]] = defaultdict(list)
+        n_searched = 0
+        while pending and n_searched < _MAX_SEARCHED:
             *_, text, here, owed = heappop(pending)
+            # One that is no shorter and owes more leads nowhere that another one does not.
+            if any(fewer.issubset(owed) for fewer in least[here]):
+                continue
+            least[here].append(frozenset(owed))
+            n_searched += 1
             if self._is_end(here, owed, terminal_id, is_last):
                 return text
             for byte, letter in self._different(here, owed):
@@ -193,14 +201,32 @@ class LexemeTexts:
         self, state: int, terminal_id: int, obligations: Obligations = NO_OBLIGATIONS
     ) -> list[bytes]:
         """Return a text that can only be the last, if it is the shortest, and one that need not."""
-        last = self.text(state, terminal_id, obligations=obligations, is_last=True)
         followed = self.text(state, terminal_id, obligations=obligations)
+        if followed is not None and len(followed) <= self.distances[state, terminal_id]:
+            return [followed]
+        last = self.text(state, terminal_id, obligations=obligations, is_last=True)
         is_shorter = followed is None or (last is not None and len(last) < len(followed))
         return [text for text in (last if is_shorter else None, followed) if text is not None]
 
     def some_text(self, state: int, terminal_id: int) -> bytes | None:
         """Return a text that need not be the last, or else one that can only be; None if none."""
         return next(reversed(self.texts(state, terminal_id)), None)
+
+    def closed(self, state: int, terminal_id: int) -> bytes | None:
+        """Return the shortest text that no text goes on from; None if there is none.
+
+        Look-ahead is left out. Of a terminal with several forms it may be another form::
+
+            / in JavaScript    comment  ``//``, up to the end of the line    closed  ``/**/``
+        """
+        if self._closed[state, terminal_id] >= FAR:
+            return None
+        return self._straight(self._closed, state, terminal_id)
+
+    @cached_property
+    def _closed(self) -> npt.NDArray[np.int16]:
+        """The distances from matches that owe nothing: whatever follows is no part of them."""
+        return self._measured(self._is_closed)
 
     def gap(self, start: int, before: int, terminal_id: int) -> bytes | None:
         """Return the shortest text of a terminal that does not continue the lexeme before it.

@@ -437,15 +437,18 @@ class Endings:
     def _made_pieces(
         self, state: int, obligations: Obligations, context: int, terminal_id: int, more: bytes
     ) -> Iterator[_Piece]:
-        followed = None
+        followed = closed = None
         if terminal_id in self._final:  # a search for a text that something can follow may be long
             last = self._texts.text(state, terminal_id, obligations=obligations, is_last=True)
             texts = [] if last is None else [last]
         else:
             followed = self._texts.text(state, terminal_id, obligations=obligations)
             texts = self._texts.texts(state, terminal_id, obligations)
+        if terminal_id in self._dropped:  # `//` is a short comment, and takes all of the line
+            closed = self._texts.closed(state, terminal_id)
+            texts += [] if closed is None or closed in texts else [closed]
         for text in texts:
-            is_last = text != followed
+            is_last = text not in (followed, closed)
             pieces = self._pieces_of(text + more, state, obligations, context, terminal_id)
             if is_last:
                 pieces = [piece._replace(is_last=True) for piece in pieces if piece.may_end]

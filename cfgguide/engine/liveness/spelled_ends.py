@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Container, Iterable, Iterator
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
@@ -172,20 +173,35 @@ class SpelledEnds:
             yield state, between._replace(obligations=obligations)
 
     def _search(self, scanner_state: int, between: Between) -> set[End]:
+        """Look at all places in the lexeme, those with the fewest obligations first.
+
+        A place with more obligations than another one in the same state is not looked at: whatever
+        it leads to, the other one leads to with fewer.
+        """
         ends: set[End] = set()
-        visited = {(scanner_state, between)}
-        pending = [(scanner_state, between)]
+        least: defaultdict[tuple[int, int, int], list[frozenset[int]]] = defaultdict(list)
+        reached = {(scanner_state, between)}
+        pending = [(len(between.obligations), 0, scanner_state, between)]
         while pending:
             if not len(pending) % _CHECKED:
                 check_step()
-            state, place = pending.pop()
+            _, _, state, place = heappop(pending)
+            owed = frozenset(place.obligations)
+            fewer = least[state, place.node, place.context]
+            if any(other <= owed for other in fewer):
+                continue
+            fewer.append(owed)
+            if (state, place) in self._ends:
+                ends.update(self._ends[state, place])
+                continue
             if self._match[state] != NO_MATCH:
                 obligations = self._lookahead.ending(state, place.obligations)
                 ends.add((self._match[state], place._replace(obligations=obligations)))
             for following in self._moves(state, place):
-                if following not in visited:
-                    visited.add(following)
-                    pending.append(following)
+                if following not in reached:
+                    reached.add(following)
+                    n_owed = len(following[1].obligations)
+                    heappush(pending, (n_owed, len(reached), *following))
         return ends
 
     def _moves(self, state: int, place: Between) -> tuple[tuple[int, Between], ...]:
