@@ -198,6 +198,8 @@ class Liveness:
         if decided is None and self._asks_witnesses and self._witnesses is not None:
             decided = self._witnesses.decide(hypothesis, context)
         decided = decided or self._refuted(hypothesis, context)
+        if decided is None:
+            decided = self._shown(hypothesis, context)
         is_large = self._table.n_states >= MANY_STATES
         if decided is None and is_large and self._witnesses is not None:
             decided = self._witnesses.decide(hypothesis, context)
@@ -241,6 +243,47 @@ class Liveness:
         return self._none_taken(
             terminal_ids, stack, lambda each, top: self._may_come(each, top, indentation)
         )
+
+    def _shown(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int] | None:
+        """Return True, and what was read, if the table names where some end of the lexeme leads.
+
+        What the end owes to the text after it is looked up, too. None if it names none; and with an
+        indenter, which may feed more. It shows most of what owes something: a word of which the
+        next byte says whether it is a keyword.
+        """
+        if self.recognizer.indentation_rules is not None:
+            return None
+        state, obligations, stack, _ = hypothesis
+        place = Between(obligations, BOUNDARY, context)
+        if self._scanner.is_start[state]:
+            return (True, stack.height) if self._pushdown.is_always_live(place, stack.state) else None
+        tried: dict[int, tuple[list[int], int]] = {}
+        for terminal_id, after in self._lexemes.ends(state, place):
+            if terminal_id not in tried:
+                tried[terminal_id] = self._states_after(terminal_id, stack)
+            states, height = tried[terminal_id]
+            if any(self._pushdown.is_always_live(after, each) for each in states):
+                return True, height
+        return None
+
+    def _states_after(self, terminal_id: int, stack: Stack) -> tuple[list[int], int]:
+        """Return the states on top after a terminal, and the lowest height that was read.
+
+        None are known where it takes more of the stack than there is.
+        """
+        if terminal_id == self._scanner.ignored:
+            return [stack.state], stack.height
+        if terminal_id > self._scanner.ignored:
+            return [], stack.height
+        depth = 1
+        while True:
+            try:
+                after = self._table.shifts(stack.top(depth), terminal_id)
+                return [each.state for each in after], stack.height - min(depth, stack.height) + 1
+            except IndexError:
+                if depth >= stack.height:
+                    return [], stack.height
+                depth *= 2
 
     @staticmethod
     def _none_taken(
