@@ -238,10 +238,13 @@ def _always_live_states(
         if found[shifted_to, -1].all():
             break
         # Next without what some state wants and cannot lex, then what leads where nothing follows.
-        is_better = is_wanted & _is_lexed_wherever_wanted(recognizer, end_classes, following)
+        lexed = partial(
+            _is_lexed_wherever_wanted, recognizer, end_classes, following, completions.first
+        )
+        is_better = is_wanted & lexed()
         if np.array_equal(is_better, is_wanted):
             at_first, _ = largest(completions.first, n_rounds=1)
-            is_better &= _is_lexed_wherever_wanted(recognizer, end_classes, following, at_first)
+            is_better &= lexed(at_first)
             if np.array_equal(is_better, is_wanted):
                 break
         is_wanted = is_better
@@ -264,12 +267,16 @@ def _is_lexed_wherever_wanted(
     recognizer: Recognizer,
     end_classes: LexemeEndClasses,
     following: BoolArray,
+    wanted: BoolArray,
     is_live: BoolArray | None = None,
 ) -> BoolArray:
-    """Return which terminals can be lexed in all states that have an action for them.
+    """Return which terminals can be lexed in all states that want them.
 
     Parameters
     ----------
+    wanted : bool, shape (n_parse_states, n_terminals)
+        What completions begin with. That a state has an action for a terminal is not enough: one
+        of higher priority may take its texts there, and it is lexed wherever it is wanted.
     is_live : bool, shape (n_parse_states, n_groups), optional
         What is live; if given, they also lead there.
     """
@@ -285,7 +292,7 @@ def _is_lexed_wherever_wanted(
     if rules is not None:
         can_follow[:, [rules.indent, rules.dedent]] = True
     can_follow = can_follow[table.set_of_state, : table.n_terminals]
-    return np.array(((table.action == ERROR) | can_follow).all(axis=0))
+    return np.array((~wanted | can_follow).all(axis=0))
 
 
 def _is_line_start(recognizer: Recognizer) -> BoolArray:
