@@ -102,3 +102,25 @@ def test_a_text_is_the_shortest_that_look_ahead_allows(pattern, text, followed, 
         rests = [rest.decode() for rest in found if rest is not None]
         assert min(map(len, rests), default=None) == expected
         assert all(re.fullmatch(pattern, text + rest) for rest in rests)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "closed"),
+    [
+        (r"\/\/[^\n]*|\/\*[^*]*\*\/", "/", "**/"),  # not `/`, which takes all of the line
+        ("aaaa|a", "", "aaaa"),
+        ("[a-z]+", "a", None),
+        ("[a-z]{3}", "a", "xx"),
+    ],
+)
+def test_nothing_goes_on_with_a_closed_text(pattern, text, closed):
+    recognizer = compile_recognizer(Grammar(f"start: A\nA: /{pattern}/"))
+    texts = LexemeTexts(recognizer.scanner, recognizer.lookahead, frozenset(range(256)))
+    number = recognizer.parse_table.terminals.index("A")
+    (before,) = recognizer.advance(recognizer.initial, text.encode()).hypotheses
+    found = texts.closed(before.scanner_state, number)
+    assert (found and found.decode()) == closed
+    if closed is not None:
+        whole = text + closed
+        assert re.fullmatch(pattern, whole)
+        assert not any(re.match(pattern, whole + chr(each)).end() > len(whole) for each in range(128))

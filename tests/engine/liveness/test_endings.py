@@ -81,6 +81,7 @@ def test_python_is_completed():
             ],
         ),
         ("javascript", "function", [" async/", "async /", "async/**/", "async /* *"]),
+        ("javascript", "start", ["()/", "() /", "a = (b, c) /*", "do a(); while (b)/"]),
     ],
 )
 def test_look_ahead_bars_no_ending(name, start, texts):

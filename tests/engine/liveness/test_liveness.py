@@ -312,6 +312,36 @@ def test_what_is_refuted_is_dead_whatever_lies_below(grammar, tokens):
     assert n_refuted
 
 
+@pytest.mark.parametrize(
+    ("grammar", "tokens"),
+    [
+        ('start: "a" (B | "c" NEVER) \nB: /b(?!b)/ \nNEVER: /0(?=1)(?!1)/', LETTERS),
+        ('start: a* "b" \na: NAME "=" NAME ";" \nNAME: /[ab]/ \n%ignore /-(?!=)/', LETTERS),
+        ('start: ("(" NAME ("=" NAME)? ")")+ \nNAME: /(?!of(?![a-z]))[a-z]+/ \n%ignore " "', LETTERS),
+        (KEYWORD, LETTERS),
+        (TWO_DEBTS, LETTERS),
+    ],
+)
+def test_what_the_table_shows_to_be_live_is_live_whatever_lies_below(grammar, tokens):
+    recognizer, liveness = liveness_of(grammar, tokens)
+    searched = searching(recognizer, tokens)
+    n_shown = 0
+    for configuration in reachable(recognizer, n=300):
+        for hypothesis in configuration.hypotheses:
+            shown = liveness._shown(hypothesis, configuration.context)
+            if shown is None:
+                continue
+            n_shown += 1
+            is_live, height = shown
+            controls = searched.controls(hypothesis, configuration.context)
+            assert is_live is True
+            assert searched.decide_stack(controls, hypothesis.stack)[0]
+            top = hypothesis.stack.top(hypothesis.stack.height - height + 1)
+            again = liveness._shown(hypothesis._replace(stack=top), configuration.context)
+            assert again is not None
+    assert n_shown
+
+
 def reachable(recognizer: Recognizer, n: int) -> list[Configuration]:
     """Return configurations breadth-first over the bytes that occur in lexemes, live or not."""
     used = sorted(recognizer.scanner.used_bytes())
@@ -440,7 +470,7 @@ def test_a_vocabulary_without_single_bytes_has_a_limit():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["lua", "c", "rust"])
+@pytest.mark.parametrize("name", ["lua", "c", "rust", "go", "java", "verilog"])
 def test_large_languages_are_live_on_every_stack(name):
     """Keywords are kept out of names (lua), and what cannot be lexed everywhere is left out (rust).
 
