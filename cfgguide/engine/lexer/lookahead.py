@@ -24,11 +24,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
+import numpy as np
+import numpy.typing as npt
+
 from cfgguide.automata.dfa import DEAD, LOOKED_FOR
 from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 
 Obligations = tuple[int, ...]  # sorted; +class: will not match, -class: will match
 NO_OBLIGATIONS: Obligations = ()
+_MAX_COMBINED = 1 << 62  # ways to act that are told apart by one number
 _MAX_STEPS = 100_000  # that are remembered, of about 200 bytes
 
 
@@ -44,6 +48,7 @@ class Lookahead:
         self._equivalence_classes: list[int] = scanner.equivalence_classes.tolist()
         self._class_representatives: list[int] = scanner.class_representatives.tolist()
         self._steps: dict[tuple[int, Obligations, int], list[tuple[int, Obligations]]] = {}
+        self._rows: dict[int, npt.NDArray[np.int64]] = {}
         self._after: dict[tuple[Obligations, int], tuple[Obligations, ...]] = {}
         self._resolved: dict[tuple[int, Obligations], tuple[tuple[int, Obligations], ...]] = {}
 
@@ -125,16 +130,31 @@ class Lookahead:
             )
         return self._resolved[key]
 
-    def acts(self, state: int, owed: Iterable[int], context: int | None = None) -> list[object]:
+    def acts(
+        self, state: int, owed: Iterable[int], context: int | None = None
+    ) -> npt.NDArray[np.int64]:
         """Return how each byte class acts on a state and obligations, and on a context if given.
 
-        Classes of which that is equal lead to the same.
+        Classes with equal numbers lead to the same.
         """
-        looked_for = [self._class_representatives[abs(obligation)] for obligation in owed]
-        rows = [self._scanner.transitions[each].tolist() for each in (state, *looked_for)]
+        acts, n_combined = self._row(state), 1
+        n_numbers = max(self._scanner.contexts.shape)
+        rows = [self._row(self._class_representatives[abs(obligation)]) for obligation in owed]
         if context is not None:
-            rows.append(self._scanner.contexts[context].tolist())
-        return list(zip(*rows, strict=True))
+            rows.append(self._scanner.contexts[context])
+        for row in rows:
+            if n_combined * n_numbers**2 >= _MAX_COMBINED:
+                acts, n_combined = np.unique(acts, return_inverse=True)[1], 1
+            acts = acts * n_numbers + row
+            n_combined *= n_numbers
+        return acts
+
+    def _row(self, state: int) -> npt.NDArray[np.int64]:
+        """Return a number for where each byte class leads, smaller than the number of classes."""
+        if state not in self._rows:
+            targets = self._scanner.transitions[state]
+            self._rows[state] = np.unique(targets, return_inverse=True)[1].astype(np.int64)
+        return self._rows[state]
 
     def ending(self, state: int, obligations: Obligations) -> Obligations:
         """Return the obligations if the lexeme ends in a scanner state: it will match no more."""

@@ -191,10 +191,9 @@ class LexemeTexts:
             if len(self._kinds) >= _MAX_KNOWN:
                 self._kinds.clear()
             acts = self._lookahead.acts(state, obligations)
-            kinds: dict[object, tuple[int, int]] = {}
-            for byte, letter in self._letters:
-                kinds.setdefault(acts[letter], (byte, letter))
-            self._kinds[key] = tuple(kinds.values())
+            letters = [letter for _, letter in self._letters]
+            _, firsts = np.unique(acts[letters], return_index=True)
+            self._kinds[key] = tuple(self._letters[first] for first in sorted(firsts.tolist()))
         return self._kinds[key]
 
     def texts(

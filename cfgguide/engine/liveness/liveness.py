@@ -256,7 +256,9 @@ class Liveness:
         state, obligations, stack, _ = hypothesis
         place = Between(obligations, BOUNDARY, context)
         if self._scanner.is_start[state]:
-            return (True, stack.height) if self._pushdown.is_always_live(place, stack.state) else None
+            return (
+                (True, stack.height) if self._pushdown.is_always_live(place, stack.state) else None
+            )
         tried: dict[int, tuple[list[int], int]] = {}
         for terminal_id, after in self._lexemes.ends(state, place):
             if terminal_id not in tried:

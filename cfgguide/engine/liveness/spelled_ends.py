@@ -74,6 +74,8 @@ class SpelledEnds:
         self._letters = [
             sorted({(classes[byte], node) for byte, node in steps}) for steps in spelling.steps
         ]
+        # Mostly each byte is a token: there is one place in a token, between two.
+        self._only_letters = [byte_class for byte_class, _ in self._letters[BOUNDARY]]
         self._ends: dict[tuple[int, Between], tuple[End, ...]] = {}
         self._known_moves: dict[tuple[int, Between], tuple[tuple[int, Between], ...]] = {}
 
@@ -237,7 +239,11 @@ class SpelledEnds:
         """Return one letter for each way in which a letter can act: many act alike here."""
         acts = self._lookahead.acts(state, place.obligations, place.context)
         letters = self._letters[place.node]
-        kinds = [(acts[byte_class], node) for byte_class, node in letters]
+        if len(self._letters) == 1:
+            _, firsts = np.unique(acts[self._only_letters], return_index=True)
+            return [letters[first] for first in firsts.tolist()]
+        numbers = acts.tolist()
+        kinds = [(numbers[byte_class], node) for byte_class, node in letters]
         return dict(zip(kinds, letters, strict=True)).values()
 
 

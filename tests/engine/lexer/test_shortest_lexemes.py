@@ -123,4 +123,6 @@ def test_nothing_goes_on_with_a_closed_text(pattern, text, closed):
     if closed is not None:
         whole = text + closed
         assert re.fullmatch(pattern, whole)
-        assert not any(re.match(pattern, whole + chr(each)).end() > len(whole) for each in range(128))
+        assert not any(
+            re.match(pattern, whole + chr(each)).end() > len(whole) for each in range(128)
+        )

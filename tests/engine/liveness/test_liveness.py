@@ -317,7 +317,10 @@ def test_what_is_refuted_is_dead_whatever_lies_below(grammar, tokens):
     [
         ('start: "a" (B | "c" NEVER) \nB: /b(?!b)/ \nNEVER: /0(?=1)(?!1)/', LETTERS),
         ('start: a* "b" \na: NAME "=" NAME ";" \nNAME: /[ab]/ \n%ignore /-(?!=)/', LETTERS),
-        ('start: ("(" NAME ("=" NAME)? ")")+ \nNAME: /(?!of(?![a-z]))[a-z]+/ \n%ignore " "', LETTERS),
+        (
+            'start: ("(" NAME ("=" NAME)? ")")+ \nNAME: /(?!of(?![a-z]))[a-z]+/ \n%ignore " "',
+            LETTERS,
+        ),
         (KEYWORD, LETTERS),
         (TWO_DEBTS, LETTERS),
     ],
