@@ -126,3 +126,19 @@ def test_nothing_goes_on_with_a_closed_text(pattern, text, closed):
         assert not any(
             re.match(pattern, whole + chr(each)).end() > len(whole) for each in range(128)
         )
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_letters_act_alike_where_they_lead_to_the_same(name):
+    built = scanner.build(lark_frontend.load(Grammar(GRAMMARS[name])))
+    lookahead = Lookahead(built)
+    represents = built.class_representatives.tolist()
+    owed_at_most = range(1, min(len(represents), 12))
+    for state in range(0, built.n_states, 5):
+        for owed in ((), tuple(owed_at_most)[-2:], tuple(-each for each in owed_at_most)):
+            rows = [
+                built.transitions[each] for each in (state, *(represents[abs(o)] for o in owed))
+            ]
+            columns = list(zip(*(row.tolist() for row in (*rows, built.contexts[0])), strict=True))
+            acts = lookahead.acts(state, owed, 0).tolist()
+            assert len(set(acts)) == len(set(columns)) == len(set(zip(acts, columns, strict=True)))
