@@ -75,6 +75,8 @@ class AlwaysLive:
         The same after a line break: in states where a line starts, an indenter may still feed
         INDENT or DEDENTs, as the column will have it; in others the line break was dropped inside
         brackets, where none has to follow. Without an indenter `is_always_live`.
+    first_alike : int32, shape (n_parse_states,)
+        For each parse state the first one that leads on alike; see :func:`first_alike`.
     possible_terminal_ids : frozenset of int
         Terminals of which some lexeme can be spelled.
     """
@@ -86,6 +88,7 @@ class AlwaysLive:
     is_letter: BoolArray
     is_always_live: BoolArray
     is_live_after_newline: BoolArray
+    first_alike: Int32Array
     possible_terminal_ids: frozenset[int]
 
     @classmethod
@@ -115,6 +118,7 @@ class AlwaysLive:
             is_letter=is_letter,
             is_always_live=is_always_live,
             is_live_after_newline=is_live_after_newline,
+            first_alike=first_alike(recognizer),
             possible_terminal_ids=possible_terminal_ids,
         )
 
@@ -428,3 +432,21 @@ def _follow_ignored(lexed: BoolArray, dropped: BoolArray, groups: Int32Array) ->
             lexed |= dropped[..., index, None] & before[:, group, None]
         if np.array_equal(before, lexed):
             return
+
+
+def first_alike(recognizer: Recognizer) -> Int32Array:
+    """Return for each parse state the first one that leads on alike; int32, shape (n_states,).
+
+    Two do if they lex the same terminal set, stand in like places of a line, pop as many states for
+    the same nonterminal on each terminal, and push states that are alike.
+    """
+    table, rules = recognizer.parse_table, recognizer.indentation_rules
+    if table.is_general:  # those that are alike are joined already
+        return np.arange(table.n_states, dtype=np.int32)
+    reduces, production = table.action < 0, np.maximum(-table.action - 1, 0)
+    pops = np.where(reduces, table.lengths[production], -1)
+    lefts = np.where(reduces, table.left_sides[production], table.action > 0)
+    is_end = (np.arange(table.n_states) == table.end_state)[:, None]
+    places = np.zeros(table.n_states) if rules is None else rules.places
+    kinds = np.hstack([table.set_of_state[:, None], places[:, None], is_end, pops, lefts])
+    return table.first_alike(distinct_rows(kinds.astype(np.int32))[1])

@@ -30,7 +30,7 @@ from cfgguide.engine.vocabulary.spelling import BOUNDARY, Spelling
 KIND = "always_live"
 MIN_STATES = 2000  # of the scanner: Python's has 30,000, JSON's 30
 
-_NUMBERS = ("end_offsets", "end_terminal_ids", "end_groups")
+_NUMBERS = ("end_offsets", "end_terminal_ids", "end_groups", "first_alike")
 _FLAGS = ("is_certain", "is_letter", "is_always_live", "is_live_after_newline")
 
 
@@ -82,17 +82,22 @@ def _is_right(recognizer: Recognizer, arrays: Arrays, terminal_ids: Any) -> bool
     scanner, table = recognizer.scanner, recognizer.parse_table
     if not set(_NUMBERS + _FLAGS) <= set(arrays) or not isinstance(terminal_ids, list):
         return False
-    offsets, ends, groups = (arrays[name] for name in _NUMBERS)
+    offsets, ends, groups, alike = (arrays[name] for name in _NUMBERS)
     certain, letter, always_live, after_newline = (arrays[name] for name in _FLAGS)
     n_ends = ends.size
     n_groups = always_live.shape[1] if always_live.ndim == 2 else 0
-    shapes: list[tuple[int, ...]] = [(scanner.n_states + 1,), (n_ends,), (n_ends,), (n_ends,)]
-    shapes += [(scanner.transitions.shape[1],), *2 * [(table.n_states, n_groups)]]
-    every = (offsets, ends, groups, certain, letter, always_live, after_newline)
+    shapes: list[tuple[int, ...]] = [(scanner.n_states + 1,), (n_ends,), (n_ends,)]
+    shapes += [
+        (table.n_states,),
+        (n_ends,),
+        (scanner.transitions.shape[1],),
+        *2 * [(table.n_states, n_groups)],
+    ]
+    every = (offsets, ends, groups, alike, certain, letter, always_live, after_newline)
     are_fitting = n_groups > 0 and all(
         array.shape == shape for array, shape in zip(every, shapes, strict=True)
     )
-    are_fitting &= all(array.dtype == np.int32 for array in (offsets, ends, groups))
+    are_fitting &= all(array.dtype == np.int32 for array in (offsets, ends, groups, alike))
     are_fitting &= all(
         array.dtype == np.bool_ for array in (certain, letter, always_live, after_newline)
     )
@@ -105,6 +110,7 @@ def _is_right(recognizer: Recognizer, arrays: Arrays, terminal_ids: Any) -> bool
         and (offsets[:-1] <= offsets[1:]).all()
         and np.isin(ends, known).all()
         and ((groups >= 0) & (groups < n_groups)).all()
+        and ((alike >= 0) & (alike <= np.arange(table.n_states))).all()
         and all(type(terminal_id) is int for terminal_id in terminal_ids)
         and set(terminal_ids) <= set(known.tolist())
     )

@@ -56,18 +56,15 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-import numpy as np
-
-from cfgguide.automata.partition import distinct_rows
 from cfgguide.base.limits import Budget
-from cfgguide.engine.liveness.always_live import AlwaysLive
+from cfgguide.engine.liveness.always_live import AlwaysLive, first_alike
 from cfgguide.engine.liveness.live_rows import LiveRows
 from cfgguide.engine.liveness.spelled_ends import THE_END, Between, End, SpelledEnds
 from cfgguide.engine.machine.recognizer import Recognizer
 from cfgguide.engine.vocabulary.spelling import BOUNDARY
-from cfgguide.grammar.lr.indentation import AT_LINE_START, BLOCKS, BRACKETS, IndentationRules
+from cfgguide.grammar.lr.indentation import AT_LINE_START, BLOCKS, BRACKETS
 from cfgguide.grammar.lr.indentation_names import CLOSES, FED, INLINE, JOIN, NEWLINE, OPENS
-from cfgguide.grammar.lr.table import END, ParseTable
+from cfgguide.grammar.lr.table import END
 
 
 class Line(NamedTuple):
@@ -149,7 +146,8 @@ class StackSummaries:
         self._scanner = recognizer.scanner
         self._reader = recognizer.indentation_reader
         self._indentation_rules = recognizer.indentation_rules
-        self._alike = _alike(self._table, self._indentation_rules)
+        alike = first_alike(recognizer) if always_live is None else always_live.first_alike
+        self._alike: list[int] = alike.tolist()
         self._live_rows = None
         if always_live is not None:
             self._live_rows = LiveRows(recognizer, always_live, self._alike)
@@ -481,21 +479,3 @@ class StackSummaries:
             choices = frozenset(choice for choice in choices if choice[0] != END)
         if target >= 0 and choices:
             self._go_on(LookaheadControl(choices), target, pair)
-
-
-def _alike(table: ParseTable, indentation_rules: IndentationRules | None) -> list[int]:
-    """Return, for each parse state, the first that does the same on every stack.
-
-    Two do if they lex the same terminal set, stand in like places of a line, pop as many states for
-    the same nonterminal on each terminal, and push states that are alike.
-    """
-    if table.is_general:  # those that are alike are joined already
-        return list(range(table.n_states))
-    reduces, production = table.action < 0, np.maximum(-table.action - 1, 0)
-    pops = np.where(reduces, table.lengths[production], -1)
-    lefts = np.where(reduces, table.left_sides[production], table.action > 0)
-    is_end = (np.arange(table.n_states) == table.end_state)[:, None]
-    places = np.zeros(table.n_states) if indentation_rules is None else indentation_rules.places
-    kinds = np.hstack([table.set_of_state[:, None], places[:, None], is_end, pops, lefts])
-    alike: list[int] = table.first_alike(distinct_rows(kinds.astype(np.int32))[1]).tolist()
-    return alike
