@@ -194,7 +194,7 @@ MUTATIONS = [
     ),
     Mutation(
         "parse states that act alike",
-        "engine/liveness/stack_summaries",
+        "engine/liveness/always_live",
         "distinct_rows(kinds.astype(np.int32))",
         "distinct_rows(kinds[:, :1].astype(np.int32))",
     ),
