@@ -114,9 +114,8 @@ def hash_of_code(paths: Iterable[Path]) -> str:
     """Return a hash of files, by name: the code that an entry depends on."""
     code = hashlib.sha256()
     for path in sorted(map(os.fspath, paths)):
-        with open(
-            path, "rb", buffering=0
-        ) as file:  # there are hundreds: a `Path` takes twice as long
+        # There are hundreds of files: a `Path` takes twice as long.
+        with open(path, "rb", buffering=0) as file:
             content = hashlib.sha256(file.read()).digest()
         code.update(os.path.basename(path).encode() + b"\0" + content)
     return code.hexdigest()

@@ -60,12 +60,6 @@ class ByteWalk:
         self.inspected: int = counts[views.INSPECTED]
         self.jumps: list[list[int]] = work.jumps[: counts[views.N_JUMPS]].tolist()
 
-    @property
-    def segments(self) -> list[list[int]]:
-        """Ranges of tokens, with the state and the cell that they lead to."""
-        segments: list[list[int]] = self._work.segments[: self.n_segments].tolist()
-        return segments
-
     def ranges(self) -> Int32Array:
         """Return the ranges of tokens, joined where they touch; int32, shape (n_ranges, 2)."""
         found = np.empty((self.n_segments, 2), dtype=np.int32)

@@ -160,7 +160,6 @@ class PropertyNames(ScalarAutomaton):
     def __init__(self, names: Sequence[str], others: SharedStrings | None) -> None:
         self.listed = ListedTexts({name: tag for tag, name in enumerate(names)})
         self.n_names = len(names)
-        self._n_tags = len(names) + (others is not None)
         self._others = others
         self._other_tag = len(names)
         self._other_rows: dict[Key, ScalarRow] = {}
@@ -236,8 +235,6 @@ class PatternNames(KeptRows):
         self._texts = SpelledTexts(groups, plain_spelling)
         self._free = FreeStrings(self._texts, len(names))
         self._others: dict[tuple[Beginning, int, int], bool] = {}
-        self._n_names = len(names)
-        self._n_tags = len(names) + len(groups)
         self.start = ("c", (self._listed.start, self._texts.start))
 
     def _made(self, key: Any) -> ScalarRow:
@@ -273,7 +270,7 @@ class PatternNames(KeptRows):
         if own >= 0:
             return own
         group = self._texts.tag(texts)
-        return -1 if group < 0 else self._n_names + group
+        return -1 if group < 0 else self.n_names + group
 
     def _pieces(self, beginning: Beginning | None, texts: tuple[int, ...]) -> tuple[Piece, ...]:
         """Return the spellings of the next character, with the beginning of names and of texts."""
@@ -304,7 +301,7 @@ class PatternNames(KeptRows):
         for beginning, texts in [after for _, after in state] if kind == "p" else [state]:
             below |= 0 if beginning is None else self._listed.below(beginning)
             for group, each in enumerate(texts):
-                below |= self._has_other(beginning, group, each) << self._n_names + group
+                below |= self._has_other(beginning, group, each) << self.n_names + group
         beside = self._beside(*state) if kind == "c" else None
         if beside is None:
             return Traits(below=below)
@@ -324,7 +321,7 @@ class PatternNames(KeptRows):
         if group < 0:
             return None
         strings = plain_strings()
-        return strings.number(strings.lexemes.start), self._n_names + group
+        return strings.number(strings.lexemes.start), self.n_names + group
 
     def _has_other(self, beginning: Beginning | None, group: int, state: int) -> bool:
         """Return whether a text of a group that is not listed begins like this."""

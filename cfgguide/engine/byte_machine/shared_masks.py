@@ -90,7 +90,7 @@ class SharedMask:
         walk = memory.walk(trie, alone.start, [BOTTOM], views.COLLECT, node=node)
         assert walk is not None, "nothing is popped"
         self._depth = _depth(trie.packed, node)
-        self._inside = _joined(trie.packed, [segment[:2] for segment in walk.segments])
+        self._inside = _joined(trie.packed, walk.ranges())
         self._everything = bitmask_of(self._inside, vocabulary.n_words).view(np.uint32)
         self._few: dict[int, UInt32Array] = {}
         self._ends = [  # tokens that share the bytes up to the quote, and the number of these
@@ -305,9 +305,9 @@ def _counter(
     return data, count
 
 
-def _joined(packed: PackedTrie, ranges: list[list[int]]) -> Int32Array:
+def _joined(packed: PackedTrie, ranges: Int32Array) -> Int32Array:
     """Return the tokens in some ranges of indices."""
-    parts = [packed.token_ids[start:end] for start, end in ranges]
+    parts = [packed.token_ids[start:end] for start, end in ranges.tolist()]
     return np.concatenate([packed.token_ids[:0], *parts])
 
 
