@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, partial
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -47,6 +47,8 @@ from cfgguide.grammar.lr.indentation import Indentation
 from cfgguide.grammar.lr.indentation_names import FED, INLINE, JOIN, NEWLINE
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.grammar.lr.table import END, ERROR, START_STATE
+
+Result = TypeVar("Result")
 
 MANY_STATES = 300  # of a parser for which the search that decides may take seconds
 # Pairs and nodes that may be looked at to decide for all stacks at once; then the stack is read on.
@@ -277,15 +279,10 @@ class Liveness:
             return [stack.state], stack.height
         if terminal_id > self._scanner.ignored:
             return [], stack.height
-        depth = 1
-        while True:
-            try:
-                after = self._table.shifts(stack.top(depth), terminal_id)
-                return [each.state for each in after], stack.height - min(depth, stack.height) + 1
-            except IndexError:
-                if depth >= stack.height:
-                    return [], stack.height
-                depth *= 2
+        after, depth = _asked(stack, 1, lambda top: self._table.shifts(top, terminal_id))
+        if after is None:
+            return [], stack.height
+        return [each.state for each in after], stack.height - min(depth, stack.height) + 1
 
     @staticmethod
     def _none_taken(
@@ -294,16 +291,9 @@ class Liveness:
         """Return False, and how low a stack was read, if no terminal is taken; None if one may."""
         depth = 0
         for terminal_id in terminal_ids:
-            while True:
-                depth = max(depth, 1)
-                try:
-                    if is_taken(terminal_id, stack.top(depth)):
-                        return None
-                    break
-                except IndexError:  # it takes more of the stack to know
-                    if depth >= stack.height:
-                        return None
-                    depth *= 2
+            taken, depth = _asked(stack, max(depth, 1), partial(is_taken, terminal_id))
+            if taken is None or taken:
+                return None
         return False, stack.height - min(depth, stack.height) + 1
 
     def _may_come(self, terminal_id: int, stack: Stack, indentation: Indentation) -> bool:
@@ -556,3 +546,19 @@ def _reaching(children: dict[Node, list[Node]], goals: list[Node]) -> set[Node]:
                 found.add(parent)
                 pending.append(parent)
     return found
+
+
+def _asked(
+    stack: Stack, depth: int, question: Callable[[Stack], Result]
+) -> tuple[Result | None, int]:
+    """Return what a question about the top of a stack comes to, and how many states were enough.
+
+    None if it takes more than there are.
+    """
+    while True:
+        try:
+            return question(stack.top(depth)), depth
+        except IndexError:  # it takes more of the stack to know
+            if depth >= stack.height:
+                return None, depth
+            depth *= 2
