@@ -28,6 +28,15 @@ DEAD = 0
 N_BYTES = 256
 LOOKED_FOR, IF_HOLDS, IF_FAILS = 0, 1, 2  # columns of `assertions`
 
+# What the kernel of partitions is told: where a move leads that leads nowhere; labels of states;
+# rows of a partition, and what stands in that of counts.
+NOWHERE = -1
+OPEN, IS_END, IS_DEAD = range(3)
+N_LABELS = 3
+ELEMENT, PLACE, CLASS, FIRST, END, N_MARKED, TOUCHED, COUNTS = range(8)
+N_ROWS = 8
+N_CLASSES, N_TOUCHED = range(2)
+
 
 @dataclass(frozen=True)
 class Fsm:

@@ -19,14 +19,17 @@ from math import prod
 from typing import Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
+from cfgguide.automata import dfa
 from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES
+from cfgguide.automata.dfa import IS_DEAD, IS_END, N_LABELS, NOWHERE, OPEN
 from cfgguide.automata.distances import CountedLengths, Distances
-from cfgguide.automata.partition import refined
+from cfgguide.automata.partition import Moves
 from cfgguide.base.limits import check_step
 from cfgguide.errors import SchemaError
 
-DEAD = 0  # the state from which nothing is accepted; every automaton has it
+DEAD = dfa.DEAD  # the state from which nothing is accepted; every automaton has it
 MAX_STATES = 20_000
 IN_UTF8, IN_JSON = range(2)  # spellings of which `fewest` counts the bytes
 _MAX_TOGETHER = 5_000  # of an automaton of several languages, when schemas are read
@@ -385,36 +388,75 @@ def grouped(
     >>> parts[1].words(9), parts[2].words(9), parts[0].words(9)
     (['a', 'c'], ['b'], None)
     """
-    first, last = SURROGATES
-    cuts = sorted({0, first, last + 1}.union(*(language.cuts for language in languages)))
-    columns = [[bisect_right(language.cuts, cut) - 1 for cut in cuts] for language in languages]
-    gap = cuts.index(first)
-    start = tuple(language.start for language in languages)
-    numbers = {start: 1}
-    states = [start]
-    rows: list[Row] = [(DEAD,) * len(cuts)]
-    for state in states:
-        row = [DEAD] * len(cuts)
-        for place in range(len(cuts)):
-            if place == gap:
-                continue
-            target = tuple(
-                language.rows[here][column[place]]
-                for language, here, column in zip(languages, state, columns, strict=True)
-            )
-            if target not in numbers:
+    product = _Product(languages)
+    numbers = {product.start: 1}
+    states = [product.start]
+    rows = [[DEAD] * product.n_letters]
+    for state in states:  # grows while it is walked
+        row = []
+        for target in product.moves(state):
+            number = numbers.get(target)
+            if number is None:
                 states.append(target)
-                numbers[target] = len(states)
-                _check_size(len(states))
-            row[place] = numbers[target]
-        rows.append(tuple(row))
+                number = numbers[target] = len(states)
+                _check_size(number)
+            row.append(number)
+        rows.append(row)
     ends: dict[Key, set[int]] = {}
     for number, state in enumerate(states, 1):
-        memberships = tuple(
-            here in language.accepting for language, here in zip(languages, state, strict=True)
+        ends.setdefault(group(product.memberships(state)), set()).add(number)
+    dead = np.full((1, len(rows)), DEAD, dtype=np.int32)
+    columns = np.vstack([np.array(rows, dtype=np.int32).T, dead])[product.letters]
+    return {key: _smallest(product.cuts, columns, 1, found) for key, found in ends.items()}
+
+
+class _Product:
+    """The automaton of several languages: a state of it is one of each.
+
+    Attributes
+    ----------
+    cuts : list of int
+        The first code points of the intervals that no language cuts.
+    letters : list of int
+        The letter of each interval: `moves` are by letter. That of surrogates has no moves, for
+        these lead nowhere.
+    n_letters : int
+        How many others there are.
+    start : tuple of int
+        The state before any character.
+    """
+
+    def __init__(self, languages: Sequence[Language]) -> None:
+        first, last = SURROGATES
+        self.cuts = sorted({0, first, last + 1}.union(*(each.cuts for each in languages)))
+        read = [
+            tuple(each.letters[bisect_right(each.cuts, cut) - 1] for each in languages)
+            for cut in self.cuts
+        ]
+        gap = self.cuts.index(first)
+        numbers = {each: n for n, each in enumerate(dict.fromkeys(read[:gap] + read[gap + 1 :]))}
+        self.n_letters = len(numbers)
+        self.letters = [numbers.get(each, self.n_letters) for each in read]
+        self.letters[gap] = self.n_letters
+        self.start = tuple(each.start for each in languages)
+        self._languages = languages
+        self._places = list(zip(*numbers, strict=True))
+
+    def moves(self, state: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
+        """Return the next state of each letter."""
+        if not state:
+            return [state]  # of no languages
+        rows = [each.rows[here] for each, here in zip(self._languages, state, strict=True)]
+        by_language = [
+            map(row.__getitem__, places) for row, places in zip(rows, self._places, strict=True)
+        ]
+        return zip(*by_language, strict=True)
+
+    def memberships(self, state: tuple[int, ...]) -> tuple[bool, ...]:
+        """Return in which of the languages a text is that ends in a state."""
+        return tuple(
+            here in each.accepting for each, here in zip(self._languages, state, strict=True)
         )
-        ends.setdefault(group(memberships), set()).add(number)
-    return {key: smallest(cuts, rows, 1, found) for key, found in ends.items()}
 
 
 def memberships(languages: Sequence[Language], most: int) -> Iterator[tuple[bool, ...] | None]:
@@ -428,26 +470,18 @@ def memberships(languages: Sequence[Language], most: int) -> Iterator[tuple[bool
     >>> list(memberships([Language.of_words(["a"]), Language.of_words(["b"])], 100))
     [(False, False), (True, False), (False, True)]
     """
-    first, last = SURROGATES
-    cuts = sorted({0, first, last + 1}.union(*(language.cuts for language in languages)) - {first})
-    columns = [[bisect_right(language.cuts, cut) - 1 for cut in cuts] for language in languages]
-    start = tuple(language.start for language in languages)
-    states = {start: None}
+    product = _Product(languages)
+    states = {product.start: None}
     pending = deque(states)
     found = set()
     while pending:
         check_step()
         state = pending.popleft()
-        met = tuple(
-            here in language.accepting for language, here in zip(languages, state, strict=True)
-        )
+        met = product.memberships(state)
         if met not in found:
             found.add(met)
             yield met
-        rows = [language.rows[here] for language, here in zip(languages, state, strict=True)]
-        wide = [[row[place] for place in column] for row, column in zip(rows, columns, strict=True)]
-        targets = dict.fromkeys(zip(*wide, strict=True))  # surrogates lead nowhere
-        for target in targets:
+        for target in dict.fromkeys(product.moves(state)):
             if target not in states:
                 states[target] = None
                 pending.append(target)
@@ -507,56 +541,36 @@ def _check_size(n_states: int, most: int = MAX_STATES) -> None:
 
 def smallest(cuts: Sequence[int], rows: Sequence[Row], start: int, ends: Iterable[int]) -> Language:
     """Return the minimal automaton of a language, with as few intervals as possible."""
+    return _smallest(cuts, np.array(rows, dtype=np.int32).T, start, ends)
+
+
+def _smallest(
+    cuts: Sequence[int], columns: npt.NDArray[np.int32], start: int, ends: Iterable[int]
+) -> Language:
     check_step()
-    table = np.array(rows, dtype=np.int32)
-    is_end = np.zeros(len(rows), dtype=np.bool_)
-    is_end[list(ends)] = True
-    is_live = is_end.copy()
-    while True:  # back from the ends, a layer of states at a time
-        more = is_live | is_live[table].any(axis=1)
-        if np.array_equal(more, is_live):
-            break
-        is_live = more
-    if not is_live[start]:
+    kept, columns = _without_repeated(cuts, np.where(columns == DEAD, NOWHERE, columns))
+    moves = Moves(columns.T)
+    labels = np.full(moves.n_states, OPEN, dtype=np.int32)
+    labels[list(ends)] = IS_END
+    moves.leave_dead(labels)
+    if labels[start] == IS_DEAD:
         return NO_TEXTS
-    table = np.where(is_live[table], table, DEAD).astype(np.int32)
-    table[~is_live] = DEAD
-    keep = np.ones(len(cuts), dtype=np.bool_)
-    keep[1:] = (table[:, 1:] != table[:, :-1]).any(axis=0)
-    table = table[:, keep]
-    cuts = np.array(cuts)[keep].tolist()
-    labels = is_end.astype(np.int64) + is_live  # dead, open, end
-    class_of = refined(table, labels)
+    classes = moves.refined(labels, N_LABELS)
     # States are numbered breadth-first, so that equal languages are equal values.
-    numbers = {int(class_of[DEAD]): DEAD}
-    order: list[int] = [DEAD]
-    queue = [start]
-    numbers[int(class_of[start])] = 1
-    order.append(start)
-    for state in queue:
-        for target in table[state].tolist():
-            if int(class_of[target]) not in numbers:
-                numbers[int(class_of[target])] = len(numbers)
-                order.append(target)
-                queue.append(target)
-    new_rows = tuple(
-        tuple(numbers[int(class_of[target])] for target in table[state].tolist()) for state in order
+    order, numbers = moves.numbered(classes, start)
+    targets = moves.targets.reshape(columns.shape)[:, order]
+    kept, columns = _without_repeated(
+        kept, np.where(targets == NOWHERE, DEAD, numbers[classes[targets]])
     )
-    accepting = frozenset(
-        number for number, state in enumerate(order) if is_end[state] and is_live[state]
-    )
-    return _with_few_cuts(Language(tuple(cuts), new_rows, 1, accepting))
+    accepting = (np.flatnonzero(labels[order] == IS_END) + 1).tolist()
+    rows = [(DEAD,) * len(kept), *map(tuple, columns.T.tolist())]
+    return Language(tuple(kept), tuple(rows), 1, frozenset(accepting))
 
 
-def _with_few_cuts(language: Language) -> Language:
-    """Return the same language with cuts only where targets change."""
-    columns = list(zip(*language.rows, strict=True))
-    keep = [
-        place for place in range(len(columns)) if not place or columns[place] != columns[place - 1]
-    ]
-    return Language(
-        tuple(language.cuts[place] for place in keep),
-        tuple(tuple(row[place] for place in keep) for row in language.rows),
-        language.start,
-        language.accepting,
-    )
+def _without_repeated(
+    cuts: Sequence[int], columns: npt.NDArray[np.int32]
+) -> tuple[list[int], npt.NDArray[np.int32]]:
+    """Return the cuts where the column changes, and their columns."""
+    is_new = np.ones(len(cuts), dtype=np.bool_)
+    is_new[1:] = (columns[1:] != columns[:-1]).any(axis=1)
+    return np.array(cuts)[is_new].tolist(), columns[is_new]

@@ -13,21 +13,16 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, Fsm
-from cfgguide.automata.partition import distinct_columns, edges, predecessors, refined
+from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, IS_DEAD, IS_END, OPEN, Fsm
+from cfgguide.automata.partition import Moves, distinct_columns, refined
 
 
 def _trimmed(fsm: Fsm) -> Fsm:
     """Return the machine with all states that can no longer match merged into `DEAD`."""
     columns = distinct_columns(np.hstack([fsm.transitions, fsm.assertions[:, IF_HOLDS:]]))[0]
-    before = predecessors(edges(columns), fsm.n_states)
-    is_live = fsm.is_final.copy()
-    pending: list[int] = np.flatnonzero(is_live).tolist()
-    for state in pending:  # grows while it is walked
-        for earlier in before[state]:
-            if not is_live[earlier]:
-                is_live[earlier] = True
-                pending.append(earlier)
+    labels = np.where(fsm.is_final, IS_END, OPEN).astype(np.int32)
+    Moves(columns).leave_dead(labels)
+    is_live = labels != IS_DEAD
     return _renamed(fsm, np.where(is_live, np.arange(fsm.n_states), DEAD), is_kept=is_live)
 
 

@@ -3,23 +3,21 @@
 In: a transition table and a label per state. Out: the coarsest partition that keeps labels apart
 and whose classes lead to the same classes on every byte class.
 
-A class is split only where some of its states have a successor that has just moved to a new class.
-The largest part keeps the old number, so a state moves at most a logarithmic number of times: a
-chain of ten thousand states, such as ``x{9999}``, is fast.
-
-Source: Hopcroft 1971, "An n log n algorithm for minimizing states in a finite automaton", of which
-this is a simple form.
+The work is that of :mod:`cfgguide.automata.partition_kernels`: a chain of ten thousand states, such
+as ``x{9999}``, is fast.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TypeVar
 
 import numpy as np
 import numpy.ma  # np.unique would import it at its first call, for 15 ms at a bad moment
 import numpy.typing as npt
+
+from cfgguide.automata import partition_kernels as kernels
+from cfgguide.automata.dfa import CLASS, N_ROWS
 
 Integer = TypeVar("Integer", np.int32, np.int64)
 Number = TypeVar("Number", bound=np.generic)
@@ -40,46 +38,66 @@ def refined(columns: npt.NDArray[np.int32], labels: npt.NDArray[np.int64]) -> np
     int64, shape (n_states,)
         The equivalence class of each state, numbered from 0.
     """
-    before = predecessors(edges(columns), len(columns))
+    n_states = len(columns)
+    if not n_states:
+        return np.zeros(0, dtype=np.int64)
     numbers: dict[int, int] = {}
-    first = [numbers.setdefault(label, len(numbers)) for label in labels.tolist()]
-    block = np.array(first, dtype=np.int32)
-    sizes = Counter(first)
-    affected = list(range(len(columns)))
-    while affected:
-        moved = _split(columns, block, sizes, affected)
-        affected = sorted({state for target in moved for state in before[target]})
-    return block.astype(np.int64)
+    classes = [numbers.setdefault(label, len(numbers)) for label in labels.tolist()]
+    moves = Moves(distinct_columns(columns)[0])
+    return moves.refined(np.array(classes, dtype=np.int32), len(numbers)).astype(np.int64)
 
 
-def _split(
-    columns: npt.NDArray[np.int32],
-    block: npt.NDArray[np.int32],
-    sizes: Counter[int],
-    affected: list[int],
-) -> list[int]:
-    """Split classes by where the affected states lead now; return the states that moved.
+class Moves:
+    """The moves of an automaton as kernels read them, and their workspace.
 
-    The other states of a class lead where they led before: they stay together and keep its number.
+    Parameters
+    ----------
+    table : int32, shape (n_states, n_columns)
+        Next state per byte class, or `NOWHERE`.
     """
-    signatures = block[columns[affected]]
-    size = signatures.shape[1] * signatures.itemsize
-    keys: list[bytes] = signatures.view(f"V{size}").reshape(-1).tolist() if size else [b""]
-    parts: dict[int, dict[bytes, list[int]]] = {}
-    for state, own, key in zip(affected, block[affected].tolist(), keys, strict=True):
-        parts.setdefault(own, {}).setdefault(key, []).append(state)
-    moved: list[int] = []
-    for old, groups in parts.items():
-        leaving = sorted(groups.values(), key=len)
-        if sum(map(len, leaving)) == sizes[old]:
-            leaving.pop()  # no other state stays: the largest part keeps the number
-        for states in leaving:
-            new = len(sizes)
-            sizes[new] = len(states)
-            sizes[old] -= len(states)
-            block[states] = new
-            moved.extend(states)
-    return moved
+
+    def __init__(self, table: npt.NDArray[np.int32]) -> None:
+        self.n_states = len(table)
+        self.targets = np.array(table.T, order="C").reshape(-1)  # `leave_dead` changes it
+        self._before = np.empty(len(self.targets), dtype=np.int32)
+        self._first_before = np.empty(self.n_states + 1, dtype=np.int32)
+
+    def leave_dead(self, labels: npt.NDArray[np.int32]) -> None:
+        """Label the states that reach no end `IS_DEAD`; moves to them lead nowhere from now on."""
+        pending = np.empty(self.n_states, dtype=np.int32)
+        kernels.leave_dead(
+            self.targets, self.n_states, labels, self._first_before, self._before, pending
+        )
+
+    def refined(self, classes: npt.NDArray[np.int32], n_classes: int) -> npt.NDArray[np.int32]:
+        """Return the coarsest refinement of some classes."""
+        states = np.empty((N_ROWS, self.n_states + n_classes), dtype=np.int32)
+        moves = np.empty((N_ROWS, len(self.targets) + 2), dtype=np.int32)
+        states[CLASS, : self.n_states] = classes
+        kernels.refine(
+            self.targets,
+            self.n_states,
+            n_classes,
+            states,
+            moves,
+            self._first_before,
+            self._before,
+        )
+        return states[CLASS, : self.n_states]
+
+    def numbered(
+        self, classes: npt.NDArray[np.int32], start: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Return a state of each class that is reached, breadth-first, and the classes' numbers.
+
+        These begin with 1 for that of `start`; the others have `DEAD`.
+        """
+        numbers = np.empty(int(classes.max()) + 1, dtype=np.int32)
+        order = np.empty(len(numbers), dtype=np.int32)
+        n_found = kernels.number_breadth_first(
+            self.targets, self.n_states, start, classes, numbers, order
+        )
+        return order[:n_found], numbers
 
 
 def distinct_columns(
@@ -110,14 +128,6 @@ def distinct_rows(rows: npt.NDArray[Number]) -> tuple[npt.NDArray[Number], npt.N
     as_bytes = rows.view(np.dtype((np.void, rows.strides[0]))).reshape(-1)
     _, first, numbers = np.unique(as_bytes, return_index=True, return_inverse=True)
     return rows[first], numbers.reshape(-1)
-
-
-def edges(columns: npt.NDArray[np.int32]) -> Iterator[tuple[int, int]]:
-    """Return pairs of a state and one that it leads to; most of them once."""
-    is_new = np.ones(columns.shape, dtype=np.bool_)
-    is_new[:, 1:] = columns[:, 1:] != columns[:, :-1]  # neighbours mostly lead to the same state
-    places = np.nonzero(is_new)
-    return zip(places[0].tolist(), columns[places].tolist(), strict=True)
 
 
 def predecessors(edges: Iterable[tuple[int, int]], n_states: int) -> list[set[int]]:

@@ -228,8 +228,8 @@ KNOWN_BY = {
     },
     "interegular": {"diagnostics.overlaps", "grammar.rejections"},
     "cython": {
-        *("engine.masks.kernels", "engine.masks.rows", "engine.masks.trie_kernels"),
-        "engine.masks.effect_kernels",
+        *("automata.partition_kernels", "engine.masks.kernels", "engine.masks.rows"),
+        *("engine.masks.trie_kernels", "engine.masks.effect_kernels"),
         *("engine.byte_machine.byte_kernels", "models.bitmask_kernels"),
     },
     "pygtrie": {"engine.index.configuration_trie"},

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.base.uncompiled import warn_if_uncompiled
 from cfgguide.engine.byte_machine import byte_kernels as kernels
 from cfgguide.engine.byte_machine import byte_views as views
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
@@ -28,7 +29,6 @@ from cfgguide.engine.byte_machine.outcomes import ByteOutcomes, SplitOutcomes
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.byte_machine.shared_masks import SharedMask, SharedMasks
 from cfgguide.engine.masks.subset import Subset
-from cfgguide.engine.masks.uncompiled import warn_if_uncompiled
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.grammar.lr.stack import Stack
 

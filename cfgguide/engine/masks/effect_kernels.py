@@ -38,7 +38,7 @@ from __future__ import annotations
 try:
     import cython
 except ImportError:
-    from cfgguide.engine.masks import uncompiled as cython
+    from cfgguide.base import uncompiled as cython
 
 from typing import Any
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 try:
     import cython
 except ImportError:
-    from cfgguide.engine.masks import uncompiled as cython
+    from cfgguide.base import uncompiled as cython
 
 from cfgguide.engine.masks.arrays import Int32Array
 

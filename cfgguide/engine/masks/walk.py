@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD
+from cfgguide.base.uncompiled import warn_if_uncompiled
 from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.engine.liveness.always_live import AlwaysLive
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.engine.masks import arrays, kernels, trie_kernels
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.token_classes import ClassTrie, TokenClasses
-from cfgguide.engine.masks.uncompiled import warn_if_uncompiled
 from cfgguide.engine.masks.views import view
 from cfgguide.engine.vocabulary.trie import PackedTrie, VocabularyTrie
 from cfgguide.errors import LimitError

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cfgguide.engine.masks.uncompiled import warn_if_uncompiled
+from cfgguide.base.uncompiled import warn_if_uncompiled
 from cfgguide.errors import UncompiledWarning
 
 TESTS = Path(__file__).parents[2]
