@@ -327,12 +327,21 @@ class Language:
 
     def moves_of(self, state: int) -> dict[int, Ranges]:
         """Return the states after one more character, without the dead one, with the characters."""
-        return self.moves[state]
+        known = self._moves.get(state)
+        if known is None:
+            letters = range(len(self.cuts))
+            known = self._moves[state] = moves_by_target(self.cuts, letters, self.rows[state])
+        return known
+
+    @cached_property
+    def _moves(self) -> dict[int, dict[int, Ranges]]:
+        return {}
 
     @cached_property
     def distances(self) -> Distances:
         """How far it is from each state to the ends."""
-        return Distances([list(moves) for moves in self.moves], self.accepting)
+        targets = [[each for each in dict.fromkeys(row) if each != DEAD] for row in self.rows]
+        return Distances(targets, self.accepting)
 
     def shortest(self, state: int) -> float:
         """Return how many characters at least lead from a state to an end."""
@@ -361,8 +370,7 @@ class Language:
     @cached_property
     def moves(self) -> tuple[dict[int, Ranges], ...]:
         """For each state its targets except the dead one, with inclusive ranges of code points."""
-        letters = range(len(self.cuts))
-        return tuple(moves_by_target(self.cuts, letters, row) for row in self.rows)
+        return tuple(map(self.moves_of, range(len(self.rows))))
 
     def words(self, most: int) -> list[str] | None:
         """Return the words of a finite language, sorted; None if it has more than `most`."""

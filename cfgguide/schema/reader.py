@@ -7,7 +7,6 @@ does not know are ignored; without it, 2020-12 is assumed, and keywords of all d
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -55,7 +54,6 @@ TOO_LARGE = (
     "with what else is asked of the same values it needs too large an automaton; use smaller "
     "bounds or fewer patterns for one value"
 )
-_ENCODER = json.JSONEncoder(default=str)
 # Keywords by what reads them: most schemas have none of most of these.
 _APPLICATORS = frozenset(
     [
@@ -123,7 +121,8 @@ class SchemaReader:
         self._formats = formats
         self._best_effort = best_effort
         self._nodes: dict[object, Node] = {}
-        self._keys: dict[int, tuple[str, Any]] = {}  # by id; holds the schema, so that it stays
+        self._keys: dict[int, tuple[int, Any]] = {}  # by id; holds the schema, so that it stays
+        self._numbers: dict[tuple[object, ...], int] = {}  # by content
         self._unread: list[tuple[Node, Location]] = []
         #: Conditions whose automaton may be too large, the node of each, and where it stands.
         self._growing: list[tuple[Node, str, Condition]] = []
@@ -208,12 +207,21 @@ class SchemaReader:
             self._unread.append((self._nodes[key], location))
         return self._nodes[key]
 
-    def _key_of(self, schema: Any) -> str:
-        """Return what is equal for equal schemas, and no others."""
+    def _key_of(self, schema: Any) -> int:
+        """Return what is equal for equal schemas, and no others: each part is looked at once."""
         known = self._keys.get(id(schema))
-        if known is None:
-            known = self._keys[id(schema)] = _ENCODER.encode(schema), schema
-        return known[0]
+        if known is not None:
+            return known[0]
+        content: tuple[object, ...]
+        if isinstance(schema, Mapping):
+            content = (dict, *((name, self._key_of(part)) for name, part in schema.items()))
+        elif isinstance(schema, list | tuple):
+            content = (list, *map(self._key_of, schema))
+        else:
+            content = (type(schema), str(schema))  # 1, 1.0 and True are equal, but not the same
+        number = self._numbers.setdefault(content, len(self._numbers))
+        self._keys[id(schema)] = number, schema
+        return number
 
     def _read(self, node: Node, location: Location) -> None:
         schema = location.schema

@@ -129,18 +129,15 @@ def _at_least(language: Language, least: int) -> Language:
 @lru_cache(maxsize=256)
 def _is_endless(language: Language) -> bool:
     """Return whether any number of texts begin like any beginning of one."""
-    endless = {state for state, moves in enumerate(language.moves) if state in moves}
-    while True:
-        more = {
-            state
-            for state, moves in enumerate(language.moves)
-            if state not in endless and not endless.isdisjoint(moves)
-        }
-        if not more:
-            return all(
-                state in endless for state, moves in enumerate(language.moves) if state != DEAD
-            )
+    targets = [set(row) - {DEAD} for row in language.rows]
+    endless = {state for state, after in enumerate(targets) if state in after}
+    while more := {
+        state
+        for state, after in enumerate(targets)
+        if state not in endless and not endless.isdisjoint(after)
+    }:
         endless |= more
+    return endless == set(range(len(targets))) - {DEAD}
 
 
 def _unused_strings(scalars: Scalars, used: list[str]) -> ScalarAutomaton | None:

@@ -354,7 +354,7 @@ def _has_other_text(
         if state in language.accepting and listed.tag(each) < 0:
             return True
         longer = list(listed.longer(each))
-        for target, ranges in language.moves[state].items():
+        for target, ranges in language.moves_of(state).items():
             found = [
                 after
                 for character, after in longer

@@ -57,7 +57,7 @@ def words_from(language: Language, state: int) -> Iterator[str]:
         price, _, _, text, state = heapq.heappop(pending)
         if price == len(text):
             yield text
-        for target, ranges in language.moves[state].items():
+        for target, ranges in language.moves_of(state).items():
             rest = distances[target]
             assert rest is not None, "dead states are no targets"
             for low, high in ranges:

@@ -15,10 +15,12 @@ programs without negation.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Any
 
 _NEVER = 1 << 60
+_N_KEPT = 128  # verdicts with one condition in common, by which others are found
 
 
 class Settled:
@@ -35,6 +37,10 @@ class Settled:
         self._resting: dict[Hashable, int] = {}  # answers, with the depth of what they rest on
         self._rests_on = _NEVER  # the least depth that the current answer rests on
         self._has_grown = False
+
+    def is_settled(self, question: Hashable) -> bool:
+        """Return whether the answer to a question is known for good."""
+        return question in self._answers
 
     def answer(self, question: Hashable, decide: Callable[[], Any], nothing: Any = None) -> Any:
         """Return the answer to a question; `nothing` if there is none."""
@@ -103,3 +109,37 @@ class Settled:
         """Have the answers decided again that came after some others."""
         for other in list(self._resting)[n_resting:]:
             del self._resting[other]
+
+
+class Verdicts:
+    """Whether some value meets all conditions of a set, as far as the verdicts on others tell.
+
+    What meets a set meets its subsets; where nothing meets a set, nothing meets more conditions.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[frozenset[Hashable], bool] = {}
+        self._met: dict[Hashable, deque[frozenset[Hashable]]] = {}  # by each condition
+        self._unmet: dict[Hashable, deque[frozenset[Hashable]]] = {}  # by one of the conditions
+
+    def of(self, conditions: frozenset[Hashable]) -> bool | None:
+        """Return whether some value meets all; None if that is not known."""
+        known = self._known.get(conditions)
+        if known is not None or not conditions:
+            return known
+        sets = min((self._met.get(each, ()) for each in conditions), key=len)
+        if any(conditions <= each for each in sets):
+            return True
+        if any(each <= conditions for one in conditions for each in self._unmet.get(one, ())):
+            return False
+        return None
+
+    def add(self, conditions: frozenset[Hashable], *, is_met: bool) -> None:
+        """Keep a verdict."""
+        self._known[conditions] = is_met
+        if is_met:
+            for each in conditions:
+                self._met.setdefault(each, deque(maxlen=_N_KEPT)).append(conditions)
+        elif conditions:
+            one = min(conditions, key=lambda each: len(self._unmet.get(each, ())))
+            self._unmet.setdefault(one, deque(maxlen=_N_KEPT)).append(conditions)

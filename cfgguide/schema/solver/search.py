@@ -18,7 +18,7 @@ from cfgguide.base.limits import check_step
 from cfgguide.errors import SchemaError
 from cfgguide.schema.solver.counts import has_enough_items, plain_array_bounds
 from cfgguide.schema.solver.member_automata import MemberSymbol, ValueClass
-from cfgguide.schema.solver.mutual_answers import Settled
+from cfgguide.schema.solver.mutual_answers import Settled, Verdicts
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.plans import Comes, Fails, Holds, Literal, Plan, Planner
 from cfgguide.schema.solver.tracked_values import Classes, Tracked
@@ -50,7 +50,7 @@ class Search:
         self.is_ordered = is_ordered
         self._tracked: dict[Values, Tracked] = {}
         self._settled = Settled()
-        self._had: set[tuple[tuple[Node, ...], tuple[Node, ...]]] = set()
+        self._verdicts = Verdicts()
         self._numbers_alike: dict[Tracked, dict[Node, int]] = {}
         self._planner: tuple[tuple[Tracked, Any], Planner] | None = None  # the last one
         self.begin()
@@ -74,32 +74,35 @@ class Search:
 
     def has(self, holding: Iterable[Node], failing: Iterable[Node]) -> bool:
         """Return whether some value meets all of some nodes and none of some others."""
-        question = tuple(holding), tuple(failing)
-        if question in self._had:
-            return True
-        if not self._found(*question):
-            return False
-        self._had.add(question)  # what has been found stays; else an answer may not be settled
-        return True
-
-    def _found(self, holding: Iterable[Node], failing: Iterable[Node]) -> bool:
         meant = dict.fromkeys(node.meant for node in holding)
-        fails = dict.fromkeys(
+        fails = dict.fromkeys(node.meant for node in failing)
+        conditions = frozenset((*meant, *((node, False) for node in fails)))
+        verdict = self._verdicts.of(conditions)
+        if verdict is not None:
+            return verdict
+        verdict, is_settled = self._judged(meant, fails)
+        if is_settled:
+            self._verdicts.add(conditions, is_met=verdict)
+        return verdict
+
+    def _judged(self, meant: dict[Node, None], fails: Iterable[Node]) -> tuple[bool, bool]:
+        """Return whether such a value exists, and whether that is settled."""
+        # What excludes a node that has to hold fails by itself; to ask for it would split classes.
+        fails = [
             node
-            for node in (each.meant for each in failing)
-            # What excludes a node that has to hold fails by itself; to ask for it would split
-            # classes.
+            for node in fails
             if node.is_false or not any(other.excludes(node) for other in meant)
-        )
+        ]
         if any(node.is_false for node in meant) or any(node.is_trivial for node in fails):
-            return False
+            return False, True
         if not meant.keys().isdisjoint(fails):
-            return False
+            return False, True
         values = self.values.of([*meant, *(node for node in fails if not node.is_false)])
         # Nothing is left that has to fail: the quick question, without classes, is enough.
-        if len(values.nodes) == len(meant) - sum(node.is_trivial for node in meant):
-            return self.has_value(values)
-        return self.has_value(values, (values.every.intersection(meant),))
+        is_quick = len(values.nodes) == len(meant) - sum(node.is_trivial for node in meant)
+        wanted = None if is_quick else (values.every.intersection(meant),)
+        found = self.has_value(values, wanted)
+        return found, found or self._settled.is_settled(("has", values, wanted))
 
     def has_value(self, values: Values, wanted: Classes | None = None) -> bool:
         """Return whether some value is of a wanted class; by default, one for which all hold."""
