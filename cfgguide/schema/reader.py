@@ -8,7 +8,7 @@ does not know are ignored; without it, 2020-12 is assumed, and keywords of all d
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -121,8 +121,10 @@ class SchemaReader:
         self._formats = formats
         self._best_effort = best_effort
         self._nodes: dict[object, Node] = {}
-        self._keys: dict[int, tuple[int, Any]] = {}  # by id; holds the schema, so that it stays
-        self._numbers: dict[tuple[object, ...], int] = {}  # by content
+        self._keys: dict[
+            int, tuple[Hashable, Any]
+        ] = {}  # by id; holds the schema, so that it stays
+        self._numbers: dict[tuple[Hashable, ...], tuple[int]] = {}  # by content
         self._unread: list[tuple[Node, Location]] = []
         #: Conditions whose automaton may be too large, the node of each, and where it stands.
         self._growing: list[tuple[Node, str, Condition]] = []
@@ -207,19 +209,21 @@ class SchemaReader:
             self._unread.append((self._nodes[key], location))
         return self._nodes[key]
 
-    def _key_of(self, schema: Any) -> int:
+    def _key_of(self, schema: Any) -> Hashable:
         """Return what is equal for equal schemas, and no others: each part is looked at once."""
+        if isinstance(schema, str):
+            return schema
         known = self._keys.get(id(schema))
         if known is not None:
             return known[0]
-        content: tuple[object, ...]
-        if isinstance(schema, Mapping):
-            content = (dict, *((name, self._key_of(part)) for name, part in schema.items()))
+        content: tuple[Hashable, ...]
+        if isinstance(schema, dict | Mapping):
+            content = (*schema, *map(self._key_of, schema.values()))
         elif isinstance(schema, list | tuple):
             content = (list, *map(self._key_of, schema))
         else:
-            content = (type(schema), str(schema))  # 1, 1.0 and True are equal, but not the same
-        number = self._numbers.setdefault(content, len(self._numbers))
+            return type(schema), str(schema)  # 1, 1.0 and True are equal, but not the same
+        number = self._numbers.setdefault(content, (len(self._numbers),))
         self._keys[id(schema)] = number, schema
         return number
 
