@@ -35,6 +35,7 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
 from numbers import Integral
+from weakref import WeakMethod
 
 import numpy as np
 
@@ -132,6 +133,7 @@ class TokenBudget:
     def __init__(self, index: Index, *, effort: int = EFFORT) -> None:
         self._machine = index.machine
         self._vocabulary = index.vocabulary
+        self._subset = WeakMethod(index.subset)  # the index keeps what is made here
         n_states = index.machine.n_parse_states
         self._effort = 0 if n_states is None else effort // max(n_states, _MIN_STATES)
         self._walker = index.walker()
@@ -294,7 +296,11 @@ class TokenBudget:
             mask |= self._eos_bits
         if path is not None and len(path) <= n:
             mask |= bitmask_of(path[:1], self._vocabulary.n_words)
-        return mask
+        # A walk knows nothing of items that one token repeats.
+        subset = self._subset()
+        assert subset is not None, "an index is asked for budgets"
+        allowed: Int32Array = subset(configuration).bitmask
+        return mask & allowed
 
     def _keep_promise(self, configuration: Configuration, step: Step, n: int) -> None:
         """Remember the ending of a whole stack for the configuration where `advance` shortened it.

@@ -9,10 +9,12 @@ reaches.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import inf
 from operator import itemgetter
 from typing import Any, ClassVar, Protocol
 
@@ -52,9 +54,10 @@ from cfgguide.schema.solver.nodes import KINDS, Bounds, Condition, Node, wanted_
 from cfgguide.schema.solver.search import Search
 from cfgguide.schema.solver.tracked_values import Classes
 from cfgguide.schema.solver.values import CONSTANTS, AllValues, Scalars, Values
-from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
+from cfgguide.schema.unique import REPEATED, UniqueItems, Used, are_remembered, written_value
 
 _SPACES = b" \t\n\r"
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 TOO_FEW = "items that have to come have so few values that it is not known whether they suffice"
 TOO_DEEP = "alternatives are nested too deeply to find out which values the schema allows"
 _ANY_BOUNDS: Bounds = (0, None)
@@ -140,6 +143,15 @@ class Finishes(Protocol):
     def takes_more(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether each part that is open surely can be finished in endlessly many ways."""
 
+    def is_followed_freely(self, state: int, stack: Stack, memory: SeenParts) -> bool:
+        """Return whether after each part that is open surely endlessly many others may come."""
+
+    def rests_of_strings(self, state: int, stack: Stack, memory: SeenParts) -> list[bytes] | None:
+        """Return how a string that is an item may go on as one that has come."""
+
+    def has_string_next(self, state: int, stack: Stack, memory: SeenParts) -> bool:
+        """Return whether a string has to begin as an item, that can be finished in more ways."""
+
     def may_repeat(self, memory: SeenParts) -> bool:
         """Return whether a part that is being read may become one that has come."""
 
@@ -217,6 +229,9 @@ class SchemaAutomaton(Pushdown):
         self.completions: Finishes
         #: Whether arrays of different items can always go on.
         self.is_endless = True
+        #: Up to how many characters each beginning of a string in them can be finished as one that
+        #: has not come.
+        self.n_free: float = inf
         #: Whether it is an error if it is not known whether there are enough different items; while
         #: texts are read, it is found out as they go on.
         self.refuses_few = False
@@ -451,7 +466,7 @@ class SchemaAutomaton(Pushdown):
     def _add_different(self, found: _Options, values: Values) -> None:
         """Add arrays of different items: by what is written, or by what is remembered."""
         item = self.search.item_values(values, 0)
-        if item.is_scalar and not values.n_prefix:
+        if item.is_scalar and not values.n_prefix and not are_remembered(item.strings):
             found.unique = UniqueItems(values, self.search)
             return
         found.items = PlainItems(values, self.search)
@@ -746,6 +761,7 @@ class SchemaAutomaton(Pushdown):
         frame = self._frame(("unique", items, inside, is_string, text), 2)
         self.remembering.add(frame)
         self.is_endless = self.is_endless and items.is_endless
+        self.n_free = min(self.n_free, items.n_free)
         self._texts[frame] = text
         return frame
 
@@ -768,6 +784,15 @@ class SchemaAutomaton(Pushdown):
             if after is None:
                 return DEAD
             return self._state(("used", items, after, self.layout.space))
+
+    def may_repeat(self, frame: int, data: bytes) -> bool:
+        """Return whether the strings that some bytes end may come twice, or have come."""
+        if frame not in self.remembering:
+            return True
+        _, _, inside, is_string, text = self._frame_keys[frame]
+        strings = _STRING.findall(text + data)
+        found = [written_value(each, is_string=True) for each in strings]
+        return not is_string or len(set(found)) < len(found) or not inside.values.isdisjoint(found)
 
     def with_text(self, frame: int, text: bytes) -> int:
         """Return a frame with the text above it so far."""

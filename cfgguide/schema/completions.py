@@ -42,11 +42,12 @@ from cfgguide.schema.solver.counts import canonical_numbers, words_from
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.tracked_values import Classes
 from cfgguide.schema.solver.values import Values
-from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
+from cfgguide.schema.unique import REPEATED, UniqueItems, Used, n_free, written_value
 
 _N_CHARACTERS = 90  # at least, that are one byte
 _SPACES = b" \t\n\r"
 _ALL_BYTES = frozenset(range(256))
+_DEEP = 3  # objects in objects
 _OF_NUMBERS = b"-+0123456789.eE"
 _NOTHING: frozenset[Hashable] = frozenset()
 
@@ -107,6 +108,7 @@ class MemoryCompletions:
         self.shortest = ShortestValues(automaton, used, self._different, self._named)
         # How many ways there are to finish a part, or some of them, and whether these are all.
         self._n_ways: dict[tuple[Hashable, ...], tuple[int, bool]] = {}
+        self._many: dict[Values, bool] = {}  # of which there surely are more than any array has
         self._n_steps = 0
         self._n_too_long = 0  # searches
 
@@ -169,6 +171,74 @@ class MemoryCompletions:
         return all(self._takes_more(state, stack, each) for each in memory.opens)
 
     def _takes_more(self, state: int, stack: Stack, part: Open) -> bool:
+        kind, what = self._part_of(state, stack, part)
+        return kind in _WITH_PARTS and bool(what.takes_more)
+
+    def is_followed_freely(self, state: int, stack: Stack, memory: SeenParts) -> bool:
+        """Return whether after each part that is open surely endlessly many others may come."""
+        return all(self._is_followed_freely(state, stack, each) for each in memory.opens)
+
+    def _is_followed_freely(self, state: int, stack: Stack, part: Open) -> bool:
+        kind, what = self._part_of(state, stack, part)
+        if kind not in ("item", "items", "next"):
+            return kind in _WITH_PARTS and bool(what.takes_more)
+        return what.each is not None and self._are_many(what.each)
+
+    def rests_of_strings(self, state: int, stack: Stack, memory: SeenParts) -> list[bytes] | None:
+        """Return how a string that is an item may go on as one that has come; None if it is none.
+
+        However else it goes on, there are ways to finish it. Rests are without the quote.
+        """
+        text = memory.text[memory.opens[-1].start :]
+        if b"\\" in text or not text.startswith(b'"') or memory.opens[-1].height != stack.height:
+            return None
+        words = self._used_strings(state, stack, memory)
+        if words is None:
+            return None
+        begun = text[1:]
+        whole = (word.encode(errors="surrogatepass") for word in words)
+        return [each[len(begun) :] for each in whole if each.startswith(begun)]
+
+    def has_string_next(self, state: int, stack: Stack, memory: SeenParts) -> bool:
+        """Return whether a string has to begin as an item, that can be finished in more ways."""
+        what = self._part_of(state, stack, memory.opens[-1])[1]
+        return self._used_strings(state, stack, memory) is not None and what.each.kinds == {
+            "string"
+        }
+
+    def _used_strings(self, state: int, stack: Stack, memory: SeenParts) -> list[str] | None:
+        """Return the strings that an item may become; None unless its beginnings stay free."""
+        *outer, part = memory.opens
+        kind, what = self._part_of(state, stack, part)
+        if kind not in ("item", "items", "next") or what.each is None:
+            return None
+        strings = what.each.strings
+        words = [each for each in part.possible or part.used if isinstance(each, str)]
+        if strings is None or any(each.possible for each in outer):
+            return None
+        return None if any(len(word) > n_free(strings) for word in words) else words
+
+    def _are_many(self, values: Values, depth: int = 0) -> bool:
+        """Return whether there surely are more of some values than any array has."""
+        known = self._many.get(values)
+        if known is None:
+            known = _has_many_scalars(values, None)
+            if not known and values.has_plain_objects and depth < _DEEP:
+                members = self._automaton.options(values, None).members
+                known = members is not None and self._has_many(members, members.start, depth)
+            self._many[values] = known
+        return known
+
+    def _has_many(self, members: Members, inside: Any, depth: int) -> bool:
+        """Return whether a property may come of which there surely are more than any array has."""
+        allowed = members.allowed(inside)
+        return any(
+            allowed >> tag & 1 and self._are_many(members.values(inside, tag), depth + 1)
+            for tag in range(members.n_tags)
+        )
+
+    def _part_of(self, state: int, stack: Stack, part: Open) -> tuple[str, Any]:
+        """Return the kind of what is open, and its members or items."""
         if part.height <= stack.height:
             frame = _at(stack, part.height).state
             kind, what, *_ = self._automaton.meaning_of_frame(frame)
@@ -176,7 +246,7 @@ class MemoryCompletions:
             kind, what, *rest = self._part_to_begin(state)
             if kind in ("value", "colon"):
                 kind, what, *_ = self._automaton.meaning_of_frame(rest[1])
-        return kind in _WITH_PARTS and bool(what.takes_more)
+        return kind, what
 
     # -- what may be refused ----------------------------------------------------------------
 
@@ -281,14 +351,14 @@ class MemoryCompletions:
     def _is_endless(self, kind: str, *rest: Any) -> bool:
         """Return whether a string or number without conditions surely may come here."""
         if kind in ("value", "colon"):
-            return _has_any_scalar(rest[0], rest[1])
+            return _has_many_scalars(rest[0], rest[1])
         if rest and isinstance(rest[0], PlainItems):
             values = rest[0].values(rest[1])
-            return values is not None and _has_any_scalar(values, None)
+            return values is not None and _has_many_scalars(values, None)
         if rest and isinstance(rest[0], PlainMembers):
             members, allowed = rest[0], rest[0].allowed(rest[1])
             return any(
-                allowed >> tag & 1 and _has_any_scalar(members.values(rest[1], tag), None)
+                allowed >> tag & 1 and _has_many_scalars(members.values(rest[1], tag), None)
                 for tag in range(members.n_tags)
             )
         return False
@@ -718,14 +788,14 @@ def _at(stack: Stack, height: int) -> Stack:
     return stack.pop(stack.height - height)
 
 
-def _has_any_scalar(values: Values, wanted: Classes | None) -> bool:
-    """Return whether all numbers, or all strings, are among some values."""
-    return wanted is None and any(
-        values.nodes_for(kind) is not None
-        and scalars is not None
-        and scalars.made is None
-        and scalars.bounds[1] is None
-        for kind, scalars in (("number", values.numbers), ("string", values.strings))
+def _has_many_scalars(values: Values, wanted: Classes | None) -> bool:
+    """Return whether all numbers, or more strings than any array has, are among some values."""
+    if wanted is not None:
+        return False
+    numbers = values.numbers if values.nodes_for("number") is not None else None
+    strings = values.strings if values.nodes_for("string") is not None else None
+    return (numbers is not None and numbers.made is None) or (
+        strings is not None and strings.are_many
     )
 
 

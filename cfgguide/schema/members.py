@@ -86,6 +86,10 @@ class Items(Protocol):
     def takes_more(self) -> bool:
         """Whether each item that has begun surely can be finished in endlessly many ways."""
 
+    @property
+    def each(self) -> Values | None:
+        """The values of each item; None if they depend on those before it."""
+
     def are_different(self, state: Any) -> bool:
         """Return whether an item that comes twice matters."""
 
@@ -268,11 +272,15 @@ class PlainItems:
         self.start = 0
         self._are_different = values.has_different_items
 
+    @property
+    def each(self) -> Values | None:
+        """The values of each item; None if they depend on those before it."""
+        return None if self._prefix else self._search.item_values(self._values, 0)
+
     @cached_property
     def takes_more(self) -> bool:
         """Whether each item that has begun surely can be finished in endlessly many ways."""
-        item = self._search.item_values(self._values, 0)
-        return self._prefix == 0 and item.takes_more == item.kinds
+        return self.each is not None and self.each.takes_more == self.each.kinds
 
     def are_different(self, _state: int) -> bool:
         """Return whether an item that comes twice matters."""
@@ -427,6 +435,7 @@ class TrackedItems:
 
     #: Not asked: what items may be depends on those before.
     takes_more = False
+    each = None
 
     def are_different(self, state: Any) -> bool:
         """Return whether an item that comes twice matters."""

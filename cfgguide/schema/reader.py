@@ -121,9 +121,7 @@ class SchemaReader:
         self._formats = formats
         self._best_effort = best_effort
         self._nodes: dict[object, Node] = {}
-        self._keys: dict[
-            int, tuple[Hashable, Any]
-        ] = {}  # by id; holds the schema, so that it stays
+        self._keys: dict[int, tuple[Hashable, Any]] = {}  # by id; holds schemas
         self._numbers: dict[tuple[Hashable, ...], tuple[int]] = {}  # by content
         self._unread: list[tuple[Node, Location]] = []
         #: Conditions whose automaton may be too large, the node of each, and where it stands.

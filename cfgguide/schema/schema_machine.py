@@ -8,8 +8,9 @@ no masks.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,8 +26,9 @@ from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.byte_machine.shared_masks import SharedMasks
 from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask
 from cfgguide.engine.masks.arrays import Int32Array
-from cfgguide.engine.masks.subset import Subset, are_in_bitmask
+from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
+from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.endings import SchemaEndings
 
@@ -38,6 +40,9 @@ VERSION = 1  # of what the masks mean
 _ITEMS = re.compile(
     rb"""(?:["0-9\]}]|null|true|false)[ \t\n\r]*,[ \t\n\r]*(?:"(?s:.)|[0-9tfn\[{-])"""
 )
+# Where any beginning of a string can be finished in another way, that of whole ones.
+_STRINGS = re.compile(rb'"[ \t\n\r]*,[ \t\n\r]*"(?:[^"\\]|\\.)*"', re.DOTALL)
+_OTHER_ITEMS = re.compile(rb"""(?:["0-9\]}]|null|true|false)[ \t\n\r]*,[ \t\n\r]*[0-9tfn\[{-]""")
 _COMMA = re.compile(rb'\A(?:[^",]|"(?:[^"\\]|\\.)*")*,', re.DOTALL)  # one outside of strings
 _ENDED_NAME = re.compile(rb'\A[^"]*+"(?s:.)*,')  # the end of a name, and of the property
 _ENDED_STRING = re.compile(rb'"[ \t\n\r\]}]*,')  # the end of a string, and of what it is in
@@ -47,6 +52,7 @@ _ENDED = re.compile(rb'[\]}]|"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BRACKET = re.compile(rb"[\]}]")
 _QUOTE_AND_BRACKET = re.compile(rb'"(?s:.)*[\]}]')
 _BLANK = re.compile(rb"\A[ \t\n\r]+\Z")  # outside of lexemes, whatever may come may come later
+_N_WITHOUT_TEXT = 256  # masks inside of items, whatever their text is so far
 _N_ADDED = 8  # items and names that a token may end
 _N_ASKED = 3  # times, before it is found out
 _MAX_KNOWN = 10_000  # places of which it is known how freely texts go on
@@ -119,6 +125,7 @@ class SchemaMasks(ByteMasks):
         # How many parts may have come so that texts go on freely; how many are too many; and how
         # often that was asked for others.
         self._freedom: dict[tuple[int, ...], tuple[int, int, int]] = {}
+        self._without_text: dict[tuple[int, Stack], tuple[Subset, int]] = {}
 
     def new_walker(self) -> ByteWalker:
         """Return a walker of its own for one thread."""
@@ -142,8 +149,11 @@ class SchemaMasks(ByteMasks):
         state, stack = key
         configuration = ByteConfiguration(state, stack)
         with collector_off():
-            is_sentence = self._machine.is_sentence(configuration)
-            subset, depth = self._walker.subset(state, stack, self._eos if is_sentence else None)
+            eos = self._eos if self._machine.is_sentence(configuration) else None
+            if stack.state in self._automaton.remembering:
+                subset, depth = self._walked_without_text(state, stack, eos)
+            else:
+                subset, depth = self._walker.subset(state, stack, eos)
         if self._automaton.arrays.states[state, ENDING] != NONE:
             depth = max(depth, 1)  # whether the text may end is asked of the topmost frame
         if not self._automaton.remembering and not self._automaton.recalling:
@@ -152,15 +162,46 @@ class SchemaMasks(ByteMasks):
         self._remove_repeated(configuration, bitmask)
         return Mask(depth, bitmask)
 
+    def _walked_without_text(
+        self, state: int, stack: Stack, eos: Int32Array | None
+    ) -> tuple[Subset, int]:
+        """Return what a walk finds; it is the same whatever the text of an item is so far."""
+        frame = self._automaton.with_text(stack.state, b"")
+        key = state, stack.pop(1).push(frame)
+        found = self._without_text.get(key)
+        if found is None:
+            if len(self._without_text) >= _N_WITHOUT_TEXT:
+                self._without_text.clear()
+            found = self._without_text[key] = self._walker.subset(*key, eos)
+        return found
+
     def _remove_repeated(self, configuration: ByteConfiguration, bitmask: Int32Array) -> None:
         """Remove tokens that write the same item twice, which a walk does not see.
 
         Such a token has a comma between both; and if there may be no other item, at the end of one.
         """
         suspects = self._after_commas(configuration)
-        if self._automaton.is_endless:
-            suspects = suspects & self._matching(_ITEMS)
-        self._remove(configuration, bitmask, suspects)
+        if not self._automaton.is_endless:
+            self._remove(configuration, bitmask, suspects)
+        elif self._automaton.n_free < self._longest_items:
+            self._remove(configuration, bitmask, suspects & self._matching(_ITEMS))
+        else:
+            # To look at the strings is quicker than to read them.
+            others = self._matching(_OTHER_ITEMS)
+            self._remove(configuration, bitmask, suspects & others)
+            frame, strings = configuration.stack.state, self._matching(_STRINGS) & ~others
+            self._remove(
+                configuration,
+                bitmask,
+                suspects & strings,
+                lambda token: self._automaton.may_repeat(frame, token),
+            )
+
+    @cached_property
+    def _longest_items(self) -> int:
+        """How many bytes tokens have at most in which an item has ended and another has begun."""
+        token_ids = Subset.of(self._matching(_ITEMS)).token_ids().tolist()
+        return max((len(self._vocabulary.tokens[each] or b"") for each in token_ids), default=0)
 
     def _after_commas(self, configuration: ByteConfiguration) -> Int32Array:
         """Return the tokens after which a comma has come that ends an item or a property."""
@@ -174,12 +215,16 @@ class SchemaMasks(ByteMasks):
         return SharedMasks.of(self._vocabulary).matching(pattern)
 
     def _remove(
-        self, configuration: ByteConfiguration, bitmask: Int32Array, suspects: Int32Array
+        self,
+        configuration: ByteConfiguration,
+        bitmask: Int32Array,
+        suspects: Int32Array,
+        is_suspect: Callable[[bytes], bool] = bool,
     ) -> None:
         """Remove of some tokens those that the recogniser refuses."""
         for token_id in Subset.of(bitmask & suspects).token_ids().tolist():
-            token = self._vocabulary.tokens[token_id]
-            if self._machine.advance(configuration, token or b"") is None:
+            token = self._vocabulary.tokens[token_id] or b""
+            if is_suspect(token) and self._machine.advance(configuration, token) is None:
                 bitmask.view(np.uint32)[token_id >> 5] &= ALL_BITS ^ (1 << (token_id & 31))
 
     # -- texts that remember what has come --------------------------------------------------
@@ -205,7 +250,15 @@ class SchemaMasks(ByteMasks):
             if found is not None:
                 return found
         suspects = self._after_commas(configuration)
-        if not completions.is_between(state, stack, memory) and not completions.may_repeat(memory):
+        is_between = completions.is_between(state, stack, memory)
+        may_repeat = completions.may_repeat(memory)
+        if is_between and completions.has_string_next(state, stack, memory):
+            return suspects & self._matching(_WHOLE) | self._matching(_ENDED)
+        if not is_between and completions.is_followed_freely(state, stack, memory):
+            rests = completions.rests_of_strings(state, stack, memory) if may_repeat else ()
+            if rests is not None:
+                return suspects & self._matching(_ITEMS) | self._ending(rests)
+        if not is_between and not may_repeat:
             is_free = self._is_free(configuration, suspects)
             return suspects & self._matching(_WHOLE) if is_free else suspects
         outcomes = self._walker.walk_plainly(configuration)
@@ -219,6 +272,12 @@ class SchemaMasks(ByteMasks):
         self._walker.fill(bitmask)
         bitmask |= suspects
         return bitmask if self._automaton.is_in_lexeme(state) else bitmask & ~self._matching(_BLANK)
+
+    def _ending(self, rests: Iterable[bytes]) -> Int32Array:
+        """Return the tokens that may finish a string by one of some rests."""
+        by_text = SharedMasks.of(self._vocabulary).ending_strings
+        token_ids = [each for rest in rests for each in by_text.get(rest, ())]
+        return bitmask_of(token_ids, self._vocabulary.n_words)
 
     def _ends_of_parts(self, configuration: ByteConfiguration) -> Int32Array | None:
         """Return the tokens that may end a part as one that has come before.

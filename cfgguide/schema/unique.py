@@ -10,11 +10,16 @@ from __future__ import annotations
 
 import json
 from functools import cached_property, lru_cache
+from math import inf
 from typing import NamedTuple
 
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import DEAD, Language, difference, intersection
-from cfgguide.engine.byte_machine.property_names import PatternNames, PropertyNames, Words
+from cfgguide.engine.byte_machine.property_names import (
+    PatternNames,
+    PropertyNames,
+    Words,
+)
 from cfgguide.engine.byte_machine.scalars import (
     Bounded,
     Constants,
@@ -31,6 +36,7 @@ from cfgguide.schema.solver.values import CONSTANTS, Scalars, Values
 FRESH, REPEATED = 0, 1  # tags of an item
 _MANY = 10_000  # values: no array has so many
 _FEW = 64  # characters that have to come
+_LONG = 256  # characters that may come: of longer strings no automaton is made
 
 
 class Used(NamedTuple):
@@ -101,12 +107,17 @@ class UniqueItems:
     def is_endless(self) -> bool:
         """Whether there are always more values than have come."""
         item = self.item(self.start)
-        for scalars in (item.numbers, item.strings):
-            if scalars is not None:
-                language = scalars.language
-                if language is None or language.words(_MANY) is None:
-                    return True
-        return False
+        numbers = item.numbers
+        return (item.strings is not None and _are_many(item.strings)) or (
+            numbers is not None
+            and (numbers.language is None or numbers.language.words(_MANY) is None)
+        )
+
+    @cached_property
+    def n_free(self) -> float:
+        """Up to how many characters each beginning of a string can be finished in more ways."""
+        strings = self.item(self.start).strings
+        return inf if strings is None else n_free(strings)
 
     def ending(self, state: Used) -> int:
         """Return the tag of the array if it ends now, or `DEAD_END`."""
@@ -120,10 +131,22 @@ class UniqueItems:
 
 
 @lru_cache(maxsize=256)
-def _at_least(language: Language, least: int) -> Language:
-    return (
-        language if not least else intersection([language, pattern_language(f"^[^]{{{least},}}$")])
-    )
+def _bounded(language: Language | None, least: int, most: int | None) -> Language:
+    """Return the texts of so many characters."""
+    bounds = pattern_language(f"^[^]{{{least},{'' if most is None else most}}}$")
+    if language is None:
+        return bounds
+    return intersection([language, bounds]) if least or most is not None else language
+
+
+def _are_many(strings: Scalars) -> bool:
+    """Return whether no array has all of some strings."""
+    language, (least, most) = strings.language, strings.bounds
+    if language is None:
+        return most != 0
+    if strings.words is not None or most is None:
+        return language.words(_MANY) is None
+    return most <= _LONG and _bounded(language, least, most).words(_MANY) is None
 
 
 @lru_cache(maxsize=256)
@@ -140,27 +163,46 @@ def _is_endless(language: Language) -> bool:
     return endless == set(range(len(targets))) - {DEAD}
 
 
+def n_free(strings: Scalars) -> float:
+    """Return up to how many characters each beginning has others left, whatever has come."""
+    language, (least, most) = strings.language, strings.bounds
+    if strings.words is not None:
+        return -1
+    if language is None:
+        return inf if most is None else most - 1  # the last character may be any of a million
+    if most is not None or least > _FEW:
+        return -1
+    return inf if _is_endless(_bounded(language, least, most)) else -1
+
+
+def are_remembered(strings: Scalars | None) -> bool:
+    """Return whether of strings that have come a text remembers more cheaply than a state.
+
+    They have a pattern or bounds, so all states of them would be made again after each item; and
+    each beginning has others left.
+    """
+    if strings is None or (strings.made is None and strings.bounds[1] is None):
+        return False
+    return n_free(strings) > 0
+
+
 def _unused_strings(scalars: Scalars, used: list[str]) -> ScalarAutomaton | None:
     """Return strings that have not come; None if there is none."""
     if scalars.words is not None:
         words = sorted(set(scalars.words).difference(used))
         return Words(words) if words else None
-    language, bounds = scalars.language, scalars.bounds
-    # Without a pattern, the values that have come are listed names, and all other strings remain.
-    if language is None and bounds in ((0, None), (1, None)):
-        empty = [""] if bounds[0] else []
-        return PropertyNames(sorted([*used, *empty]), plain_strings())
-    if language is not None and bounds[1] is None and bounds[0] <= _FEW:
-        longer = _at_least(language, bounds[0])
-        # However many have come, each beginning has others left: no automaton without them is made,
-        # which would be another one after each item.
-        if _is_endless(longer):
-            return PatternNames(sorted(used), [longer])
+    language, (least, most) = scalars.language, scalars.bounds
+    # The values that have come are listed names, and all other strings remain: no automaton without
+    # them is made, which would be another one after each item.
+    if language is None and least <= 1 and most is None:
+        return PropertyNames(sorted([*used, *[""] * least]), plain_strings())
+    if language is not None and n_free(scalars) == inf:
+        return PatternNames(sorted(used), [_bounded(language, least, most)])
     whole = pattern_language("^[^]*$") if language is None else language
     rest = difference(whole, Language.of_words(used))
     if rest.is_empty:
         return None
-    if bounds == (0, None):
+    if scalars.bounds == (0, None):
         return Strings([rest])
-    bounded = Bounded([(rest, bounds)])
-    return None if bounded.is_empty else bounded
+    strings = Bounded([(rest, scalars.bounds)])
+    return None if strings.is_empty else strings

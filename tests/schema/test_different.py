@@ -61,6 +61,18 @@ ARRAYS: list[dict[str, Any]] = [
     {"oneOf": [{**UNIQUE, "items": CLOSED, "minItems": 1}, {"type": "array", "items": TRUTH}]},
     {**UNIQUE, "items": {"type": "array", "contains": TRUTH, "maxContains": 1}, "minItems": 2},
     {**UNIQUE, "items": {"type": "array", "unevaluatedItems": TRUTH}, "minItems": 2},
+    *(
+        {**UNIQUE, "items": {"type": "string", **each}}
+        for each in (
+            *({"maxLength": 0}, {"maxLength": 1}, {"maxLength": 30}, {"minLength": 2}),
+            *({"pattern": "^[ax]+$"}, {"pattern": "^a*$", "maxLength": 2}, {"pattern": "^[ab]$"}),
+            *({"pattern": "^(a|x.*)$"}, {"pattern": "^.a", "minLength": 3}),
+        )
+    ),
+    {**UNIQUE, "items": {"type": ["string", "null"], "maxLength": 0}},
+    {**UNIQUE, "items": {"type": ["string", "boolean"], "pattern": "^[ax]+$"}, "minItems": 3},
+    {**UNIQUE, "items": {**OBJECT, "properties": {"a": {"type": "string", "maxLength": 1}},
+                         "required": ["a"], "additionalProperties": False}},
 ]  # fmt: skip
 OBJECTS: list[dict[str, Any]] = [
     {**OBJECT, "minProperties": 2},
@@ -81,6 +93,7 @@ BYTES = cfgguide.Vocabulary.of_bytes(
         *(b"[{", b"},{", b'{"a"', b'{"a":true}', b',{"a":true}', b'":', b"true", b"null", b"1.0"),
         *(b"1,1", b"[],[]", b"],[", b".0", b"0e", b"{},{}", b'"a"', b'","', b'"b":', b"}]", b"[["),
         *(b"tr", b"ue}", b'e},{"a":', b'":true,"', b'"a":1,"a"', b"[1,2],[", b"\\u0061", b',{"'),
+        *(b'["",', b'"a","a"', b'x",', b'xa"', b'", "', b'"],"a":["a","a'),
         *(b", ", b'":0,"x', b'"x"', b'",""', b'","a"', b'"a":{"a":"', b'a"', b'"}}', b'"},{"a":"'),
     ]
 )
@@ -211,6 +224,15 @@ def test_an_ending_of_a_string_whose_beginning_is_not_known() -> None:
         items = json.loads(guide.text)
         assert guide.is_finished
         assert len(set(items)) == len(items)
+
+
+def test_a_token_after_which_no_other_item_is_left_is_refused() -> None:
+    empty = {"type": "string", "maxLength": 0}
+    vocabulary = cfgguide.Vocabulary.of_bytes([b'["",', b'"",', b'[""'])
+    guide = cfgguide.Guide(cfgguide.compile(json_schema({**UNIQUE, "items": empty}), vocabulary))
+    allowed = [vocabulary.tokens[each] for each in guide.allowed_token_ids().tolist()]
+    assert b'[""' in allowed
+    assert b'["",' not in allowed
 
 
 @pytest.mark.parametrize(("schema", "text", "more"), DEAD_ENDS)

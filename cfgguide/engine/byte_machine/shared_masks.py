@@ -10,6 +10,7 @@ Where the length of a string has bounds, tokens are told apart by how many chara
 
 from __future__ import annotations
 
+import json
 import re
 from collections import OrderedDict
 from collections.abc import Callable
@@ -37,6 +38,7 @@ BoolArray = npt.NDArray[np.bool_]
 _CONTINUATION, _LEAD = 0x80, 0xC0  # the first two bits of a byte inside a character
 _BACKSLASH = b"\\"
 _MARKS = b'",]}'  # of JSON
+_ENDED = re.compile(rb'((?:[^"\\]|\\.)*)"', re.DOTALL)
 
 
 _N_KEPT = 4  # vocabularies
@@ -272,6 +274,23 @@ class SharedMasks:
             found = [number for number, token in self._marked if pattern.search(token)]
             known = self._matching[pattern] = bitmask_of(found, self._vocabulary.n_words)
         return known
+
+    @cached_property
+    def ending_strings(self) -> dict[bytes, list[int]]:
+        """The tokens that may end a string, by what they add to it before."""
+        found: dict[bytes, list[int]] = {}
+        for token_id, token in self._marked:
+            ended = _ENDED.match(token)
+            if ended is not None:
+                text = ended[1]
+                if _BACKSLASH in text:
+                    try:
+                        added = json.loads(b'"%s"' % text, strict=False)
+                    except ValueError:
+                        continue  # no string goes on like this
+                    text = added.encode(errors="surrogatepass")
+                found.setdefault(text, []).append(token_id)
+        return found
 
     @cached_property
     def _marked(self) -> list[tuple[int, bytes]]:
