@@ -21,15 +21,18 @@ an assertion state as possible; a text is one that look-ahead allows.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import count
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD
+from cfgguide.automata.partition import distinct_rows
+from cfgguide.base.archive import Arrays
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Lookahead, Obligations
 from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 
@@ -37,6 +40,29 @@ FAR = 30_000  # in `distances`: never
 _PLEASANT = b"x0 \n"  # the bytes that come first
 _MAX_KNOWN = 50_000  # texts that are remembered
 _MAX_SEARCHED = 2_000  # beginnings of one text, where look-ahead forbids the straight way
+
+
+class Distances(NamedTuple):
+    """How far each scanner state is from a match of each terminal.
+
+    Attributes
+    ----------
+    rows : int16, shape (n_rows, n_terminals + 1)
+        Fewest bytes, ignored lexemes being the last; `FAR` where there is no match.
+    row_of_state : int32, shape (n_scanner_states,)
+        Most states are as far from everything as others.
+    """
+
+    rows: npt.NDArray[np.int16]
+    row_of_state: npt.NDArray[np.int32]
+
+    def of(self, states: int | npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int16]:
+        """Return the distances of a state, or of each of some."""
+        return np.asarray(self.rows[self.row_of_state[states]])
+
+    def to(self, state: int, terminal_id: int) -> int:
+        """Return the distance of a state from a match of a terminal."""
+        return int(self.rows[self.row_of_state[state], terminal_id])
 
 
 class LexemeTexts:
@@ -50,18 +76,26 @@ class LexemeTexts:
         Of that scanner.
     used : frozenset of int
         The bytes that texts may hold.
+    stored : dict of str to array, optional
+        What :meth:`packed` returned of the same scanner, and bytes of the same classes.
 
     Attributes
     ----------
-    distances : int16, shape (n_scanner_states, n_terminals + 1)
-        Fewest bytes to a match of each terminal, ignored lexemes being the last; `FAR` where there
-        is none.
-    followed : int16, shape (n_scanner_states, n_terminals + 1)
+    distances : Distances
+        Fewest bytes to a match of each terminal.
+    followed : Distances
         Fewest bytes to a match after which another lexeme can follow.
     """
 
-    def __init__(self, scanner: Scanner, lookahead: Lookahead, used: frozenset[int]) -> None:
+    def __init__(
+        self,
+        scanner: Scanner,
+        lookahead: Lookahead,
+        used: frozenset[int],
+        stored: Arrays | None = None,
+    ) -> None:
         self._scanner = scanner
+        self._stored = stored
         self._lookahead = lookahead
         order = [*_PLEASANT, *range(33, 127), *range(256)]
         first = {int(scanner.byte_classes[byte]): byte for byte in reversed(order) if byte in used}
@@ -69,12 +103,8 @@ class LexemeTexts:
             ((byte, letter) for letter, byte in first.items()),
             key=lambda pair: order.index(pair[0]),
         )
-        assertion = np.flatnonzero(scanner.is_assertion).tolist()
-        self._answers = {state: scanner.resolved(state) for state in assertion}
-        is_match = (scanner.match != NO_MATCH) & (scanner.match <= scanner.ignored)
-        self.distances = self._measured(is_match)
-        self.followed = self._measured(is_match & self._can_be_followed())
-        self._is_closed = is_match & (scanner.equivalence_classes == 0)
+        self.distances = self._distances(0, lambda is_match: is_match)
+        self.followed = self._distances(1, self._followed_matches)
         self._texts: dict[tuple[int, int, Obligations, bool], bytes | None] = {}
         self._gaps: dict[tuple[int, int, int], bytes | None] = {}
         self._kinds: dict[tuple[int, Obligations], tuple[tuple[int, int], ...]] = {}
@@ -106,7 +136,7 @@ class LexemeTexts:
             None if there are none, or none was found among the first `_MAX_SEARCHED`.
         """
         distances = self.distances if is_last else self.followed
-        if distances[state, terminal_id] >= FAR:
+        if distances.to(state, terminal_id) >= FAR:
             return None
         key = (state, terminal_id, obligations, is_last)
         if key not in self._texts:
@@ -117,10 +147,10 @@ class LexemeTexts:
             self._texts[key] = straight if is_possible else self._searched(*key)
         return self._texts[key]
 
-    def _straight(self, distances: npt.NDArray[np.int16], state: int, terminal_id: int) -> bytes:
+    def _straight(self, distances: Distances, state: int, terminal_id: int) -> bytes:
         """Return the bytes that distances alone lead along; look-ahead may forbid them."""
         text = bytearray()
-        while distances[state, terminal_id]:
+        while distances.to(state, terminal_id):
             byte, state = self._step(distances, state, terminal_id)
             text.append(byte)
         return bytes(text)
@@ -129,7 +159,7 @@ class LexemeTexts:
         self, text: bytes, state: int, terminal_id: int, obligations: Obligations, is_last: bool
     ) -> bool:
         """Return whether bytes lead to a match, look-ahead included."""
-        if not (self._answers or obligations):
+        if not (self._scanner.is_assertion.any() or obligations):
             return True
         letters = self._scanner.byte_classes[list(text)].tolist()
         possible = self._lookahead.read(state, obligations, letters)
@@ -140,7 +170,7 @@ class LexemeTexts:
     ) -> bool:
         """Return whether a lexeme of a terminal can end in a state."""
         distances = self.distances if is_last else self.followed
-        if self._scanner.match[state] != terminal_id or distances[state, terminal_id]:
+        if self._scanner.match[state] != terminal_id or distances.to(state, terminal_id):
             return False
         after = self._lookahead.ending(state, obligations)
         return all(-each not in after for each in after) and (
@@ -154,11 +184,11 @@ class LexemeTexts:
 
         What distances say, which leave look-ahead out, tells where to look first (A*).
         """
-        distances = (self.distances if is_last else self.followed)[:, terminal_id]
+        distances = self.distances if is_last else self.followed
         order = count()
         seen = set(self._lookahead.resolved(state, obligations))
         pending = [
-            (int(distances[here]), len(owed), 0, next(order), b"", here, owed)
+            (distances.to(here, terminal_id), len(owed), 0, next(order), b"", here, owed)
             for here, owed in sorted(seen)
         ]
         heapify(pending)
@@ -175,7 +205,7 @@ class LexemeTexts:
                 return text
             for byte, letter in self._different(here, owed):
                 for after in self._lookahead.step(here, owed, letter):
-                    rest = int(distances[after[0]])
+                    rest = distances.to(after[0], terminal_id)
                     if rest < FAR and after not in seen:
                         seen.add(after)
                         way = len(text) + 1 + rest
@@ -201,7 +231,7 @@ class LexemeTexts:
     ) -> list[bytes]:
         """Return a text that can only be the last, if it is the shortest, and one that need not."""
         followed = self.text(state, terminal_id, obligations=obligations)
-        if followed is not None and len(followed) <= self.distances[state, terminal_id]:
+        if followed is not None and len(followed) <= self.distances.to(state, terminal_id):
             return [followed]
         last = self.text(state, terminal_id, obligations=obligations, is_last=True)
         is_shorter = followed is None or (last is not None and len(last) < len(followed))
@@ -218,14 +248,33 @@ class LexemeTexts:
 
             / in JavaScript    comment  ``//``, up to the end of the line    closed  ``/**/``
         """
-        if self._closed[state, terminal_id] >= FAR:
+        if self._closed.to(state, terminal_id) >= FAR:
             return None
         return self._straight(self._closed, state, terminal_id)
 
     @cached_property
-    def _closed(self) -> npt.NDArray[np.int16]:
+    def _closed(self) -> Distances:
         """The distances from matches that owe nothing: whatever follows is no part of them."""
-        return self._measured(self._is_closed)
+        return self._distances(
+            2, lambda is_match: is_match & (self._scanner.equivalence_classes == 0)
+        )
+
+    def packed(self) -> Arrays:
+        """Return the distances as arrays: rows of the three kinds, and the row of each state."""
+        every = np.hstack([each.rows for each in (self.distances, self.followed, self._closed)])
+        rows, row_of_state = distinct_rows(every)
+        kinds = np.ascontiguousarray(rows.reshape(len(rows), 3, -1).swapaxes(0, 1))
+        return {"distances": kinds, "row_of_state": row_of_state.astype(np.int32)}
+
+    def _distances(
+        self, kind: int, chosen: Callable[[npt.NDArray[np.bool_]], npt.NDArray[np.bool_]]
+    ) -> Distances:
+        """Return the distances of a kind: those that are stored, or from chosen matches."""
+        if self._stored is not None:
+            return Distances(self._stored["distances"][kind], self._stored["row_of_state"])
+        match = self._scanner.match
+        is_match = (match != NO_MATCH) & (match <= self._scanner.ignored)
+        return Distances(self._measured(chosen(is_match)), np.arange(len(match), dtype=np.int32))
 
     def gap(self, start: int, before: int, terminal_id: int) -> bytes | None:
         """Return the shortest text of a terminal that does not continue the lexeme before it.
@@ -243,8 +292,8 @@ class LexemeTexts:
         if key not in self._gaps:
             transitions = self._scanner.transitions
             ways = [
-                (self.followed[target, terminal_id], byte, target)
-                for here in self._answers.get(start, (start,))
+                (self.followed.to(target, terminal_id), byte, target)
+                for here in self._scanner.resolved(start)
                 for byte, letter in self._letters
                 if transitions[before, letter] == DEAD
                 and (target := int(transitions[here, letter])) != DEAD
@@ -254,27 +303,25 @@ class LexemeTexts:
             self._gaps[key] = None if rest is None else bytes([byte]) + rest
         return self._gaps[key]
 
-    def _step(
-        self, distances: npt.NDArray[np.int16], state: int, terminal_id: int
-    ) -> tuple[int, int]:
+    def _step(self, distances: Distances, state: int, terminal_id: int) -> tuple[int, int]:
         """Return a byte that leads nearer to a terminal, and where it leads."""
-        wanted = distances[state, terminal_id] - 1
-        for here in self._answers.get(state, (state,)):
+        wanted = distances.to(state, terminal_id) - 1
+        for here in self._scanner.resolved(state):
             for byte, byte_class in self._letters:
                 target = int(self._scanner.transitions[here, byte_class])
-                if distances[target, terminal_id] == wanted:
+                if distances.to(target, terminal_id) == wanted:
                     return byte, target
         raise AssertionError("every distance comes from a smaller one")
 
-    def _can_be_followed(self) -> npt.NDArray[np.bool_]:
-        """Return whether some byte that begins a lexeme does not lead on, by scanner state."""
+    def _followed_matches(self, is_match: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Return the matches from which some byte that begins a lexeme does not lead on."""
         scanner = self._scanner
         classes = [byte_class for _, byte_class in self._letters]
         starts = np.unique(scanner.starts).tolist()
         begun = [state for start in starts for state in scanner.resolved(start)]
         begins = (scanner.transitions[begun][:, classes] != DEAD).any(axis=0)
         followed: npt.NDArray[np.bool_]
-        followed = ((scanner.transitions[:, classes] == DEAD) & begins).any(axis=1)
+        followed = is_match & ((scanner.transitions[:, classes] == DEAD) & begins).any(axis=1)
         return followed
 
     def _measured(self, is_match: npt.NDArray[np.bool_]) -> npt.NDArray[np.int16]:
@@ -282,15 +329,9 @@ class LexemeTexts:
         scanner = self._scanner
         n_terminal_ids = scanner.ignored + 1
         distances = np.full((scanner.n_states, n_terminal_ids), FAR, dtype=np.int16)
-        classes = [byte_class for _, byte_class in self._letters]
         matching = np.flatnonzero(is_match)
         distances[matching, scanner.match[matching]] = 0
-        leading = _Sources(scanner.transitions[:, classes])
-        width = max(map(len, self._answers.values()), default=0)
-        answers = np.full((scanner.n_states, width), DEAD, dtype=np.int32)
-        for state, possible in self._answers.items():
-            answers[state, : len(possible)] = possible
-        asking = _Sources(answers)
+        asking, leading = self._sources
         # Breadth first, backwards from the matches, for all terminals at once.
         flat = distances.reshape(-1)
         here, distance = np.flatnonzero(flat == 0), 0
@@ -305,6 +346,19 @@ class LexemeTexts:
             here = before
             flat[here] = distance
         return distances
+
+    @cached_property
+    def _sources(self) -> tuple[_Sources, _Sources]:
+        """The states that lead to each state: by an answer, and by a byte."""
+        scanner = self._scanner
+        assertion = np.flatnonzero(scanner.is_assertion).tolist()
+        width = max((len(scanner.resolved(state)) for state in assertion), default=0)
+        answers = np.full((scanner.n_states, width), DEAD, dtype=np.int32)
+        for state in assertion:
+            possible = scanner.resolved(state)
+            answers[state, : len(possible)] = possible
+        classes = [byte_class for _, byte_class in self._letters]
+        return _Sources(answers), _Sources(scanner.transitions[:, classes])
 
 
 class _Sources:

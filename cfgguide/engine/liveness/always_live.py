@@ -28,11 +28,12 @@ Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.7, on when LR parsers de
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
 from cfgguide.automata.partition import distinct_rows
+from cfgguide.base.archive import Arrays
 from cfgguide.engine.lexer.lexeme_ends import (
     Int32Array,
     LexemeEndClasses,
@@ -66,6 +67,8 @@ class AlwaysLive:
         The obligations after it: a column of `is_always_live`.
     is_certain : bool, shape (n_ends,)
         Whether it can be spelled, one token a byte, with no look-ahead. Else it is only possible.
+    resolves : bool, shape (n_groups, n_byte_classes)
+        Whether a byte proves all obligations of a group.
     is_letter : bool, shape (n_byte_classes,)
         Whether some byte of the class is a token.
     is_always_live : bool, shape (n_parse_states, n_groups)
@@ -79,17 +82,22 @@ class AlwaysLive:
         For each parse state the first one that leads on alike; see :func:`first_alike`.
     possible_terminal_ids : frozenset of int
         Terminals of which some lexeme can be spelled.
+    endings : dict of str to array, optional
+        What short endings are found with (:meth:`cfgguide.engine.liveness.endings.Endings.packed`),
+        if it is kept with this table.
     """
 
     end_offsets: Int32Array
     end_terminal_ids: Int32Array
     end_groups: Int32Array
     is_certain: BoolArray
+    resolves: BoolArray
     is_letter: BoolArray
     is_always_live: BoolArray
     is_live_after_newline: BoolArray
     first_alike: Int32Array
     possible_terminal_ids: frozenset[int]
+    endings: Arrays | None = None
 
     @classmethod
     def of(cls, recognizer: Recognizer, spelling: Spelling) -> AlwaysLive:
@@ -115,12 +123,25 @@ class AlwaysLive:
             end_terminal_ids=end_classes.terminal_ids[ends],
             end_groups=end_classes.groups[ends],
             is_certain=certain[states, ends],
+            resolves=end_classes.resolves,
             is_letter=is_letter,
             is_always_live=is_always_live,
             is_live_after_newline=is_live_after_newline,
             first_alike=first_alike(recognizer),
             possible_terminal_ids=possible_terminal_ids,
         )
+
+    def terminal_ids_ahead(self, scanner_state: int) -> frozenset[int]:
+        """Return the terminals that the lexeme which the scanner is in may become."""
+        if (known := self._terminal_ids_ahead.get(scanner_state)) is None:
+            first, end = self.end_offsets[scanner_state : scanner_state + 2].tolist()
+            known = frozenset(self.end_terminal_ids[first:end].tolist())
+            self._terminal_ids_ahead[scanner_state] = known
+        return known
+
+    @cached_property
+    def _terminal_ids_ahead(self) -> dict[int, frozenset[int]]:
+        return {}
 
     def holds_for(self, recognizer: Recognizer, configuration: Configuration) -> bool:
         """Return whether a sentence certainly can follow; if not, it still may."""

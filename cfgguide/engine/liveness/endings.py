@@ -24,12 +24,15 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import count
 from math import inf
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from cfgguide.base.archive import Arrays
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.engine.lexer.shortest_lexemes import FAR, LexemeTexts
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
@@ -39,7 +42,7 @@ from cfgguide.grammar.lr.indentation_names import COUNTED, INLINE, JOIN, NEWLINE
 from cfgguide.grammar.lr.shifts import RememberedShifts
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.grammar.lr.stack_costs import StackCosts
-from cfgguide.grammar.lr.table import END, ERROR, ParseTable
+from cfgguide.grammar.lr.table import END, ERROR
 
 _MAX_BYTES = 20_000_000  # of the endings that are remembered, about
 _OVERHEAD = 500  # bytes of what is remembered beside a text
@@ -100,6 +103,8 @@ class Endings:
         The bytes that occur in tokens.
     n_tokens : callable
         Takes the bytes of a lexeme, and returns how many tokens spell them; None if none do.
+    stored : dict of str to array, optional
+        What :meth:`packed` returned for the same tables and classes of bytes.
 
     Examples
     --------
@@ -117,6 +122,7 @@ class Endings:
         recognizer: Recognizer,
         used: frozenset[int],
         n_tokens: Callable[[bytes], int | None] = len,
+        stored: Arrays | None = None,
     ) -> None:
         table = RememberedShifts.of(recognizer.parse_table)
         self._recognizer = recognizer.with_parse_table(table)
@@ -125,25 +131,29 @@ class Endings:
         self._rules = recognizer.indentation_rules
         self._byte_classes: list[int] = self._scanner.byte_classes.tolist()
         self._match: list[int] = self._scanner.match.tolist()
-        self._texts = LexemeTexts(recognizer.scanner, recognizer.lookahead, used)
-        self._weights = self._weights_of(n_tokens, table.n_terminals)
-        self._costs = StackCosts(table, self._weights)
+        self._texts = LexemeTexts(recognizer.scanner, recognizer.lookahead, used, stored)
+        is_stored = stored is not None and n_tokens is len
+        weights = [] if is_stored else self._weights_of(n_tokens, table.n_terminals)
+        self._costs = StackCosts(table, weights, stored, has_stored_lengths=is_stored)
         self._slow = self._with_role(COUNTED, JOIN)
         not_plain = self._with_role(NEWLINE, COUNTED, JOIN)
         self._is_plain = [
             terminal_id <= self._scanner.ignored and terminal_id not in not_plain
             for terminal_id in range(self._scanner.ignored + 2)
         ] + [False]  # the last for `NO_MATCH`
-        self._final = self._followed_by_nothing(table)
         self._dropped = [self._scanner.ignored, *sorted(self._with_role(INLINE))]
         self._pieces: dict[tuple[int, Obligations, int, int, bytes], tuple[_Piece, ...]] = {}
         self._near: dict[int, list[int]] = {}
         self._forget()
 
+    def packed(self) -> Arrays:
+        """Return what takes long to make and depends on no spelling of lexemes by tokens."""
+        return {**self._texts.packed(), **self._costs.packed()}
+
     def _weights_of(self, n_tokens: Callable[[bytes], int | None], n_terminals: int) -> list[float]:
         """Return for each terminal about how many tokens its shortest lexeme takes."""
         starts = np.unique(self._scanner.starts)
-        followed, distances = self._texts.followed[starts], self._texts.distances[starts]
+        followed, distances = self._texts.followed.of(starts), self._texts.distances.of(starts)
         is_last = followed.min(axis=0) >= FAR  # nothing but the end of the text can end it
         nearest = starts[np.where(is_last, distances, followed).argmin(axis=0)].tolist()
         weights = [inf] * n_terminals
@@ -157,15 +167,20 @@ class Endings:
         weights[END] = inf  # the end is no part of a text
         return weights
 
-    @staticmethod
-    def _followed_by_nothing(table: ParseTable) -> frozenset[int]:
-        """Return the terminals after which the parser takes nothing but the end."""
-        goes_on = np.delete(table.action != ERROR, END, axis=1).any(axis=1)
-        return frozenset(
-            terminal
-            for terminal, column in enumerate(table.action.T)
-            if (column > 0).any() and not goes_on[column[column > 0] - 1].any()
-        )
+    @cached_property
+    def _goes_on(self) -> npt.NDArray[np.bool_]:
+        """Whether the parser takes anything but the end, by its state."""
+        is_taken = self._recognizer.parse_table.action != ERROR
+        return np.array(is_taken.sum(axis=1) > is_taken[:, END])
+
+    def _is_final(self, terminal_id: int) -> bool:
+        """Return whether the parser takes nothing but the end after a terminal."""
+        table = self._recognizer.parse_table
+        if terminal_id >= table.n_terminals:
+            return False
+        after = table.action[:, terminal_id]
+        after = after[after > 0] - 1
+        return len(after) > 0 and not self._goes_on[after].any()
 
     def _with_role(self, *roles: int) -> frozenset[int]:
         """Return the terminals with which an indenter does something."""
@@ -250,7 +265,7 @@ class Endings:
     def _nearest(self, state: int) -> list[int]:
         """Return the terminals that a lexeme may still become, those with the least rest first."""
         if state not in self._near:
-            distances = self._texts.distances[state]
+            distances = self._texts.distances.of(state)
             near = np.flatnonzero(distances < FAR)
             self._near[state] = near[np.argsort(distances[near], kind="stable")].tolist()
         return self._near[state]
@@ -438,7 +453,7 @@ class Endings:
         self, state: int, obligations: Obligations, context: int, terminal_id: int, more: bytes
     ) -> Iterator[_Piece]:
         followed = closed = None
-        if terminal_id in self._final:  # a search for a text that something can follow may be long
+        if self._is_final(terminal_id):  # a search for a text that something can follow may be long
             last = self._texts.text(state, terminal_id, obligations=obligations, is_last=True)
             texts = [] if last is None else [last]
         else:

@@ -233,7 +233,7 @@ class IndentedEndings(WatchedEndings):
         state, stack = hypothesis.scanner_state, watched(hypothesis.stack)
         if self._recognizer.is_between(state):
             return
-        distances = self._texts.distances[state]
+        distances = self._texts.distances.of(state)
         fed = self._recognizer.terminals_ahead(state)
         allowed = fed & stack.place.bits
         dropped = fed & ~allowed  # such as a line break in brackets

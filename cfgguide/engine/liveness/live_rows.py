@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from cfgguide.automata.dfa import DEAD
-from cfgguide.engine.lexer.lexeme_ends import LexemeEndClasses
 from cfgguide.engine.lexer.lookahead import Obligations
 from cfgguide.engine.lexer.reachability import BoolArray
 from cfgguide.engine.liveness.always_live import AlwaysLive
@@ -39,7 +38,7 @@ class LiveRows:
         scanner = recognizer.scanner
         letters = np.flatnonzero(always_live.is_letter)
         # Of a group and of an obligation, the letters after which nothing is owed.
-        self._resolving = LexemeEndClasses.of(scanner).resolves[:, letters]
+        self._resolving = always_live.resolves[:, letters]
         self._refused = scanner.transitions[scanner.class_representatives][:, letters] == DEAD
         self._tables = [
             _of_all_alike(table, alike)
@@ -82,6 +81,7 @@ class LiveRows:
 
 def _of_all_alike(table: BoolArray, alike: Sequence[int]) -> BoolArray:
     """Return the rows of a table, each with what holds for all that the same row stands for."""
-    common = np.ones_like(table)
-    np.logical_and.at(common, np.asarray(alike), table)
-    return np.array(common[np.asarray(alike)])
+    numbers = np.unique(alike, return_inverse=True)[1]
+    order = np.argsort(numbers, kind="stable")
+    firsts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+    return np.array(np.logical_and.reduceat(table[order], firsts, axis=0)[numbers])

@@ -25,6 +25,7 @@ from functools import cached_property, partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from cfgguide.base.limits import Budget
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Obligations
@@ -136,8 +137,12 @@ class Liveness:
         """What tries texts; None where not each text can be written at each place in a token."""
         if len(self.spelling.steps) > 1:
             return None
-        endings = Endings(self.recognizer, self.spelling.reachable_bytes)
+        endings = self.endings(self.spelling.reachable_bytes, len)
         return Witnesses(self.recognizer, self.always_live, endings, self.predecessors)
+
+    def endings(self, used: frozenset[int], n_tokens: Callable[[bytes], int | None]) -> Endings:
+        """Return what finds short endings of bytes that are in tokens."""
+        return Endings(self.recognizer, used, n_tokens, self.always_live.endings)
 
     @cached_property
     def _asks_witnesses(self) -> bool:
@@ -420,7 +425,10 @@ class Liveness:
 
     def predecessors(self, state: int) -> list[int]:
         """Return the parse states that can lie directly below one, ascending."""
-        return self._predecessors[state]
+        below, above = self._pushes
+        first, end = np.searchsorted(above, (state, state + 1)).tolist()
+        found: list[int] = below[first:end].tolist()
+        return found
 
     def spellable_terminals(self) -> set[int]:
         """Return the terminals of which the vocabulary can spell some lexeme."""
@@ -487,7 +495,7 @@ class Liveness:
             controls, state = node
             children[node] = []
             if controls and ACCEPTED not in controls and node not in self._verdicts:
-                for below in self._predecessors[state]:
+                for below in self.predecessors(state):
                     n_looked_at = len(children) + self._pushdown.n_expanded - first
                     left = None
                     if n_looked_at < room:
@@ -514,18 +522,17 @@ class Liveness:
         return ACCEPTED in node[0]
 
     @cached_property
-    def _predecessors(self) -> list[list[int]]:
-        """Return the parse states that can lie directly below each parse state.
+    def _pushes(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """Which parse states can lie directly below others, sorted by these.
 
         A stack is a path through the LALR automaton over symbols of which texts can be written.
         """
         is_written = written(self.recognizer, self.always_live.possible_terminal_ids)
-        followers, is_reached = self._table.followers(is_written), self._table.reached(is_written)
-        below: list[list[int]] = [[] for _ in range(self._table.n_states)]
-        for state in np.flatnonzero(is_reached).tolist():
-            for above in followers[state]:
-                below[above].append(state)
-        return [sorted(states) for states in below]
+        below, above = self._table.pushes(is_written)
+        above, below = np.divmod(
+            np.unique(above * self._table.n_states + below), self._table.n_states
+        )
+        return below, above
 
 
 def _replaced(heights: tuple[int, ...], number: int, height: int) -> tuple[int, ...]:

@@ -50,7 +50,7 @@ class WatchedEndings:
         scanner = recognizer.scanner
         self._texts = LexemeTexts(scanner, recognizer.lookahead, used)
         starts = np.unique(scanner.starts)
-        nearest = self._texts.distances[starts].min(axis=0)[: self._table.n_terminals]
+        nearest = self._texts.distances.of(starts).min(axis=0)[: self._table.n_terminals]
         lengths = [inf if each >= FAR else max(int(each), 1) for each in nearest.tolist()]
         lengths[END] = inf
         rules = recognizer.indentation_rules
@@ -92,7 +92,7 @@ class WatchedEndings:
             after = place.after(terminal_id, stack.text)
             if after is not None:
                 yield b"", after
-        distances = self._texts.distances[state]
+        distances = self._texts.distances.of(state)
         ahead = recognizer.terminals_ahead(state) & place.bits & ~1
         for terminal_id in sorted(ones(ahead), key=lambda each: distances[each]):
             rest = self._rest(state, place, terminal_id, stack.text)

@@ -14,7 +14,6 @@ from cfgguide.base import archive
 from cfgguide.base.archive import Arrays
 from cfgguide.base.limits import Budget
 from cfgguide.base.locks import new_rlock
-from cfgguide.engine.liveness.endings import Endings
 from cfgguide.engine.liveness.liveness import MANY_STATES, Liveness
 from cfgguide.engine.liveness.proof import ProvedEndings
 from cfgguide.engine.machine import grammar_file
@@ -93,7 +92,7 @@ class LrMachine:
     ) -> list[FindEnding]:
         """Return ways to find short endings of bytes that are in tokens, the quickest first."""
         recognizer, spelling = self.recognizer, vocabulary.spelling
-        short = Endings(recognizer, spelling.reachable_bytes, n_tokens)
+        short = self.liveness.endings(spelling.reachable_bytes, n_tokens)
         if recognizer.indentation_rules is not None:
             return [short.of]
         ways = [short.of, _Proofs(ProvedEndings(recognizer, spelling)).of]

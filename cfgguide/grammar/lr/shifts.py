@@ -51,7 +51,9 @@ class RememberedShifts(ParseTable):
     @classmethod
     def of(cls, table: ParseTable) -> RememberedShifts:
         """Return a table that remembers."""
-        return cls(**{field.name: getattr(table, field.name) for field in fields(table)})
+        remembered = cls(**{field.name: getattr(table, field.name) for field in fields(table)})
+        vars(remembered)["may_repeat"] = table.may_repeat  # it takes long to find
+        return remembered
 
     @cached_property
     def _known(self) -> dict[int, _Node]:

@@ -29,7 +29,9 @@ from math import inf
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from cfgguide.base.archive import Arrays
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.grammar.lr.table import END, NO_STATE, ParseTable
 
@@ -72,6 +74,10 @@ class StackCosts:
         The parser.
     lengths : sequence of float, one for each terminal
         Length of the shortest lexeme, at least 1; infinite if there is none.
+    stored : dict of str to array, optional
+        What :meth:`packed` returned of the same table.
+    has_stored_lengths : bool
+        Whether that was made with the same lengths.
 
     Examples
     --------
@@ -90,19 +96,38 @@ class StackCosts:
     (3, 'RPAR')
     """
 
-    def __init__(self, table: ParseTable, lengths: Sequence[float]) -> None:
+    def __init__(
+        self,
+        table: ParseTable,
+        lengths: Sequence[float],
+        stored: Arrays | None = None,
+        *,
+        has_stored_lengths: bool = False,
+    ) -> None:
         self._table = table
         self._goto = memoryview(table.goto.data)  # quicker to index than the array
-        self._shortest: dict[str, Need] = {
-            name: Need(lengths[number], number)
-            for number, name in enumerate(table.terminals)
-            if lengths[number] < inf
-        }
-        self._measure()
-        self._kernels = _kernels(table)
+        self._shortest: dict[str, Need] = {}
+        if stored is not None and has_stored_lengths:
+            needs = map(Need, stored["lengths"].tolist(), stored["firsts"].tolist())
+            symbols = (*table.terminals, *table.nonterminals)
+            self._shortest = dict(zip(symbols, needs, strict=True))
+        else:
+            self._measure(lengths)
+        self._items = _kernels(table) if stored is None else (stored["ends"], stored["items"])
         self._ways: dict[int, list[_Way]] = {}
         self._exits: dict[tuple[int, int], list[_Way]] = {}
         self._known: dict[Stack, Need] = {}
+
+    def packed(self) -> Arrays:
+        """Return what the shortest strings of all symbols need, and the items, as arrays."""
+        symbols = (*self._table.terminals, *self._table.nonterminals)
+        needs = [self._shortest.get(symbol, _HOPELESS) for symbol in symbols]
+        return {
+            "lengths": np.array([need.length for need in needs]),
+            "firsts": np.array([need.first for need in needs], dtype=np.int32),
+            "ends": self._items[0],
+            "items": self._items[1],
+        }
 
     def need(self, stack: Stack) -> Need:
         """Return the least that completes a stack."""
@@ -184,7 +209,7 @@ class StackCosts:
 
     # -- the grammar ------------------------------------------------------------------------
 
-    def _measure(self) -> None:
+    def _measure(self, lengths: Sequence[float]) -> None:
         """Find the shortest string that each symbol derives, the shortest of all first."""
         productions = self._table.productions
         using: dict[str, list[int]] = {}
@@ -196,9 +221,9 @@ class StackCosts:
                 using.setdefault(symbol, []).append(number)
             if not right:
                 heapq.heappush(pending, (0, END, left))
-        for name, need in self._shortest.items():
-            heapq.heappush(pending, (*need, name))
-        self._shortest = {}
+        for number, name in enumerate(self._table.terminals):
+            if lengths[number] < inf:
+                heapq.heappush(pending, (lengths[number], number, name))
         while pending:
             length, first, symbol = heapq.heappop(pending)
             if symbol in self._shortest:
@@ -219,7 +244,8 @@ class StackCosts:
         """Return the shortest ways to come to the end of the items of a state."""
         if state not in self._ways:
             shortest: dict[tuple[int, int], Need] = {}
-            for production, dot in self._kernels[state]:
+            ends, items = self._items
+            for production, dot in items[ends[state] : ends[state + 1]].tolist():
                 way = dot, int(self._table.left_sides[production])
                 need = self._of_symbols(self._table.productions[production][1][dot:])
                 if need.length < shortest.get(way, _HOPELESS).length:
@@ -228,29 +254,36 @@ class StackCosts:
         return self._ways[state]
 
 
-def _kernels(table: ParseTable) -> list[list[tuple[int, int]]]:
-    """Return the kernel items of each state: productions, and how many symbols are before the dot.
+def _kernels(table: ParseTable) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Return the kernel items of the states.
 
     A state goes on with a nonterminal just if it was closed over its productions.
+
+    Returns
+    -------
+    ends : int32, shape (n_states + 1,)
+        Where the items of each state begin.
+    items : int32, shape (n_items, 2)
+        Productions, and how many symbols are before the dot.
     """
     following = {name: table.goto[:, number] for number, name in enumerate(table.nonterminals)}
     for number, name in enumerate(table.terminals):
         following[name] = np.where(table.action[:, number] > 0, table.action[:, number] - 1, -1)
-    items: list[list[tuple[int, int]]] = [[] for _ in range(table.n_states)]
-    reached: dict[tuple[str, tuple[str, ...]], list[int]] = {
-        (name, ()): np.flatnonzero(following[name] != NO_STATE).tolist()
-        for name in table.nonterminals
+    reached: dict[tuple[str, tuple[str, ...]], npt.NDArray[np.intp]] = {
+        (name, ()): np.flatnonzero(following[name] != NO_STATE) for name in table.nonterminals
     }
+    states, items = [np.empty(0, np.intp)], [np.empty((0, 2), np.int32)]
     for production, (left, right) in enumerate(table.productions):
         for dot, symbol in enumerate(right, start=1):
             beginning = (left, tuple(right[:dot]))
             if beginning not in reached:
-                before = reached[left, beginning[1][:-1]]
-                targets = set(following[symbol][before].tolist())
-                reached[beginning] = sorted(targets - {NO_STATE})
-            for state in reached[beginning]:
-                items[state].append((production, dot))
-    return items
+                targets = np.unique(following[symbol][reached[left, beginning[1][:-1]]])
+                reached[beginning] = targets[targets != NO_STATE].astype(np.intp)
+            states.append(reached[beginning])
+            items.append(np.full((len(states[-1]), 2), (production, dot), dtype=np.int32))
+    every = np.concatenate(states)
+    ends = np.searchsorted(np.sort(every), np.arange(table.n_states + 1)).astype(np.int32)
+    return ends, np.concatenate(items)[np.argsort(every, kind="stable")]
 
 
 def _sum(first: Need, then: Need) -> Need:

@@ -276,35 +276,41 @@ class ParseTable:
             derived |= {left for left, right in self.productions if derived.issuperset(right)}
         return np.array([name in derived for name in self.nonterminals])
 
-    def followers(self, is_written: Sequence[bool]) -> list[set[int]]:
-        """Return the states that may lie directly above each state, over symbols that are written.
+    def pushes(
+        self, is_written: Sequence[bool]
+    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """Return pairs of states of which one may lie directly above the other, in stacks of texts.
 
         Parameters
         ----------
         is_written : sequence of bool, one for each terminal
             Which terminals occur in texts; nonterminals do that derive strings of them.
+
+        Returns
+        -------
+        below, above : int, shape (n_pairs,)
+            The states; a pair may come several times.
         """
         is_derived = self.deriving(is_written)
         shifts = np.nonzero((self.action > 0) & is_written)
         gotos = np.nonzero((self.goto != NO_STATE) & is_derived)
-        states = np.append(shifts[0], gotos[0]).tolist()
-        targets = np.append(self.action[shifts] - 1, self.goto[gotos]).tolist()
-        followers: list[set[int]] = [set() for _ in range(self.n_states)]
-        for state, target in zip(states, targets, strict=True):
-            followers[state].add(target)
-        return followers
+        below = np.append(shifts[0], gotos[0])
+        above = np.append(self.action[shifts] - 1, self.goto[gotos]).astype(np.intp)
+        is_reached = np.zeros(self.n_states, dtype=np.bool_)
+        pending = np.array([START_STATE])
+        while len(pending):
+            is_reached[pending] = True
+            is_pending = np.zeros(self.n_states, dtype=np.bool_)
+            is_pending[pending] = True
+            after = np.unique(above[is_pending[below]])
+            pending = after[~is_reached[after]]
+        return below[is_reached[below]], above[is_reached[below]]
 
     def reached(self, is_written: Sequence[bool]) -> npt.NDArray[np.bool_]:
         """Return which states occur in stacks of texts of some terminals; shape (n_states,)."""
-        followers = self.followers(is_written)
         is_reached = np.zeros(self.n_states, dtype=np.bool_)
         is_reached[START_STATE] = True
-        pending = [START_STATE]
-        while pending:
-            for state in followers[pending.pop()]:
-                if not is_reached[state]:
-                    is_reached[state] = True
-                    pending.append(state)
+        is_reached[self.pushes(is_written)[1]] = True
         return is_reached
 
     def first_alike(self, kinds: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:

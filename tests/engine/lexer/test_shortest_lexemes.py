@@ -59,7 +59,7 @@ def test_distances_are_those_of_trying_all_bytes(name):
         for found, ends in ((texts.distances, matches), (texts.followed, followed)):
             expected = distances(built, used, ends)
             for state in range(built.n_states):
-                assert found[state, terminal_id] == expected.get(state, FAR)
+                assert found.to(state, terminal_id) == expected.get(state, FAR)
 
 
 @pytest.mark.parametrize("is_last", [False, True])
@@ -68,10 +68,10 @@ def test_texts_lead_to_a_match_in_so_many_bytes(is_last):
     texts = LexemeTexts(built, Lookahead(built), frozenset(range(256)))
     known = texts.distances if is_last else texts.followed
     n_read = 0
-    for state, terminal_id in np.argwhere(known < FAR).tolist():
+    for state, terminal_id in np.argwhere(known.of(np.arange(built.n_states)) < FAR).tolist():
         text, here = texts.text(state, terminal_id, is_last=is_last), state
         assert text is not None
-        assert len(text) == known[state, terminal_id]
+        assert len(text) == known.to(state, terminal_id)
         for byte in text:
             here = int(built.transitions[here, built.byte_classes[byte]])
         assert built.match[here] == terminal_id != NO_MATCH

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,8 @@ from cfgguide.compiler import compile_recognizer
 from cfgguide.engine.liveness import always_live_cache as cached_liveness
 from cfgguide.engine.liveness.always_live import AlwaysLive
 from cfgguide.engine.liveness.always_live_cache import KIND
+from cfgguide.engine.liveness.endings import Endings
+from cfgguide.engine.machine.recognizer import Recognizer
 from cfgguide.engine.vocabulary.spelling import Spelling
 
 GRAMMAR = Grammar(
@@ -37,12 +41,25 @@ def kept(cache: Cache) -> list[str]:
 def same(one: AlwaysLive | None, other: AlwaysLive | None) -> bool:
     assert one is not None
     assert other is not None
-    return all(np.array_equal(value, getattr(other, name)) for name, value in vars(one).items())
+    ours, theirs = (
+        {**{field.name: getattr(each, field.name) for field in fields(each)}, **each.endings}
+        for each in (one, other)
+    )
+    names = ours.keys() - {"endings"}
+    return names == theirs.keys() - {"endings"} and all(
+        np.array_equal(ours[name], theirs[name]) for name in names
+    )
+
+
+def table_of(recognizer: Recognizer) -> AlwaysLive:
+    """Return the table as it is made, with what endings are found with."""
+    endings = Endings(recognizer, ALL_BYTES.reachable_bytes).packed()
+    return replace(AlwaysLive.of(recognizer, ALL_BYTES), endings=endings)
 
 
 def test_what_is_assured_comes_back_as_it_was(cache):
     recognizer = compile_recognizer(GRAMMAR)
-    made = AlwaysLive.of(recognizer, ALL_BYTES)
+    made = table_of(recognizer)
     assert len(kept(cache)) == 1
     found = cached_liveness.load_or_make(recognizer, ALL_BYTES)
     assert same(found, made)
@@ -105,12 +122,18 @@ def set_one(name, number):
     return lambda arrays, terminal_ids: arrays[name].flat.__setitem__(-1, number)
 
 
-def replace(name, change):
+def changed(name, change):
     return lambda arrays, terminal_ids: arrays.__setitem__(name, change(arrays[name]))
 
 
-NUMBERS = ("end_offsets", "end_terminal_ids", "end_groups")
-FLAGS = ("is_certain", "is_letter", "is_always_live", "is_live_after_newline")
+NUMBERS = (
+    *("end_offsets", "end_terminal_ids", "end_groups", "first_alike", "endings.row_of_state"),
+    *("endings.firsts", "endings.ends", "endings.items"),
+)
+FLAGS = (
+    *("is_certain", "resolves", "is_letter", "is_always_live", "is_live_after_newline"),
+    *("endings.distances", "endings.lengths"),
+)
 HUGE = 2**31 - 1
 DAMAGES = {
     **{
@@ -120,11 +143,16 @@ DAMAGES = {
     **{f"{name} too high": set_one(name, HUGE) for name in NUMBERS},
     **{f"{name} too low": set_one(name, -HUGE) for name in NUMBERS},
     **{
-        f"{name} of doubles": replace(name, lambda array: array.astype(float))
+        f"{name} of halves": changed(name, lambda array: array.astype(np.float16))
         for name in NUMBERS + FLAGS
     },
-    **{f"{name} cut": replace(name, lambda array: array[:-1]) for name in NUMBERS + FLAGS},
-    **{f"{name} deeper": replace(name, lambda array: array[None]) for name in NUMBERS + FLAGS},
+    **{f"{name} cut": changed(name, lambda array: array[:-1]) for name in NUMBERS + FLAGS},
+    **{f"{name} deeper": changed(name, lambda array: array[None]) for name in NUMBERS + FLAGS},
+    "a distance below 0": set_one("endings.distances", -1),
+    "a length below 0": set_one("endings.lengths", -1),
+    "a length that is no number": set_one("endings.lengths", np.nan),
+    "items that go back": lambda arrays, terminal_ids: arrays["endings.ends"].__setitem__(1, HUGE),
+    "an item before its production": set_one("endings.items", 0),
     "no groups": lambda arrays, terminal_ids: arrays.update(
         is_always_live=arrays["is_always_live"][:, :0],
         is_live_after_newline=arrays["is_live_after_newline"][:, :0],
@@ -147,7 +175,7 @@ def test_what_cannot_be_right_is_made_anew(cache, name):
     cache.store(KIND, digest, arrays, terminal_ids)
     assert cache.path(KIND, digest).read_bytes() != whole
     again = cached_liveness.load_or_make(recognizer, ALL_BYTES)
-    assert same(again, AlwaysLive.of(recognizer, ALL_BYTES))
+    assert same(again, table_of(recognizer))
     assert cache.path(KIND, digest).read_bytes() == whole
 
 
@@ -158,4 +186,15 @@ def test_terminal_ids_of_another_shape_are_made_anew(cache, terminal_ids):
     arrays, _ = cache.load(KIND, digest)
     cache.store(KIND, digest, arrays, terminal_ids)
     again = cached_liveness.load_or_make(recognizer, ALL_BYTES)
-    assert same(again, AlwaysLive.of(recognizer, ALL_BYTES))
+    assert same(again, table_of(recognizer))
+
+
+def test_endings_are_the_same_with_what_is_kept(cache):
+    recognizer = compile_recognizer(GRAMMAR)
+    found = cached_liveness.load_or_make(recognizer, ALL_BYTES)
+    used = ALL_BYTES.reachable_bytes
+    both = [Endings(recognizer, used, len, stored) for stored in (found.endings, None)]
+    for text in (b"", b"i", b"if", b"if a", b"if a [", b'x = "', b"if a[x =", b"if a[if b[if"):
+        of_kept, of_made = (each.of(recognizer.advance(recognizer.initial, text)) for each in both)
+        assert of_kept == of_made
+        assert recognizer.is_sentence(recognizer.advance(recognizer.initial, text + of_kept))
