@@ -19,9 +19,10 @@ does, the answer is known (:class:`Verdict`).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from enum import Enum
 from functools import cached_property, partial
+from itertools import chain, starmap
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -33,7 +34,7 @@ from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.engine.liveness.always_live import AlwaysLive, possible_terminal_ids, written
 from cfgguide.engine.liveness.endings import Endings
 from cfgguide.engine.liveness.line_breaks import LineBreaks
-from cfgguide.engine.liveness.spelled_ends import Between, End, SpelledEnds
+from cfgguide.engine.liveness.spelled_ends import Between, End, SpelledEnds, Wanted
 from cfgguide.engine.liveness.stack_summaries import (
     ACCEPTED,
     Controls,
@@ -55,6 +56,7 @@ MANY_STATES = 300  # of a parser for which the search that decides may take seco
 # Pairs and nodes that may be looked at to decide for all stacks at once; then the stack is read on.
 DEFAULT_MAX_NODES = 4_000
 BELOW = 0  # a height: the stack ends above what must be read
+Decided = tuple[bool, int]  # whether a hypothesis is live, and how low its stack was read
 Node = tuple[Controls, int]  # controls in which a state was left, and that state
 
 
@@ -109,7 +111,7 @@ class Liveness:
         self._max_nodes = max_nodes
         self._always_live = always_live
         self._controls: dict[tuple[int, Obligations, int, int, int], Controls] = {}
-        self._next: dict[tuple[int, Between, int], list[int]] = {}
+        self._next: dict[tuple[int, Between, int, Wanted], list[int]] = {}
         self._verdicts: dict[Node, Verdict] = {}
 
     # What most grammars need little of is made when it is first needed.
@@ -179,40 +181,54 @@ class Liveness:
         """Return whether a configuration is live, and what was read of its stacks to know it."""
         hypotheses, context = configuration.hypotheses, configuration.context
         heights = [hypothesis.stack.height + 1 for hypothesis in hypotheses]
-        unread, undecided = tuple(heights), []
-        # A search may take seconds: none begins while a text shows that another hypothesis is live.
-        for number, hypothesis in enumerate(hypotheses):
-            decided = self._decide_quickly(hypothesis, context)
-            if decided is None:
-                undecided.append(number)
-                continue
-            is_live, heights[number] = decided
-            if is_live:
-                return Answer(True, _replaced(unread, number, heights[number]))
-        for number in undecided:
+        unread, undecided = tuple(heights), list[int]()
+        # A search may take seconds: none begins while another hypothesis may be seen to be live.
+        # Quick ones take turns: of a letter that has begun, mostly one reading is live, and others
+        # are dead only since no letter fits.
+        deciding = {
+            number: self._decide_quickly(hypothesis, context)
+            for number, hypothesis in enumerate(hypotheses)
+        }
+        while deciding:
+            for number, steps in list(deciding.items()):
+                if (decided := next(steps, ())) is None:
+                    continue
+                del deciding[number]
+                if not decided:
+                    undecided.append(number)
+                    continue
+                is_live, heights[number] = decided
+                if is_live:
+                    return Answer(True, _replaced(unread, number, heights[number]))
+        for number in sorted(undecided):
             controls = self.controls(hypotheses[number], context)
             is_live, heights[number] = self.decide_stack(controls, hypotheses[number].stack)
             if is_live:
                 return Answer(True, _replaced(unread, number, heights[number]))
         return Answer(False, tuple(heights))
 
-    def _decide_quickly(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int] | None:
-        """Return whether a hypothesis is live, and how low its stack was read; None if unknown."""
+    def _decide_quickly(self, hypothesis: Hypothesis, context: int) -> Iterator[Decided | None]:
+        """Yield whether a hypothesis is live, and how low its stack was read.
+
+        None comes where others may be looked at first; nothing more if it is not known.
+        """
         decided = self._untaken(hypothesis)
         if decided is None and self._line_breaks is not None:
             decided = self._line_breaks.decide(hypothesis)
         # What tries texts takes long to make: not before it is needed.
         if decided is None and self._asks_witnesses and self._witnesses is not None:
             decided = self._witnesses.decide(hypothesis, context)
-        decided = decided or self._refuted(hypothesis, context)
+        decided = decided or (yield from self._refuted(hypothesis, context))
         if decided is None:
-            decided = self._shown(hypothesis, context)
+            decided = yield from self._shown(hypothesis, context)
         is_large = self._table.n_states >= MANY_STATES
         if decided is None and is_large and self._witnesses is not None:
+            yield None
             decided = self._witnesses.decide(hypothesis, context)
-        return decided
+        if decided is not None:
+            yield decided
 
-    def _untaken(self, hypothesis: Hypothesis) -> tuple[bool, int] | None:
+    def _untaken(self, hypothesis: Hypothesis) -> Decided | None:
         """Return False, and what was read, if the parser takes nothing that a lexeme may become.
 
         None if it may take something, or the lexeme may be ignored, or none has begun. It is what
@@ -221,10 +237,19 @@ class Liveness:
         state, stack = hypothesis.scanner_state, hypothesis.stack
         matched = int(self._scanner.match[state])
         # Mostly the lexeme may end here, and what more bytes may make of it is not looked for.
-        is_whole = matched != NO_MATCH and self._none_taken((matched,), stack, self._may_stand)
+        is_whole = matched != NO_MATCH and self._none_taken((matched,), stack)
         if self._scanner.is_start[state] or is_whole is None:
             return None
-        return self._none_taken(self._scanner.terminal_ids_ahead(state), stack, self._may_stand)
+        return self._none_taken(self.always_live.terminal_ids_ahead(state), stack)
+
+    def _none_taken(self, terminal_ids: Iterable[int], stack: Stack) -> Decided | None:
+        """Return False, and how low a stack was read, if no terminal may stand; None if one may."""
+        depth = 0
+        for terminal_id in terminal_ids:
+            taken, depth = _asked(stack, max(depth, 1), partial(self._may_stand, terminal_id))
+            if taken is None or taken:
+                return None
+        return False, stack.height - min(depth, stack.height) + 1
 
     def _may_stand(self, terminal_id: int, stack: Stack) -> bool:
         """Return whether the parser takes a terminal, or it is dropped before the parser."""
@@ -236,7 +261,9 @@ class Liveness:
             return reader.takes(role, stack.state)
         return bool(self._table.shifts(stack, terminal_id))
 
-    def _refuted(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int] | None:
+    def _refuted(
+        self, hypothesis: Hypothesis, context: int
+    ) -> Generator[None, None, Decided | None]:
         """Return False, and what was read, if the parser takes no lexeme that may come next.
 
         None if it may take one, or the text may end; and with an indenter, which may feed more.
@@ -246,12 +273,29 @@ class Liveness:
         state, obligations, stack, indentation = hypothesis
         place = Between(obligations, BOUNDARY, context)
         terminal_set = int(self._table.set_of_state[stack.state])
-        terminal_ids = self._next_terminals(state, place, terminal_set)
-        return self._none_taken(
-            terminal_ids, stack, lambda each, top: self._may_come(each, top, indentation)
-        )
+        wanted, depth = self._wanted(state, stack)
+        for terminal_id in self._next_terminals(state, place, terminal_set, wanted):
+            if terminal_id is None:
+                yield None
+                continue
+            comes = partial(self._may_come, terminal_id, indentation=indentation)
+            taken, depth = _asked(stack, max(depth, 1), comes)
+            if taken is None or taken:
+                return None
+        return False, stack.height - min(depth, stack.height) + 1
 
-    def _shown(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int] | None:
+    def _wanted(self, scanner_state: int, stack: Stack) -> tuple[Wanted, int]:
+        """Return what the parser takes of what a lexeme may become; how deep others are refused."""
+        terminal_ids, depth = set[int](), 0
+        for terminal_id in self.always_live.terminal_ids_ahead(scanner_state):
+            taken, n_read = _asked(stack, max(depth, 1), partial(self._may_stand, terminal_id))
+            if taken is False:
+                depth = n_read
+            else:
+                terminal_ids.add(terminal_id)
+        return Wanted(frozenset(terminal_ids), self.always_live.terminal_ids_ahead), depth
+
+    def _shown(self, hypothesis: Hypothesis, context: int) -> Generator[None, None, Decided | None]:
         """Return True, and what was read, if the table names where some end of the lexeme leads.
 
         What the end owes to the text after it is looked up, too. None if it names none; and with an
@@ -267,7 +311,12 @@ class Liveness:
                 (True, stack.height) if self._pushdown.is_always_live(place, stack.state) else None
             )
         tried: dict[int, tuple[list[int], int]] = {}
-        for terminal_id, after in self._lexemes.ends(state, place):
+        wanted, _ = self._wanted(state, stack)
+        for end in self._lexemes.each_end(state, place, wanted):
+            if end is None:
+                yield None
+                continue
+            terminal_id, after = end
             if terminal_id not in tried:
                 tried[terminal_id] = self._states_after(terminal_id, stack)
             states, height = tried[terminal_id]
@@ -289,19 +338,7 @@ class Liveness:
             return [], stack.height
         return [each.state for each in after], stack.height - min(depth, stack.height) + 1
 
-    @staticmethod
-    def _none_taken(
-        terminal_ids: Iterable[int], stack: Stack, is_taken: Callable[[int, Stack], bool]
-    ) -> tuple[bool, int] | None:
-        """Return False, and how low a stack was read, if no terminal is taken; None if one may."""
-        depth = 0
-        for terminal_id in terminal_ids:
-            taken, depth = _asked(stack, max(depth, 1), partial(is_taken, terminal_id))
-            if taken is None or taken:
-                return None
-        return False, stack.height - min(depth, stack.height) + 1
-
-    def _may_come(self, terminal_id: int, stack: Stack, indentation: Indentation) -> bool:
+    def _may_come(self, terminal_id: int, stack: Stack, *, indentation: Indentation) -> bool:
         """Return whether the parser takes a terminal, and another or the end after it."""
         if terminal_id == END:
             return self._table.is_sentence(stack)
@@ -317,39 +354,44 @@ class Liveness:
         return found
 
     def _next_terminals(
-        self, scanner_state: int, place: Between, terminal_set: int
-    ) -> Iterator[int]:
-        """Yield what the next lexeme that is not ignored may become; `END` if the text may end."""
-        question = (scanner_state, place, terminal_set)
+        self, scanner_state: int, place: Between, terminal_set: int, wanted: Wanted
+    ) -> Iterator[int | None]:
+        """Yield what the next lexeme that is not ignored may become; `END` if the text may end.
+
+        None comes where a caller may look elsewhere first.
+        """
+        question = (scanner_state, place, terminal_set, wanted)
         if question in self._next:
             yield from self._next[question]
             return
         found: list[int] = []
         for terminal_id in self._find_next(*question):
-            if terminal_id not in found:
+            if terminal_id is None:
+                yield None
+            elif terminal_id not in found:
                 found.append(terminal_id)
                 yield terminal_id
         self._next[question] = found
 
-    def _find_next(self, scanner_state: int, place: Between, terminal_set: int) -> Iterator[int]:
-        if self._scanner.is_start[scanner_state]:
-            ends, pending = [], [place]
-        else:
-            ends, pending = list(self._lexemes.ends(scanner_state, place)), []
+    def _find_next(
+        self, scanner_state: int, place: Between, terminal_set: int, wanted: Wanted | None
+    ) -> Iterator[int | None]:
+        is_start = self._scanner.is_start[scanner_state]
+        lexemes, pending = ([], [place]) if is_start else ([(scanner_state, place, wanted)], [])
         seen = set(pending)
-        while ends or pending:
-            if not ends:
-                between = pending.pop()
-                if self._pushdown.may_end(between):
-                    yield END
-                ends = list(self._lexemes.next_ends(terminal_set, between))
-            for terminal_id, after in ends:
-                if terminal_id < self._scanner.ignored:
-                    yield terminal_id
-                elif terminal_id == self._scanner.ignored and after not in seen:
-                    seen.add(after)
-                    pending.append(after)
-            ends = []
+        while True:
+            for end in chain.from_iterable(starmap(self._lexemes.each_end, lexemes)):
+                if end is None or end[0] < self._scanner.ignored:
+                    yield end and end[0]
+                elif end[0] == self._scanner.ignored and end[1] not in seen:
+                    seen.add(end[1])
+                    pending.append(end[1])
+            if not pending:
+                return
+            between = pending.pop()
+            if self._pushdown.may_end(between):
+                yield END
+            lexemes = [(*begin, None) for begin in self._lexemes.begins(terminal_set, between)]
 
     def controls(self, hypothesis: Hypothesis, context: int) -> Controls:
         """Return the controls in which the lexeme that the scanner is in may end."""

@@ -15,8 +15,9 @@ at once; each is resolved by the bytes that follow, or when the text ends. ::
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from heapq import heappop, heappush
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -54,7 +55,31 @@ class Between(NamedTuple):
 THE_END = Between(NO_OBLIGATIONS, BOUNDARY, 0)
 _MAX_COMPARED = 50  # of more ends that differ only in obligations, none is left out
 _CHECKED = 16  # the step is looked at whenever so many places more or less are left
+_SLICE = 16  # places that are looked at before a caller may look elsewhere
 End = tuple[int, Between]  # the terminal id of a lexeme, and the place after it
+
+
+class Wanted(NamedTuple):
+    """Terminals that are asked about.
+
+    Attributes
+    ----------
+    terminal_ids : frozenset of int
+        The terminals.
+    ahead : callable
+        Returns the terminals of lexemes that a scanner state may come to.
+    """
+
+    terminal_ids: frozenset[int]
+    ahead: Callable[[int], frozenset[int]]
+
+    def may_come_from(self, scanner_state: int) -> bool:
+        """Return whether a lexeme of one may come from a scanner state."""
+        return not self.terminal_ids.isdisjoint(self.ahead(scanner_state))
+
+
+_Question = tuple[int, Between, Wanted | None]
+_Begun = tuple[list[End], Iterator[End | None]]  # what was found, and what goes on looking
 
 
 class SpelledEnds:
@@ -77,6 +102,7 @@ class SpelledEnds:
         # Mostly each byte is a token: there is one place in a token, between two.
         self._only_letters = [byte_class for byte_class, _ in self._letters[BOUNDARY]]
         self._ends: dict[tuple[int, Between], tuple[End, ...]] = {}
+        self._begun: dict[_Question, _Begun] = {}
         self._known_moves: dict[tuple[int, Between], tuple[tuple[int, Between], ...]] = {}
 
     def next_ends(self, terminal_set: int, between: Between) -> Iterator[End]:
@@ -102,8 +128,41 @@ class SpelledEnds:
         """
         question = (scanner_state, between)
         if question not in self._ends:
-            self._ends[question] = _least(self._search(scanner_state, between))
+            ends = {end for end in self.each_end(scanner_state, between) if end is not None}
+            self._ends[question] = _least(ends)
         return self._ends[question]
+
+    def each_end(
+        self, scanner_state: int, between: Between, wanted: Wanted | None = None
+    ) -> Iterator[End | None]:
+        """Yield how the lexeme that the scanner is in can end, what is found soonest first.
+
+        Mostly the first end that a caller asks for will do, and names go on with letters of every
+        script. None comes now and then, where a caller may look elsewhere first. The search goes on
+        where the last caller left it.
+
+        Parameters
+        ----------
+        scanner_state, between
+            As for :meth:`ends`.
+        wanted : Wanted, optional
+            The terminals that are asked about; by default all.
+        """
+        question, number = (scanner_state, between, wanted), 0
+        while True:
+            # What is interrupted here is not put back: half a step of a search is of no use.
+            begun: _Begun = ([], self._search(*question))
+            found, search = self._begun.pop(question, begun)
+            new = list(islice(search, 1)) if number == len(found) else []
+            found.extend(end for end in new if end is not None)
+            self._begun[question] = found, search
+            if number < len(found):
+                yield found[number]
+                number += 1
+            elif new:
+                yield None
+            else:
+                return
 
     def terminal_ids(self) -> set[int]:
         """Return the terminal ids of lexemes that can be spelled from some place in a token."""
@@ -174,15 +233,19 @@ class SpelledEnds:
         for state, obligations in self._lookahead.resolved(start, between.obligations):
             yield state, between._replace(obligations=obligations)
 
-    def _search(self, scanner_state: int, between: Between) -> set[End]:
-        """Look at all places in the lexeme, those with the fewest obligations first.
+    def _search(
+        self, scanner_state: int, between: Between, wanted: Wanted | None
+    ) -> Iterator[End | None]:
+        """Yield each end once, looking at the places with the fewest obligations first.
+
+        None comes after some places.
 
         A place with more obligations than another one in the same state is not looked at: whatever
         it leads to, the other one leads to with fewer.
         """
         ends: set[End] = set()
         least: defaultdict[tuple[int, int, int], list[frozenset[int]]] = defaultdict(list)
-        reached = {(scanner_state, between)}
+        reached, n_looked_at = {(scanner_state, between)}, 0
         pending = [(len(between.obligations), 0, scanner_state, between)]
         while pending:
             if not len(pending) % _CHECKED:
@@ -193,18 +256,25 @@ class SpelledEnds:
             if any(other <= owed for other in fewer):
                 continue
             fewer.append(owed)
-            if (state, place) in self._ends:
-                ends.update(self._ends[state, place])
-                continue
-            if self._match[state] != NO_MATCH:
+            n_looked_at += 1
+            if not n_looked_at % _SLICE:
+                yield None
+            new = self._ends.get((state, place), ())
+            is_known = (state, place) in self._ends
+            if not is_known and self._match[state] != NO_MATCH:
                 obligations = self._lookahead.ending(state, place.obligations)
-                ends.add((self._match[state], place._replace(obligations=obligations)))
+                new = ((self._match[state], place._replace(obligations=obligations)),)
+            new = tuple(end for end in new if wanted is None or end[0] in wanted.terminal_ids)
+            yield from (end for end in new if end not in ends)
+            ends.update(new)
+            if is_known:
+                continue
             for following in self._moves(state, place):
-                if following not in reached:
+                is_wanted = wanted is None or wanted.may_come_from(following[0])
+                if is_wanted and following not in reached:
                     reached.add(following)
                     n_owed = len(following[1].obligations)
                     heappush(pending, (n_owed, len(reached), *following))
-        return ends
 
     def _moves(self, state: int, place: Between) -> tuple[tuple[int, Between], ...]:
         """Return where one more byte leads, if no obligation turns out false."""

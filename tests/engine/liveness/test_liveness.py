@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import time
+from collections.abc import Generator
 
 import numpy as np
 import pytest
@@ -17,7 +18,8 @@ from support.plain_search import searching
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.compiler import compile_recognizer
 from cfgguide.engine.liveness.always_live import AlwaysLive
-from cfgguide.engine.liveness.liveness import Answer, Liveness
+from cfgguide.engine.liveness.liveness import Answer, Decided, Liveness
+from cfgguide.engine.liveness.spelled_ends import Between, Wanted
 from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.machine.recognizer import Configuration, Recognizer
 from cfgguide.engine.vocabulary.spelling import BOUNDARY, Spelling
@@ -281,6 +283,15 @@ def test_what_a_witness_shows_to_be_live_is_live(grammar, tokens):
     assert n_shown or tokens is not LETTERS
 
 
+def result(steps: Generator[None, None, Decided | None]) -> Decided | None:
+    """Return what a decision comes to that takes turns with others."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
 @pytest.mark.parametrize(
     ("grammar", "tokens"),
     [
@@ -295,7 +306,7 @@ def test_what_is_refuted_is_dead_whatever_lies_below(grammar, tokens):
     n_refuted = 0
     for configuration in reachable(recognizer, n=300):
         for hypothesis in configuration.hypotheses:
-            refuted = liveness._refuted(hypothesis, configuration.context)
+            refuted = result(liveness._refuted(hypothesis, configuration.context))
             if refuted is None:
                 continue
             n_refuted += 1
@@ -307,7 +318,7 @@ def test_what_is_refuted_is_dead_whatever_lies_below(grammar, tokens):
                 continue  # nothing was read
             top = hypothesis.stack.top(hypothesis.stack.height - height + 1)
             shorter = hypothesis._replace(stack=top)
-            again = liveness._refuted(shorter, configuration.context)
+            again = result(liveness._refuted(shorter, configuration.context))
             assert again is not None
     assert n_refuted
 
@@ -331,7 +342,7 @@ def test_what_the_table_shows_to_be_live_is_live_whatever_lies_below(grammar, to
     n_shown = 0
     for configuration in reachable(recognizer, n=300):
         for hypothesis in configuration.hypotheses:
-            shown = liveness._shown(hypothesis, configuration.context)
+            shown = result(liveness._shown(hypothesis, configuration.context))
             if shown is None:
                 continue
             n_shown += 1
@@ -340,7 +351,8 @@ def test_what_the_table_shows_to_be_live_is_live_whatever_lies_below(grammar, to
             assert is_live is True
             assert searched.decide_stack(controls, hypothesis.stack)[0]
             top = hypothesis.stack.top(hypothesis.stack.height - height + 1)
-            again = liveness._shown(hypothesis._replace(stack=top), configuration.context)
+            shorter = hypothesis._replace(stack=top)
+            again = result(liveness._shown(shorter, configuration.context))
             assert again is not None
     assert n_shown
 
@@ -485,3 +497,26 @@ def test_large_languages_are_live_on_every_stack(name):
     spelling = Spelling.of(Vocabulary.of_bytes().tokens)
     found = AlwaysLive.of(recognizer, spelling).is_always_live
     assert found[shifted_to, -1].all()
+
+
+@pytest.mark.parametrize("grammar", [KEYWORD, TWO_DEBTS, LONG])
+def test_ends_are_the_same_whoever_asks_for_how_many(grammar):
+    """Callers that stop and go on, in turns, and ask about some terminals."""
+    recognizer, liveness = liveness_of(grammar)
+    lexemes, ahead = liveness._lexemes, liveness.always_live.terminal_ids_ahead
+    n_ends = 0
+    for configuration in reachable(recognizer, n=200):
+        for state, obligations, *_ in configuration.hypotheses:
+            place = Between(obligations, BOUNDARY, configuration.context)
+            first, second = lexemes.each_end(state, place), lexemes.each_end(state, place)
+            ends = [end for pair in itertools.zip_longest(first, second) for end in pair]
+            ends = [end for end in ends if end is not None]
+            assert len(ends) == 2 * len(set(ends))
+            least = lexemes.ends(state, place)  # without those that owe more than others
+            assert set(least) <= set(ends)
+            n_ends += len(ends)
+            for terminal_id in ahead(state):
+                wanted = Wanted(frozenset({terminal_id}), ahead)
+                found = set(lexemes.each_end(state, place, wanted)) - {None}
+                assert {end for end in least if end[0] == terminal_id} <= found <= set(ends)
+    assert n_ends > 10
