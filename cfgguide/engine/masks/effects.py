@@ -223,8 +223,7 @@ def _owed(scanner: Scanner) -> Int32Array:
     for sign in (0, 1):
         while len(new := pending[sign]):
             is_owed[sign, new] = True
-            targets = np.unique(scanner.transitions[scanner.class_representatives[new]])
-            after = _about(scanner, targets)
+            after = _about(scanner, scanner.transitions[scanner.class_representatives[new]])
             pending[sign] = after[~is_owed[sign, after]]
     is_owed[:, 0] = False
     owed = [scanner.class_representatives[each] for each in is_owed]
@@ -233,12 +232,18 @@ def _owed(scanner: Scanner) -> Int32Array:
 
 def _about(scanner: Scanner, states: Int32Array) -> Int32Array:
     """Return the classes that obligations about states are about, without what assertions ask."""
-    seen = np.zeros(scanner.n_states, dtype=np.bool_)
-    pending = states
-    while len(pending):
-        seen[pending] = True
-        answers = scanner.assertions[pending[scanner.is_looking[pending]], IF_HOLDS : IF_FAILS + 1]
-        pending = np.unique(answers[~seen[answers]])
+    seen, pending = np.zeros((2, scanner.n_states), dtype=np.bool_)
+    pending[states] = (
+        True  # marks instead of sorted numbers: this is asked at each step of a search
+    )
+    while pending.any():
+        seen |= pending
+        asking = pending & scanner.is_looking
+        pending = np.zeros_like(seen)
+        pending[scanner.assertions[asking, IF_HOLDS : IF_FAILS + 1]] = True
+        pending &= ~seen
     seen &= (scanner.match == NO_MATCH) & ~scanner.is_assertion
     seen[DEAD] = False
-    return np.unique(scanner.equivalence_classes[seen])
+    is_about = np.zeros(len(scanner.class_representatives), dtype=np.bool_)
+    is_about[scanner.equivalence_classes[seen]] = True
+    return np.flatnonzero(is_about).astype(np.int32)

@@ -15,6 +15,8 @@ from functools import cached_property
 from itertools import islice, zip_longest
 from typing import NamedTuple
 
+import numpy as np
+
 from cfgguide.engine.index.configuration_trie import Mask, Path
 from cfgguide.engine.machine.recognizer import Configuration, Recognizer
 from cfgguide.engine.masks.arrays import COLUMNS_READ, LEVEL_READ
@@ -138,10 +140,16 @@ class IndentationKeys:
     @cached_property
     def _max_opened(self) -> tuple[int, int]:
         """The most blocks and the most brackets that a token can open."""
-        opening = self._reader.opening_bytes
-        tokens = [token for token in self._vocabulary.tokens if token]
-        blocks = max((token.count(b"\n") + token.count(b"\r") for token in tokens), default=0)
-        brackets = max((sum(map(opening.__contains__, token)) for token in tokens), default=0)
+        byte, _, skip, *_ = self._vocabulary.trie.arrays
+
+        def most(counted: Iterable[int]) -> int:
+            """Return how many of some bytes a token holds at most."""
+            places = np.flatnonzero(np.isin(byte, [*counted]))
+            n = len(byte) + 1
+            begun, ended = (np.bincount(each, minlength=n) for each in (places, skip[places]))
+            return int(np.cumsum(begun - ended).max())
+
+        blocks, brackets = most(b"\n\r"), most(self._reader.opening_bytes)
         return blocks + 1, brackets + 1  # and one by the lexeme that is being read
 
 

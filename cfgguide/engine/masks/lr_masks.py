@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cfgguide.base.archive import Arrays
+from cfgguide.base.collector import collector_off
 from cfgguide.engine.index import index_cache
 from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask
 from cfgguide.engine.liveness.liveness import BELOW
@@ -106,7 +107,7 @@ class LrMasks:
         LimitError
             If it costs more than the grammar's limits.
         """
-        with self.recognizer.budget.steps.begun():
+        with collector_off(), self.recognizer.budget.steps.begun():
             return self._mask(key, known)
 
     def _mask(self, key: LrKey, known: ConfigurationTrie) -> Mask | None:
