@@ -1,11 +1,12 @@
 """Finds the longest step of each bundled grammar: the first mask at random cuts of texts.
 
 ``python benchmarks/worst_steps.py @FILES --tokenizer FOLDER`` cuts texts of each grammar at random.
-It measures in processor time, each with an index that knows nothing but the grammar's tables: the
-mask at the cut; a refused token; and that with its message. A text is read as far as the grammar
-takes it, so that parts of files try start rules, too. FILES names a file with a path in each line;
-a file is a text of the grammars whose extension it has. Out: a row of a table for each grammar and
-start rule; with `--digests FILE` also a hash of each mask, to compare two states of the code.
+It measures in processor time, each with an index that knows nothing but the grammar's tables and
+the token classes, which `compile` makes: the mask at the cut; a refused token; and that with its
+message. A text is read as far as the grammar takes it, so that parts of files try start rules, too.
+FILES names a file with a path in each line; a file is a text of the grammars whose extension it
+has. Out: a row of a table for each grammar and start rule; with `--digests FILE` also a hash of
+each mask, to compare two states of the code.
 """
 
 from __future__ import annotations
@@ -96,12 +97,13 @@ def _measure(
     compiled = cfgguide.compile(grammar, vocabulary)
 
     def fresh_guide(configuration: Any = None) -> Any:
-        """Return a guide whose index knows nothing but the grammar's tables."""
+        """Return a guide whose index knows what a compiled one does, and no mask."""
         machine = compiled.machine
         liveness = type(machine.liveness)(
             machine.recognizer, vocabulary.spelling, always_live=machine.liveness.always_live
         )
         index = type(compiled)(type(machine)(machine.recognizer, liveness), vocabulary)
+        index.masks.token_classes.trie = compiled.masks.token_classes.trie
         guide = cfgguide.Guide(index)
         if configuration is not None:
             guide._steps = [(type(index.start)(configuration), -1, False)]
