@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from cfgguide.automata import packaged_formats
 from cfgguide.automata.ecma_patterns import pattern_language
+from cfgguide.automata.numbers import tidy_number
 from cfgguide.automata.string_formats import FORMATS, format_pattern
 from cfgguide.base import archive
 from cfgguide.base.cache import FOLDER_VARIABLE, PACKAGED
@@ -77,9 +78,9 @@ def main() -> None:
             PACKAGED.mkdir(parents=True)
             for entry in Path(folder, "compiled").iterdir():
                 _compress(entry)
-    patterns = {
-        packaged_formats.path(PACKAGED, each): each for each in map(format_pattern, FORMATS)
-    }
+    wanted = [format_pattern(name) for name in FORMATS]
+    wanted += [f"^(?:{tidy_number(is_typed=is_typed)})$" for is_typed in (False, True)]
+    patterns = {packaged_formats.path(PACKAGED, each): each for each in wanted}
     for path in PACKAGED.glob(f"{packaged_formats.KIND}-*"):
         if path not in patterns:
             path.unlink()

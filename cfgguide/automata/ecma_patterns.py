@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, partial
 
+from cfgguide.automata import packaged_formats
 from cfgguide.automata.charset import ANY_CHARACTER, common_ranges
 from cfgguide.automata.language import Language
 from cfgguide.automata.pattern_automaton import (
@@ -60,7 +61,7 @@ def pattern_language(pattern: str) -> Language:
     """
     nodes = read(pattern)
     try:
-        return language_of(anywhere(nodes))
+        return packaged_formats.language_of(pattern) or language_of(anywhere(nodes))
     except (SchemaError, RecursionError) as error:
         raise SchemaError(f"the pattern {shown(without_head(pattern))}: {error.args[0]}") from None
 

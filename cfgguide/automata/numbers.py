@@ -287,6 +287,12 @@ class Tidy(NamedTuple):
     is_exact: bool = False
 
 
+def tidy_number(*, is_typed: bool) -> str:
+    """Return the pattern of the tidy spellings of all numbers."""
+    most = DIGITS if is_typed else WHOLE_DIGITS
+    return "|".join((_with_exponent(), _with_fraction(), _whole(most, most)))
+
+
 @lru_cache(maxsize=_N_KEPT)
 def tidy(language: Language | None, *, is_typed: bool = True) -> Tidy:
     """Return the tidy spellings of some numbers.
@@ -313,9 +319,8 @@ def tidy(language: Language | None, *, is_typed: bool = True) -> Tidy:
     >>> tidy(few).language.words(9)
     ['0', '1.5']
     """
-    most = DIGITS if is_typed else WHOLE_DIGITS
     if language is None:
-        pattern = "|".join((_with_exponent(), _with_fraction(), _whole(most, most)))
+        pattern = tidy_number(is_typed=is_typed)
         return Tidy(pattern_language(f"^(?:{pattern})$"), pattern, is_exact=True)
     if intersection([language, _not_whole()]).is_empty:
         whole = _whole(*_digits_of_whole(language, WHOLE_DIGITS))
@@ -326,6 +331,7 @@ def tidy(language: Language | None, *, is_typed: bool = True) -> Tidy:
     words = intersection([canonical(), language]).words(_FEW)
     if words is not None:
         return Tidy(Language.of_words(words))
+    most = DIGITS if is_typed else WHOLE_DIGITS
     pattern = f"{_with_fraction()}|{_whole(*_digits_of_whole(language, most))}"
     found = _matching(language, pattern)
     if intersection([canonical(), found]).words(_FEW) is None:

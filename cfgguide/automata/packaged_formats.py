@@ -1,7 +1,7 @@
-"""Automata of formats that come with the package, since some take a tenth of a second to make.
+"""Automata of patterns that come with the package, since some take a tenth of a second to make.
 
 In: a pattern. Out: its language, if the build has made it: ``tools/compile_grammars.py`` writes an
-entry for each format (:mod:`cfgguide.base.cache`), with these arrays. ::
+entry for each format and for tidy numbers (:mod:`cfgguide.base.cache`), with these arrays. ::
 
     cuts        int32, shape (n_intervals,)
     rows        int16, shape (n_states, n_intervals)

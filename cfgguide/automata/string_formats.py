@@ -14,7 +14,6 @@ from functools import cache, partial
 
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import Language
-from cfgguide.automata.packaged_formats import language_of
 from cfgguide.automata.regex_format import regex_pattern
 from cfgguide.errors import SchemaError, shown
 
@@ -171,8 +170,7 @@ def format_language(name: str) -> Language:
         raise SchemaError(
             f"the format {shown(name)} cannot be guaranteed; known are {sorted(FORMATS)}"
         )
-    pattern = format_pattern(name)
-    return language_of(pattern) or pattern_language(pattern)
+    return pattern_language(format_pattern(name))
 
 
 @cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cfgguide.automata.numbers import tidy
+from cfgguide.automata.numbers import tidy_number
 
 _SQL_TERMINALS = (("QUOTED", r"[^\x00-\x1f]*"), ("SPACE", r"[ \n]+"))
 
@@ -59,7 +59,7 @@ _TIDY: dict[str, dict[str, Any]] = {
             _SPACE,
         )
     },
-    "json": {"restrict": (("NUMBER", tidy(None, is_typed=False).pattern), ("WS", "[ \\n]"))},
+    "json": {"restrict": (("NUMBER", tidy_number(is_typed=False)), ("WS", "[ \\n]"))},
     "javascript": {"restrict": _JAVASCRIPT_TERMINALS},
     "lua": {"restrict": (_COMMENT, ("SHEBANG", None), _SPACE)},
     "pascal": {

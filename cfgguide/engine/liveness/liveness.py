@@ -32,7 +32,6 @@ from cfgguide.base.limits import Budget
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.engine.liveness.always_live import AlwaysLive, possible_terminal_ids, written
-from cfgguide.engine.liveness.endings import Endings
 from cfgguide.engine.liveness.line_breaks import LineBreaks
 from cfgguide.engine.liveness.spelled_ends import Between, End, SpelledEnds, Wanted
 from cfgguide.engine.liveness.stack_summaries import (
@@ -139,8 +138,8 @@ class Liveness:
         """What tries texts; None where not each text can be written at each place in a token."""
         if len(self.spelling.steps) > 1:
             return None
-        endings = self.endings(self.spelling.reachable_bytes, len)
-        return Witnesses(self.recognizer, self.always_live, endings, self.predecessors)
+        used = self.spelling.reachable_bytes
+        return Witnesses(self.recognizer, self.always_live, used, self.predecessors)
 
     def endings(self, used: frozenset[int], n_tokens: Callable[[bytes], int | None]) -> Endings:
         """Return what finds short endings of bytes that are in tokens."""

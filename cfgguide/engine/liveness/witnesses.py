@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import cached_property
 
 from cfgguide.engine.liveness.always_live import AlwaysLive
 from cfgguide.engine.liveness.endings import Endings
@@ -41,8 +42,8 @@ class Witnesses:
         Of the grammar.
     always_live : AlwaysLive
         What is live on every stack.
-    endings : Endings
-        Of the same recogniser.
+    used : frozenset of int
+        The bytes that occur in tokens; each is one.
     predecessors : callable
         Returns the parse states that can lie directly below one.
     """
@@ -51,12 +52,13 @@ class Witnesses:
         self,
         recognizer: Recognizer,
         always_live: AlwaysLive,
-        endings: Endings,
+        used: frozenset[int],
         predecessors: Callable[[int], list[int]],
     ) -> None:
+        self._with_short_stacks = recognizer
         self._recognizer = recognizer.with_whole_stacks()
         self._always_live = always_live
-        self._endings = endings
+        self._used = used
         self._predecessors = predecessors
         self._known: dict[tuple[Hypothesis, int], int] = {}
         self._depths: set[int] = set()  # of stacks in `_known`
@@ -71,6 +73,8 @@ class Witnesses:
             if n_read is not None:
                 return True, height - n_read + 1
         led_on = self._remembered(hypothesis, context)
+        if not led_on and "_endings" not in self.__dict__:  # to make them takes longer
+            led_on = self._letter(hypothesis, context)
         if led_on:
             return True, height - self._n_read(hypothesis, context, led_on) + 1
         whole = self._whole(hypothesis)
@@ -149,6 +153,17 @@ class Witnesses:
         """Return a text that led on from the same scanner state and does so here; empty if none."""
         texts = self._led_on.get(hypothesis.scanner_state, ())
         return next((text for text in texts if self._leads_on(hypothesis, context, text)), b"")
+
+    def _letter(self, hypothesis: Hypothesis, context: int) -> bytes:
+        """Return a letter, or another byte of ASCII, that leads on; empty if none does."""
+        classes = self._recognizer.scanner.byte_classes[127::-1].tolist()
+        different = {byte_class: 127 - place for place, byte_class in enumerate(classes)}
+        texts = (bytes((byte,)) for byte in different.values() if byte in self._used)
+        return next((text for text in texts if self._leads_on(hypothesis, context, text)), b"")
+
+    @cached_property
+    def _endings(self) -> Endings:
+        return Endings(self._with_short_stacks, self._used, len, self._always_live.endings)
 
     def _leads_on(self, hypothesis: Hypothesis, context: int, text: bytes) -> bool:
         try:

@@ -88,7 +88,7 @@ class _Search:
         }
         self._measure()
         self._begins_known: dict[tuple[str, ...], int] = {}
-        self._transitions = table.transitions()
+        self._transitions = table.transitions
 
     def completions(self) -> Completions:
         table = self._table

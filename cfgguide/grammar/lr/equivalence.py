@@ -115,7 +115,7 @@ class Equivalence:
         self._lengths: list[int] = table.lengths.tolist()
         self._left_sides: list[int] = table.left_sides.tolist()
         self._items = items_by_symbol(table)
-        self._transitions = table.transitions()
+        self._transitions = table.transitions
         self._symbols = {
             target: symbol for row in self._transitions for symbol, target in row.items()
         }

@@ -77,7 +77,7 @@ class Inclusion:
         self._left_sides: list[int] = table.left_sides.tolist()
         self._goto = memoryview(table.goto.data)
         self._items = items_by_symbol(table)
-        self._transitions = table.transitions()
+        self._transitions = table.transitions
         self._symbols: dict[int, set[str]] = {}
         for row in self._transitions:
             for symbol, target in row.items():

@@ -274,7 +274,7 @@ def _places(
     names: IndentationNames, table: ParseTable, roles: npt.NDArray[np.int8]
 ) -> npt.NDArray[np.int8]:
     """Return `IndentationRules.places`."""
-    transitions = table.transitions()
+    transitions = table.transitions
     openings = {name for name, role in zip(table.terminals, roles, strict=False) if role == OPENS}
     openings |= names.strings
     closings = {name for name, role in zip(table.terminals, roles, strict=False) if role == CLOSES}

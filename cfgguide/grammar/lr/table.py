@@ -108,8 +108,9 @@ class ParseTable:
         (starts,) = np.nonzero(self.goto[START_STATE] == self.end_state)
         return self.nonterminals[starts[0]] if len(starts) else ""
 
+    @cached_property
     def transitions(self) -> list[dict[str, int]]:
-        """Return the state after each symbol, by name, for each state."""
+        """The state after each symbol, by name, for each state."""
         transitions: list[dict[str, int]] = [{} for _ in range(self.n_states)]
         shifts, gotos = np.nonzero(self.action > 0), np.nonzero(self.goto != NO_STATE)
         for names, (states, symbols), targets in (
@@ -412,10 +413,18 @@ def _may_repeat(productions: tuple[Production, ...]) -> bool:
                     alone[edge] = True
             if symbol not in nullable:
                 break
-    reached = _closed(first)
-    return bool(_closed(alone).diagonal().any()) or any(
-        reached[symbol, left] or symbol == left for left, symbol in hidden
+    return _has_cycle(alone) or any(
+        reached[symbol, left] or symbol == left
+        for reached in ([_closed(first)] if hidden else [])
+        for left, symbol in hidden
     )
+
+
+def _has_cycle(edges: npt.NDArray[np.bool_]) -> bool:
+    """Return whether some node reaches itself: whether any is left once ends are taken away."""
+    while not (goes_on := edges.any(axis=1)).all():
+        edges = edges[np.ix_(goes_on, goes_on)]
+    return len(edges) > 0
 
 
 def _closed(edges: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

@@ -62,7 +62,7 @@ def parser(
     terminals = {*table.terminals}
     arrows = tuple(
         Arrow(number, target, (_short(symbol),), "" if symbol in terminals else "goto")
-        for number, row in enumerate(table.transitions())
+        for number, row in enumerate(table.transitions)
         for symbol, target in row.items()
     )
     graph = Graph("parser: plain arrows shift, dashed arrows are gotos", states, arrows)
@@ -71,7 +71,7 @@ def parser(
 
 def symbols_of_states(table: ParseTable) -> dict[int, str]:
     """Return the symbol that leads to each parse state: there is one, and none to the start."""
-    return {target: symbol for row in table.transitions() for symbol, target in row.items()}
+    return {target: symbol for row in table.transitions for symbol, target in row.items()}
 
 
 def _lines(table: ParseTable, state: int) -> list[str]:
