@@ -257,8 +257,14 @@ def test_no_value_needs_to_look_at_the_end_of_the_text(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(formats.FORMATS))
-def test_the_package_has_the_automata_of_formats(name: str) -> None:
-    pattern = formats.format_pattern(name)
-    assert packaged_formats.language_of(pattern) == pattern_language(pattern)
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *map(formats.format_pattern, sorted(formats.FORMATS)),
+        *(f"^(?:{numbers.tidy_number(is_typed=is_typed)})$" for is_typed in (False, True)),
+    ],
+)
+def test_the_package_has_the_automata_of_formats_and_numbers(pattern: str) -> None:
+    made = language_of(anywhere(read(pattern)))
+    assert packaged_formats.language_of(pattern) == pattern_language(pattern) == made
     assert packaged_formats.language_of(pattern + "x") is None

@@ -336,14 +336,12 @@ class LexemeTexts:
         flat = distances.reshape(-1)
         here, distance = np.flatnonzero(flat == 0), 0
         while len(here):
-            for sources in (asking, leading):
-                before = sources.of(here, n_terminal_ids)
-                before = np.unique(before[flat[before] == FAR])
-                if sources is asking:
-                    flat[before] = distance
-                    here = np.concatenate([here, before])
+            before = asking.of(here, n_terminal_ids)
+            before = np.unique(before[flat[before] == FAR])
+            flat[before] = distance
+            before = leading.of(np.concatenate([here, before]), n_terminal_ids)
             distance += 1
-            here = before
+            here = np.unique(before[flat[before] == FAR])
             flat[here] = distance
         return distances
 
@@ -378,8 +376,7 @@ class _Sources:
     """
 
     def __init__(self, targets: npt.NDArray[np.int32]) -> None:
-        targets = np.sort(targets, axis=1)
-        is_new = targets != DEAD
+        is_new = targets != DEAD  # neighbours are mostly equal
         is_new[:, 1:] &= targets[:, 1:] != targets[:, :-1]
         sources = np.repeat(np.arange(len(targets)), is_new.sum(axis=1))
         flat = targets[is_new]

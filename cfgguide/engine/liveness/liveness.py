@@ -32,6 +32,7 @@ from cfgguide.base.limits import Budget
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.engine.liveness.always_live import AlwaysLive, possible_terminal_ids, written
+from cfgguide.engine.liveness.endings import Endings
 from cfgguide.engine.liveness.line_breaks import LineBreaks
 from cfgguide.engine.liveness.spelled_ends import Between, End, SpelledEnds, Wanted
 from cfgguide.engine.liveness.stack_summaries import (

@@ -28,6 +28,8 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
+import numpy as np
+
 from cfgguide.grammar.lr.items import Transitions, state_after
 from cfgguide.grammar.lr.table import END, ERROR, NO_STATE, ParseTable, Production
 
@@ -116,9 +118,9 @@ class Equivalence:
         self._left_sides: list[int] = table.left_sides.tolist()
         self._items = items_by_symbol(table)
         self._transitions = table.transitions
-        self._symbols = {
-            target: symbol for row in self._transitions for symbol, target in row.items()
-        }
+        _, symbols, targets = table.edges
+        self._symbols = np.zeros(table.n_states, dtype=np.int32)  # that lead to each state
+        self._symbols[targets] = symbols
         self._every = (1 << table.n_terminals) - 1
         self._proven: dict[Pair, int] = {}  # if one of these terminals is next
         self._differing: dict[Pair, int] = {}  # with each of these terminals
@@ -357,7 +359,7 @@ class Equivalence:
         """
         if state not in self._returns:
             returns: dict[tuple[int, int], int] = {}
-            items = self._items.get(self._symbols[state], ())
+            items = self._items.get(self._table.symbols[self._symbols[state]], ())
             ends = item_ends(self._table.productions, self._transitions, state, items)
             for production, dot, last in ends:
                 lookahead = self._actions_of(last).reduced.get(production, 0)

@@ -79,9 +79,9 @@ class Inclusion:
         self._items = items_by_symbol(table)
         self._transitions = table.transitions
         self._symbols: dict[int, set[str]] = {}
-        for row in self._transitions:
-            for symbol, target in row.items():
-                self._symbols.setdefault(target, set()).add(symbol)
+        _, symbols, targets = table.edges
+        for symbol, target in set(zip(symbols.tolist(), targets.tolist(), strict=True)):
+            self._symbols.setdefault(target, set()).add(table.symbols[symbol])
         self._offered: dict[int, int] = {}
         self._shifted: dict[int, int] = {}
         self._reduced: dict[int, dict[int, int]] = {}

@@ -36,7 +36,7 @@ from cfgguide.grammar.lr.indentation_names import (
     OPENS,
     IndentationNames,
 )
-from cfgguide.grammar.lr.items import Transitions, state_after
+from cfgguide.grammar.lr.items import state_after
 from cfgguide.grammar.lr.table import START_STATE, ParseTable
 
 # The place of a parse state that a shift leads to: in `IndentationRules.places`.
@@ -274,46 +274,45 @@ def _places(
     names: IndentationNames, table: ParseTable, roles: npt.NDArray[np.int8]
 ) -> npt.NDArray[np.int8]:
     """Return `IndentationRules.places`."""
-    transitions = table.transitions
     openings = {name for name, role in zip(table.terminals, roles, strict=False) if role == OPENS}
     openings |= names.strings
     closings = {name for name, role in zip(table.terminals, roles, strict=False) if role == CLOSES}
     closings |= names.string_ends
     spans = _spans(table, openings, closings)
-    specs = _spec_transitions(names, transitions, spans)
-    ends: dict[int, list[int]] = {}  # of spans, by the state after what opens them
-    is_quoted: dict[int, bool] = {START_STATE: False}
-    pending = [START_STATE]
-
-    def reach(state: int, quoted: bool) -> None:
-        if state not in is_quoted:
-            is_quoted[state] = quoted
-            pending.append(state)
-        elif is_quoted[state] != quoted:
-            raise GrammarError(
-                "a part of the grammar is used both inside strings that are made of several "
-                "terminals and outside: give it rules of its own inside them"
-            )
-
-    while pending:
-        state = pending.pop()
-        quoted = is_quoted[state]
-        for symbol, target in transitions[state].items():
-            if symbol in closings:
-                continue
-            if symbol in openings:
-                is_string = symbol in names.strings
-                reach(target, is_string or (quoted and symbol not in names.fields))
-                if target not in ends:  # many states lead there
-                    inside = (state_after(transitions, target, span[1:]) for span in spans[symbol])
-                    ends[target] = [end for end in inside if end is not None]
-                for end in ends[target]:
-                    if is_quoted.get(end) != quoted:
-                        reach(end, quoted)
-            else:
-                reach(target, quoted or (state, symbol) in specs)
+    # A state inside strings is another one than outside, its number is greater by `n`.
+    n, numbers = table.n_states, {name: number for number, name in enumerate(table.symbols)}
+    sources, symbols, targets = table.edges
+    into, out, is_closing = np.zeros((3, len(symbols)), dtype=np.bool_)
+    for state, name in _spec_transitions(names, table, spans):
+        into |= (sources == state) & (symbols == numbers[name])
+    for name in (openings | closings) & numbers.keys():
+        into[symbols == numbers[name]] = name in names.strings
+        out[symbols == numbers[name]] = name in names.fields - names.strings
+        is_closing |= (symbols == numbers[name]) & (name in closings)
+    kept = np.flatnonzero(~is_closing)
+    before = [sources[kept], n + sources[kept]]
+    after = [(targets + n * into)[kept], (targets + n * ~out)[kept]]
+    for name in openings & numbers.keys():
+        of_name = kept[symbols[kept] == numbers[name]]
+        for target in np.unique(targets[of_name]).tolist():
+            opened = sources[of_name[targets[of_name] == target]]
+            ends = (state_after(table.transitions, target, span[1:]) for span in spans[name])
+            for end in {end for end in ends if end is not None}:
+                before += [opened, n + opened]
+                after += [np.full(len(opened), end), np.full(len(opened), n + end)]
+    sources, targets = np.concatenate(before), np.concatenate(after)
+    is_reached = np.zeros(2 * n, dtype=np.bool_)
+    is_reached[START_STATE] = True
+    while not is_reached[new := targets[is_reached[sources]]].all():
+        is_reached[new] = True
+    outside, quoted = is_reached.reshape(2, n)
+    if (outside & quoted).any():
+        raise GrammarError(
+            "a part of the grammar is used both inside strings that are made of several "
+            "terminals and outside: give it rules of its own inside them"
+        )
     places = np.full(table.n_states, IN_LINE, dtype=np.int8)
-    places[[state for state, quoted in is_quoted.items() if quoted]] = IN_STRING
+    places[quoted] = IN_STRING
     places[START_STATE] = AT_LINE_START
     for name in (names.newline, names.indent, names.dedent):
         column = table.action[:, table.terminals.index(name)]
@@ -322,16 +321,16 @@ def _places(
 
 
 def _spec_transitions(
-    names: IndentationNames, transitions: Transitions, spans: Mapping[str, set[tuple[str, ...]]]
+    names: IndentationNames, table: ParseTable, spans: Mapping[str, set[tuple[str, ...]]]
 ) -> set[tuple[int, str]]:
     """Return the states in fields, and the terminals there, with which a format spec begins."""
     found: set[tuple[int, str]] = set()
     for field in names.fields & spans.keys():
-        states = [state for state, row in enumerate(transitions) if field in row]
+        states = np.flatnonzero(table.action[:, table.terminals.index(field)] > 0).tolist()
         for span in spans[field]:  # each begins with the field's bracket
             specs = [index for index, symbol in enumerate(span) if symbol in names.specs]
             for state in states if specs else ():
-                before = state_after(transitions, state, span[: specs[0]])
+                before = state_after(table.transitions, state, span[: specs[0]])
                 if before is not None:
                     found.add((before, span[specs[0]]))
     return found

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from cfgguide.grammar.lr.table import Production
 
-Transitions = Sequence[Mapping[str, int]]  # per state the state after each symbol
+Transitions = Mapping[int, Mapping[str, int]]  # per state the state after each symbol
 
 
 class Item(NamedTuple):

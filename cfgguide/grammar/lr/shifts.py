@@ -13,7 +13,6 @@ whose shifts lead to several stacks, remember nothing.
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import cached_property
 from typing import NamedTuple
 
@@ -51,7 +50,8 @@ class RememberedShifts(ParseTable):
     @classmethod
     def of(cls, table: ParseTable) -> RememberedShifts:
         """Return a table that remembers."""
-        remembered = cls(**{field.name: getattr(table, field.name) for field in fields(table)})
+        remembered = cls.__new__(cls)
+        vars(remembered).update(vars(table))  # with what it has found out
         vars(remembered)["may_repeat"] = table.may_repeat  # it takes long to find
         return remembered
 

@@ -19,7 +19,7 @@ Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.6; Lark's ``ParserState.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -109,19 +109,26 @@ class ParseTable:
         return self.nonterminals[starts[0]] if len(starts) else ""
 
     @cached_property
-    def transitions(self) -> list[dict[str, int]]:
-        """The state after each symbol, by name, for each state."""
-        transitions: list[dict[str, int]] = [{} for _ in range(self.n_states)]
-        shifts, gotos = np.nonzero(self.action > 0), np.nonzero(self.goto != NO_STATE)
-        for names, (states, symbols), targets in (
-            (self.terminals, shifts, self.action[shifts] - 1),
-            (self.nonterminals, gotos, self.goto[gotos]),
-        ):
-            for state, symbol, target in zip(
-                states.tolist(), symbols.tolist(), targets.tolist(), strict=True
-            ):
-                transitions[state][names[symbol]] = target
-        return transitions
+    def symbols(self) -> tuple[str, ...]:
+        """The names of terminals, then of nonterminals."""
+        return self.terminals + self.nonterminals
+
+    @cached_property
+    def edges(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        """From which states, with which of the `symbols`, and to which states one comes."""
+        shifts, gotos = np.flatnonzero(self.action > 0), np.flatnonzero(self.goto != NO_STATE)
+        shifted = np.divmod(shifts, self.n_terminals)
+        gone = np.divmod(gotos, len(self.nonterminals))  # quicker than the places of a matrix
+        return (
+            np.append(shifted[0], gone[0]),
+            np.append(shifted[1], gone[1] + self.n_terminals),
+            np.append(self.action.ravel()[shifts] - 1, self.goto.ravel()[gotos]),
+        )
+
+    @cached_property
+    def transitions(self) -> Mapping[int, Mapping[str, int]]:
+        """The state after each symbol, by name, for each state; made when one is asked for."""
+        return _Transitions(self)
 
     def shift(self, stack: Stack, terminal: int) -> Stack | None:
         """Return the stack after the reductions and the shift of a terminal, or None if refused.
@@ -361,6 +368,21 @@ class ParseTable:
     @cached_property
     def _effects(self) -> list[tuple[int, int]]:
         return list(zip(self.lengths.tolist(), self.left_sides.tolist(), strict=True))
+
+
+class _Transitions(dict[int, dict[str, int]]):
+    """`ParseTable.transitions`: of large tables few are needed."""
+
+    def __init__(self, table: ParseTable) -> None:
+        self._table = table
+
+    def __missing__(self, state: int) -> dict[str, int]:
+        table = self._table
+        targets = np.append(table.action[state] - 1, table.goto[state])
+        found = np.flatnonzero(targets >= 0)
+        names = (table.symbols[symbol] for symbol in found.tolist())
+        row = self[state] = dict(zip(names, targets[found].tolist(), strict=True))
+        return row
 
 
 class _Reductions:

@@ -62,8 +62,8 @@ def parser(
     terminals = {*table.terminals}
     arrows = tuple(
         Arrow(number, target, (_short(symbol),), "" if symbol in terminals else "goto")
-        for number, row in enumerate(table.transitions)
-        for symbol, target in row.items()
+        for number in range(table.n_states)
+        for symbol, target in table.transitions[number].items()
     )
     graph = Graph("parser: plain arrows shift, dashed arrows are gotos", states, arrows)
     return picture_of(graph, layout=layout, max_states=max_states)
@@ -71,7 +71,9 @@ def parser(
 
 def symbols_of_states(table: ParseTable) -> dict[int, str]:
     """Return the symbol that leads to each parse state: there is one, and none to the start."""
-    return {target: symbol for row in table.transitions for symbol, target in row.items()}
+    _, symbols, targets = table.edges
+    names = map(table.symbols.__getitem__, symbols.tolist())
+    return dict(zip(targets.tolist(), names, strict=True))
 
 
 def _lines(table: ParseTable, state: int) -> list[str]:
