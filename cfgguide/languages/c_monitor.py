@@ -23,12 +23,20 @@ import functools
 from collections.abc import Iterator
 from typing import ClassVar
 
+from cfgguide.engine.monitors.monitor import BelowTopError
 from cfgguide.engine.monitors.text_sets import NOTHING, AllBut, OneOf, Texts
-from cfgguide.languages.c_scopes import NONE, DeclaredNames, declared_names, visible_types
+from cfgguide.languages.c_scopes import (
+    NONE,
+    DeclaredNames,
+    declared_names,
+    scopes_of_types,
+    visible_types,
+)
 from cfgguide.languages.c_tables import ALIKE, CRule, CTables
 from cfgguide.languages.states import Interned, LanguageMonitor
 
 _END = "$END"
+_BELOW = -1  # the state of what lies below the top of a stack
 
 # What declares: the names in it are those of its parts. Others have none.
 _NAMING = (
@@ -53,6 +61,8 @@ _NAMING_LISTS = (
 _DECLARATIONS = frozenset(
     {"declaration", "for_declaration", "_old_declaration", "_typedef_declaration"}
 )
+# What takes the names of its parts, as it declares them or takes them for unsure.
+_DECLARING = _DECLARATIONS | {"_function_suffix", "_abstract_suffix", "function_definition"}
 
 
 class CStack(Interned):
@@ -70,9 +80,11 @@ class CStack(Interned):
         Those of the function that it declares.
     all_names : frozenset of str
         Those of all parts.
+    is_whole : bool
+        Whether it is more than the top of a stack.
     """
 
-    __slots__ = ("all_names", "before", "names", "parameters", "state")
+    __slots__ = ("_tops", "all_names", "before", "is_whole", "names", "parameters", "state")
 
     def __init__(
         self,
@@ -85,12 +97,36 @@ class CStack(Interned):
         below = frozenset[str]() if before is None else before.all_names
         own = self.names if self.parameters is None else (*self.names, *self.parameters)
         self.all_names: frozenset[str] = below.union(own) if own else below
+        self.is_whole: bool = self.state != _BELOW if before is None else before.is_whole
+        self._tops: dict[int, CStack] = {}
 
     def pushed(
         self, state: int, names: tuple[str, ...] = (), parameters: tuple[str, ...] | None = None
     ) -> CStack:
         """Return the stack with one part more."""
         return self._stepped((state, names, parameters))
+
+    def popped(self) -> CStack:
+        """Return what lies below the topmost part, which is there."""
+        if self.before is None or self.before.state == _BELOW:
+            raise BelowTopError
+        return self.before
+
+    def top(self, depth: int) -> CStack:
+        """Return the topmost parts, on one that stands for all others; itself if there are few."""
+        if depth not in self._tops:
+            parts: list[CStack] = []
+            part: CStack = self
+            while part.before is not None and len(parts) <= depth:
+                parts.append(part)
+                part = part.before
+            if len(parts) <= depth:
+                return self
+            top = CStack.first(_BELOW, (), None)
+            for part in parts[depth - 1 :: -1]:
+                top = top.pushed(part.state, part.names, part.parameters)
+            self._tops[depth] = top
+        return self._tops[depth]
 
 
 class CNames(LanguageMonitor):
@@ -133,8 +169,10 @@ class CNames(LanguageMonitor):
     def _texts(self, terminal: str) -> Texts | None:
         if terminal != "NAME":
             alike = ALIKE.get(terminal, (terminal,))
-            return None if any(self._ready(each) for each in alike) else NOTHING
-        ready = ((each, self._ready(each)) for each in ALIKE["NAME"])
+            return None if any(map(self._may_come, alike)) else NOTHING
+        ready = [(each, self._ready(each)) for each in ALIKE["NAME"] if self._may_come(each)]
+        if any(each == "NEW_TYPE" for each, _ in ready):
+            self._knows_others()
         return _names(
             tuple((each, there.scopes, there.unsure) for each, there in ready if there is not None)
         )
@@ -154,7 +192,7 @@ class CNames(LanguageMonitor):
                 state = ready.tables.actions[ready.stack.state][each]
                 assert isinstance(state, int), "a lexeme comes after all reductions"
                 names = (text,) if terminal == "NAME" else ()
-                return ready._with(ready.stack.pushed(state, names))
+                return ready._pushed(ready.stack, state, names)
         raise AssertionError("texts() allowed it")
 
     def _takes(self, terminal: str, name: str) -> bool:
@@ -166,8 +204,15 @@ class CNames(LanguageMonitor):
         if terminal == "NAME":
             return not is_type
         if terminal == "NEW_TYPE":
-            return here is not False
+            return here is not False and self._knows_others()
         return is_type and not (terminal == "SHADOWING" and here)
+
+    def top(self, depth: int) -> CNames:
+        """Return a monitor that knows the top of the stack, and of the scopes what are types."""
+        stack = self.stack.top(depth)
+        if stack is self.stack:
+            return self
+        return CNames(self.tables, stack, scopes_of_types(self.scopes), self.unsure)
 
     def told_apart(self, terminal: str) -> frozenset[str]:
         """Return the names that have been declared, or are being declared: new ones are alike."""
@@ -206,7 +251,36 @@ class CNames(LanguageMonitor):
                 return here
             here = here._reduce(action)
 
-    def _with(self, stack: CStack) -> CNames:
+    def _may_come(self, terminal: str) -> bool:
+        """Return whether a terminal of the tables may come, whatever the names are."""
+        actions, stack, above = self.tables.actions, self.stack, list[int]()
+        while True:
+            action = actions[above[-1] if above else stack.state].get(terminal)
+            if not isinstance(action, CRule):
+                return action is not None
+            n_below = action.length - len(above)
+            del above[max(-n_below, 0) :]
+            for _ in range(n_below):
+                stack = stack.popped()
+            above.append(self.tables.gotos[above[-1] if above else stack.state][action.name])
+
+    def _knows_others(self) -> bool:
+        """Return True, if the scopes have all names and not only those that matter to types."""
+        if not self.stack.is_whole:
+            raise BelowTopError
+        return True
+
+    def _pushed(
+        self,
+        stack: CStack,
+        state: int,
+        names: tuple[str, ...] = (),
+        parameters: tuple[str, ...] | None = None,
+    ) -> CNames:
+        """Return the monitor on a stack and a part more, with what that names if it matters."""
+        if not _keeps_names(self.tables)[state]:
+            names, parameters = (), None
+        stack = stack.pushed(state, names, parameters)
         return CNames(self.tables, stack, self.scopes, self.unsure)
 
     def _reduce(self, rule: CRule) -> CNames:
@@ -223,15 +297,14 @@ class CNames(LanguageMonitor):
             names = stack.names + names
             if stack.parameters is not None:
                 parameters = stack.parameters
-            assert stack.before is not None, "each part stands on another"
-            stack = stack.before
+            stack = stack.popped()
         after = self._declaring(rule.name, names)
         if rule.name == "_function_suffix":
             names, parameters = (), names
         elif rule.name in _DECLARATIONS or not _is_naming(rule.name):
             names, parameters = (), None
         state = self.tables.gotos[stack.state][rule.name]
-        return after._with(stack.pushed(state, names, parameters))
+        return after._pushed(stack, state, names, parameters)
 
     def _declaring(self, rule: str, names: tuple[str, ...]) -> CNames:
         """Return the monitor with what a rule declares, whose parts have some names."""
@@ -283,6 +356,12 @@ def _names(
         return OneOf(wanted)
     refused -= wanted
     return AllBut(refused) if refused else None
+
+
+@functools.cache
+def _keeps_names(tables: CTables) -> list[bool]:
+    """Return in which states it matters what the text on top of the stack names."""
+    return [any(_is_naming(rule) or rule in _DECLARING for rule in rules) for rules in tables.begun]
 
 
 @functools.cache

@@ -71,3 +71,17 @@ def visible_types(scopes: tuple[DeclaredNames, ...]) -> frozenset[str]:
 def declared_names(scopes: tuple[DeclaredNames, ...]) -> frozenset[str]:
     """Return the names that some scopes declare."""
     return frozenset[str]().union(*(scope.names for scope in scopes))
+
+
+@functools.lru_cache(maxsize=1000)
+def scopes_of_types(scopes: tuple[DeclaredNames, ...]) -> tuple[DeclaredNames, ...]:
+    """Return some scopes with their types, and with those other names alone that hide types."""
+    found: list[DeclaredNames] = []
+    for number, scope in enumerate(scopes):
+        outer = visible_types(scopes[:number])
+        hiding = {name for name in outer if scope.is_type(name) is False}
+        fewer = NONE
+        for name in sorted(scope.types | hiding):
+            fewer = fewer.declared(name, is_type=name in scope.types)
+        found.append(fewer)
+    return tuple(found)

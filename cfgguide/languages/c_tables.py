@@ -109,6 +109,8 @@ class CTables:
         The state where a text may end; the first one is 0.
     ways : tuple
         For each state what a short text goes on with: the name of a terminal, or a rule to reduce.
+    begun : tuple of frozenset of str
+        For each state the rules of which something has come.
     spelled : dict
         Of terminals with one text, and of some others, a text.
     root : str
@@ -119,6 +121,7 @@ class CTables:
     gotos: tuple[dict[str, int], ...]
     end: int
     ways: tuple[str | CRule, ...]
+    begun: tuple[frozenset[str], ...]
     spelled: dict[str, str]
     root: str
 
@@ -165,11 +168,16 @@ def tables(start: str) -> CTables:
     spelled = {terminal.name: _spelled(terminal) for terminal in parser.terminals}
     lengths = _lengths(automaton.rules, spelled)
     ways = [_way(automaton, state, lengths) for state in range(automaton.n_states)]
+    begun = [
+        frozenset(rules[automaton.items[number].production].name for number in kernel)
+        for kernel in automaton.kernels
+    ]
     return CTables(
         tuple(actions),
         tuple(gotos),
         automaton.end_state,
         tuple(signs.get(way, way) if isinstance(way, str) else way for way in ways),
+        tuple(begun),
         {signs[name]: text for name, text in spelled.items()},
         start,
     )

@@ -23,7 +23,7 @@ import numpy as np
 
 from cfgguide.base.bounded import BoundedDict
 from cfgguide.engine.lexer.scanner import Scanner
-from cfgguide.engine.monitors.monitor import Monitor
+from cfgguide.engine.monitors.monitor import BelowTopError, Monitor
 from cfgguide.engine.monitors.text_sets import OneOf, Texts
 from cfgguide.errors import CfgGuideError, GrammarError, MonitorError, shown
 from cfgguide.grammar.lr.stack import Stack
@@ -143,6 +143,11 @@ class ParsePoint:
             return self._after[key]
         return self._places.after(self, *key, is_kept=False)
 
+    def top(self, depth: int) -> ParsePoint:
+        """Return the place with the top of the monitor; the place itself if that is all of it."""
+        monitor = asked(self.monitor, "top", depth)
+        return self if monitor is self.monitor else ParsePoint(self._places, self.stack, monitor)
+
     def told_apart(self, terminal_id: int) -> frozenset[bytes] | None:
         """Return the texts of a terminal that may lead elsewhere than others do; None for any."""
         return self._places.told_apart(self, terminal_id)
@@ -237,6 +242,8 @@ class Places:
         self._known: BoundedDict[tuple[Stack, Monitor], ParsePoint] = BoundedDict(_MAX_KNOWN)
         self._answers: BoundedDict[tuple[Stack, Hashable], tuple[Answers, int, int, int]]
         self._answers = BoundedDict(_MAX_KNOWN)
+        self._shifted: BoundedDict[tuple[Stack, int], tuple[bool, Stack | None]]
+        self._shifted = BoundedDict(10 * _MAX_KNOWN)
         self._actions = memoryview(table.action.data)
         self._numbers = {name: number for number, name in enumerate(table.terminals)}
 
@@ -306,12 +313,35 @@ class Places:
 
     def _reduced(self, place: ParsePoint, terminal_id: int) -> tuple[Stack, Monitor] | None:
         """Return the stack after a terminal, and the monitor before that; None if it is refused."""
-        stack, monitor, is_refused = self._before(place, terminal_id)
+        key = place.stack, terminal_id
+        known = self._shifted.get(key)
+        if known is None:
+            known = self._shifted[key] = self._unwatched(*key)
+        is_followed, shifted = known
+        monitor = place.monitor
+        if is_followed:
+            stack, monitor, is_refused = self._before(place, terminal_id)
+            shifted = None if is_refused else self._pushed(stack, terminal_id)
+        return None if shifted is None else (shifted, monitor)
+
+    def _unwatched(self, stack: Stack, terminal_id: int) -> tuple[bool, Stack | None]:
+        """Return whether the monitor follows a reduction before a terminal; if not, what is after.
+
+        That is None if the terminal is refused.
+        """
+        while (action := self._actions[stack.state, terminal_id]) < ERROR:
+            if self._rules[-action - 1] is not None:
+                return True, None
+            stack = self.table.reduced(stack, -action - 1)
+        return False, self._pushed(stack, terminal_id)
+
+    def _pushed(self, stack: Stack, terminal_id: int) -> Stack | None:
+        """Return the stack after a shift; None if that is refused or leads nowhere."""
         action = self._actions[stack.state, terminal_id]
-        if is_refused or action == ERROR:
+        if action == ERROR:
             return None
         stack = stack.push(action - 1)
-        return (stack, monitor) if self._goes_on(stack) else None
+        return stack if self._goes_on(stack) else None
 
     def _before(self, place: ParsePoint, terminal_id: int) -> tuple[Stack, Monitor, bool]:
         """Do the reductions before a terminal, or up to the one that the monitor refuses.
@@ -498,19 +528,20 @@ _RETURNED: dict[str, tuple[str, Callable[[object], bool], Callable[[Any], object
         lambda found: found is None or isinstance(found, Monitor),
         None,
     ),
+    "top": ("a Monitor", lambda found: isinstance(found, Monitor), None),
     "told_apart": ("None, or texts as str", _are_texts, _set),
     "why": ("a str", lambda found: isinstance(found, str), None),
     "way_out": ("names of terminals, each with a text, as pairs of str", _are_lexemes, _pairs),
 }
 
 
-def asked(monitor: Monitor, method: str, *arguments: str) -> Any:
+def asked(monitor: Monitor, method: str, *arguments: str | int) -> Any:
     """Call a method of a monitor; what goes wrong there is a `MonitorError`."""
     words, is_right, made_of = _RETURNED[method]
     try:
         found = getattr(monitor, method)(*arguments)
         found = found if made_of is None else made_of(found)
-    except CfgGuideError:
+    except (CfgGuideError, BelowTopError):
         raise
     except Exception as error:
         raise MonitorError(
@@ -525,7 +556,7 @@ def asked(monitor: Monitor, method: str, *arguments: str) -> Any:
     return found
 
 
-def _call(method: str, arguments: Iterable[str]) -> str:
+def _call(method: str, arguments: Iterable[str | int]) -> str:
     return f"{method}({', '.join(map(repr, arguments))})"
 
 

@@ -14,9 +14,10 @@ together: most texts lead on alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from functools import cached_property
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from cfgguide.engine.machine.lexer_places import LEAVING, UNREAD, Lexer
 
@@ -118,15 +119,23 @@ class Rests:
         The tokens.
     rests : tuple of bytes
         What is left of each.
+    made : mapping
+        Others of the same lexer and terminals: equal ones are the same object.
     """
 
     def __init__(
-        self, lexer: Lexer, named: int, token_ids: tuple[int, ...], rests: tuple[bytes, ...]
+        self,
+        lexer: Lexer,
+        named: int,
+        token_ids: tuple[int, ...],
+        rests: tuple[bytes, ...],
+        made: WeakValueDictionary[Hashable, Rests],
     ) -> None:
         self._lexer = lexer
         self._named = named
         self.token_ids = token_ids
         self._rests = rests
+        self._made = made
         self._known: dict[int, Readings] = {}
 
     def at(self, number: int) -> Readings:
@@ -175,7 +184,11 @@ class Rests:
         )
 
     def _with(self, token_ids: Iterable[int], rests: Iterable[bytes]) -> Rests:
-        return Rests(self._lexer, self._named, tuple(token_ids), tuple(rests))
+        key = tuple(token_ids), tuple(rests)
+        known = self._made.get(key)
+        if known is None:
+            known = self._made[key] = Rests(self._lexer, self._named, *key, self._made)
+        return known
 
     def _joined(self, by_text: dict[bytes, Rests]) -> Rests:
         parts = by_text.values()

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from itertools import chain, count
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -39,8 +40,11 @@ from cfgguide.engine.masks.lexeme_rests import NamedEnds, Rests
 from cfgguide.engine.masks.staying_tokens import StayingTokens
 from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
 from cfgguide.engine.masks.text_tokens import TokensOfTexts
+from cfgguide.engine.monitors.monitor import BelowTopError
 
 _MAX_KNOWN = 2_000  # masks of lexemes that are being read, and kinds of tokens
+_MAX_JUDGED = 20_000  # answers about tokens after a lexeme, of some hundred bytes each
+_DEPTHS = (4, 8, 16)  # of what is read of a monitor for them, one after another
 
 
 class AllowedTokens(NamedTuple):
@@ -64,6 +68,9 @@ class AllowedTokens(NamedTuple):
         """Add tokens of which it is known whether they may follow; None if it is not."""
         if answer is not False:
             (self.unclear if answer is None else self.token_ids).extend(token_ids)
+
+
+_UNTOLD = AllowedTokens(np.empty(0, dtype=np.int32), [], [])  # more of the monitor tells it
 
 
 class Kinds(NamedTuple):
@@ -136,6 +143,9 @@ class PlaceMasks:
         self._texts = texts
         self._kinds = kinds
         self._near: BoundedDict[Hashable, Int32Array] = BoundedDict(_MAX_KNOWN)
+        self._nothing = np.empty(0, dtype=np.int32)
+        self._rests: WeakValueDictionary[Hashable, Rests] = WeakValueDictionary()
+        self._judged: BoundedDict[Hashable, AllowedTokens] = BoundedDict(_MAX_JUDGED)
 
     def allowed(
         self,
@@ -213,9 +223,44 @@ class PlaceMasks:
     ) -> None:
         """Judge tokens by what is left of them after a lexeme."""
         after = place.glimpse(terminal_id, text)
-        if after is not None:
-            start = self._lexer.start(self._set_of_state[after.stack.state], context)
+        if after is None:
+            return
+        start = self._lexer.start(self._set_of_state[after.stack.state], context)
+        if again is not None:
             self._judge(rests, start, after, b"", allowed, again)
+            return
+        judged = self._judged_after(rests, start, after)
+        allowed.token_ids.extend(judged.token_ids)
+        allowed.unclear.extend(judged.unclear)
+
+    def _judged_after(self, rests: Rests, number: int, place: ParsePoint) -> AllowedTokens:
+        """Return which of what is left of some tokens may follow at a place, and remember it.
+
+        As little is read of the monitor as tells it, since many places have the same top.
+
+        Raises
+        ------
+        BelowTopError
+            If the monitor is the top of one, and more of that decides.
+        """
+        for depth in _DEPTHS:
+            top = place.top(depth)
+            key = rests, number, top.stack, top.relevant
+            judged = self._judged.get(key)
+            if judged is None:
+                judged = AllowedTokens(self._nothing, [], [])
+                try:
+                    self._judge(rests, number, top, b"", judged)
+                except BelowTopError:
+                    judged = _UNTOLD
+                self._judged[key] = judged
+            if judged is not _UNTOLD:
+                return judged
+            if top is place:
+                raise BelowTopError
+        judged = AllowedTokens(self._nothing, [], [])
+        self._judge(rests, number, place, b"", judged)
+        return judged
 
     def _judge_named(
         self, ends: NamedEnds, place: ParsePoint, text: bytes, allowed: AllowedTokens
@@ -293,7 +338,7 @@ class PlaceMasks:
         judged = np.concatenate([staying.token_ids(wanted[BY_OTHER_TEXT]), staying.leaving])
         token_ids = tuple(judged[are_in_bitmask(judged, asked)].tolist())
         written = tuple(self._vocabulary.tokens[each] or b"" for each in token_ids)
-        rests = Rests(self._lexer, self._recognizer.named, token_ids, written)
+        rests = Rests(self._lexer, self._recognizer.named, token_ids, written, self._rests)
         return Kinds(next(self._kinds.numbers), certain, by_text, rests)
 
     def _answer(self, after: LexerPlace, possible: npt.NDArray[np.int8], allowed: int) -> int:

@@ -24,6 +24,10 @@ from typing import ClassVar
 from cfgguide.engine.monitors.text_sets import Texts
 
 
+class BelowTopError(Exception):
+    """Raised by the top of a monitor that lacks what decides (:meth:`Monitor.top`)."""
+
+
 class Monitor(ABC):
     """What is known of a text, as far as a grammar cannot tell it; immutable and hashable.
 
@@ -118,6 +122,20 @@ class Monitor(ABC):
         Masks are shared by all texts for which this and the parser's stack are equal. By default it
         is the monitor itself, which is always right. Less is faster; what may be left out is found
         by :func:`cfgguide.testing.check_monitor`.
+        """
+        return self
+
+    def top(self, depth: int) -> Monitor:
+        """Return a monitor of which all is forgotten that only many more lexemes lead back to.
+
+        Tokens that hold several lexemes are judged by it, so places share these judgements that
+        differ in what was left out. Whatever it would have to know of that for an answer, it raises
+        a `BelowTopError`; then it is asked for with a greater depth. By default nothing is left out.
+
+        Parameters
+        ----------
+        depth : int
+            How many parts of its state should be kept, such as open brackets.
         """
         return self
 
