@@ -82,9 +82,13 @@ class CStack(Interned):
         Those of all parts.
     is_whole : bool
         Whether it is more than the top of a stack.
+    may_come : dict of (str, bool)
+        What was found out: which terminals of the tables may come.
     """
 
-    __slots__ = ("_tops", "all_names", "before", "is_whole", "names", "parameters", "state")
+    __slots__ = (
+        *("_tops", "all_names", "before", "is_whole", "may_come", "names", "parameters", "state"),
+    )
 
     def __init__(
         self,
@@ -99,6 +103,7 @@ class CStack(Interned):
         self.all_names: frozenset[str] = below.union(own) if own else below
         self.is_whole: bool = self.state != _BELOW if before is None else before.is_whole
         self._tops: dict[int, CStack] = {}
+        self.may_come: dict[str, bool] = {}
 
     def pushed(
         self, state: int, names: tuple[str, ...] = (), parameters: tuple[str, ...] | None = None
@@ -253,6 +258,12 @@ class CNames(LanguageMonitor):
 
     def _may_come(self, terminal: str) -> bool:
         """Return whether a terminal of the tables may come, whatever the names are."""
+        known = self.stack.may_come.get(terminal)
+        if known is None:
+            known = self.stack.may_come[terminal] = self._is_taken(terminal)
+        return known
+
+    def _is_taken(self, terminal: str) -> bool:
         actions, stack, above = self.tables.actions, self.stack, list[int]()
         while True:
             action = actions[above[-1] if above else stack.state].get(terminal)

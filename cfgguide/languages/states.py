@@ -60,7 +60,7 @@ class Interned:
     def __init__(self, before: Self | None, step: tuple[Hashable, ...]) -> None:
         self._before = before  # keeps the way alive that led here
         self._step = step
-        self._after: WeakValueDictionary[tuple[Hashable, ...], Self] = WeakValueDictionary()
+        self._after: WeakValueDictionary[tuple[Hashable, ...], Self] | None = None
 
     @classmethod
     def first(cls, *step: Hashable) -> Self:
@@ -70,6 +70,8 @@ class Interned:
         return value
 
     def _stepped(self, step: tuple[Hashable, ...]) -> Self:
+        if self._after is None:  # many lead nowhere
+            self._after = WeakValueDictionary()
         after = self._after.get(step)
         if after is None:
             after = self._after[step] = type(self)(self, step)

@@ -44,7 +44,7 @@ from cfgguide.engine.monitors.monitor import BelowTopError
 
 _MAX_KNOWN = 2_000  # masks of lexemes that are being read, and kinds of tokens
 _MAX_JUDGED = 20_000  # answers about tokens after a lexeme, of some hundred bytes each
-_DEPTHS = (4, 8, 16)  # of what is read of a monitor for them, one after another
+_DEPTHS = (2, 4, 8, 16)  # of what is read of a monitor for them, one after another
 
 
 class AllowedTokens(NamedTuple):
@@ -170,7 +170,8 @@ class PlaceMasks:
         # Where no lexeme has begun, it may become any terminal.
         ahead = -1 if self._lexer.is_between(number) else self._lexer.ahead(number)
         kinds = self._kinds_of(number, ahead, stack.place, grammatical, first_bytes)
-        allowed = AllowedTokens(self._near_tokens(kinds, ahead, hypothesis), [], [])
+        near = self._near_tokens(kinds, ahead, hypothesis)
+        allowed = AllowedTokens(near, [], [])
         self._judge(kinds.rests, number, stack.place, stack.text, allowed)
         stack.place.forget()
         return allowed
@@ -229,11 +230,11 @@ class PlaceMasks:
         if again is not None:
             self._judge(rests, start, after, b"", allowed, again)
             return
-        judged = self._judged_after(rests, start, after)
+        judged = self._judged_at(after, rests, start)
         allowed.token_ids.extend(judged.token_ids)
         allowed.unclear.extend(judged.unclear)
 
-    def _judged_after(self, rests: Rests, number: int, place: ParsePoint) -> AllowedTokens:
+    def _judged_at(self, place: ParsePoint, rests: Rests, number: int) -> AllowedTokens:
         """Return which of what is left of some tokens may follow at a place, and remember it.
 
         As little is read of the monitor as tells it, since many places have the same top.
