@@ -20,6 +20,8 @@ import cfgguide
 from cfgguide.automata import numbers, packaged_formats
 from cfgguide.automata import string_formats as formats
 from cfgguide.automata.ecma_patterns import pattern_language
+from cfgguide.automata.pattern_automaton import anywhere, language_of
+from cfgguide.automata.pattern_notations import read
 from cfgguide.errors import GrammarError
 
 DIGITS = ["".join(each) for n in range(1, 6) for each in itertools.product("-0159.", repeat=n)]

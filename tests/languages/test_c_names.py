@@ -12,7 +12,7 @@ from support.monitored import allowed_tokens, read_tokens
 
 import cfgguide
 from cfgguide.models import load_model
-from cfgguide.monitors import c_names
+from cfgguide.monitors import BelowTopError, c_names
 
 ACCEPTED = [
     "typedef int T; T *x, y = (T) 1, z = sizeof(T);",
@@ -89,6 +89,38 @@ def test_masks_of_a_real_vocabulary_are_what_reading_says(begun):
     for token_id in tokenizer.encode(begun, add_special_tokens=False):
         guide.advance(token_id)
     assert allowed_tokens(guide) == read_tokens(guide)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_the_top_of_a_monitor_says_the_same_as_all_of_it_or_nothing(seed):
+    chosen = random.Random(seed)
+    monitor = index("T", "U").machine.monitor
+    n_told = 0
+    for _ in range(150):
+        for depth in (1, 2, 4):
+            whole, top = monitor, monitor.top(depth)
+            try:
+                for _ in range(3):
+                    said = {each: whole.texts(each) for each in sorted(whole.terminals)}
+                    assert {each: top.texts(each) for each in said} == said
+                    n_told += top is not whole
+                    lexeme = _some_lexeme(said, chosen)
+                    whole, top = whole.shifted(*lexeme), top.shifted(*lexeme)
+            except BelowTopError:
+                continue
+        lexemes = {each: monitor.texts(each) for each in sorted(monitor.terminals)}
+        monitor = monitor.shifted(*_some_lexeme(lexemes, chosen))
+    assert n_told > 200
+
+
+def _some_lexeme(texts, chosen):
+    """Return a lexeme that may come: a name half of the time, and braces often."""
+    possible = [each for each, some in texts.items() if some is None or not some.is_empty]
+    names = [each for each in "TUabc" if texts["NAME"] is None or texts["NAME"].has(each.encode())]
+    if "NAME" in possible and names and chosen.random() < 0.5:
+        return "NAME", chosen.choice(names)
+    return chosen.choice([each for each in possible if each != "NAME"] or ["NAME"]), ""
 
 
 judged = pytest.mark.skipif(

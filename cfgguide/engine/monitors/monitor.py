@@ -25,7 +25,7 @@ from cfgguide.engine.monitors.text_sets import Texts
 
 
 class BelowTopError(Exception):
-    """Raised by the top of a monitor that lacks what decides (:meth:`Monitor.top`)."""
+    """What :meth:`Monitor.top` has left out decides."""
 
 
 class Monitor(ABC):
@@ -126,16 +126,16 @@ class Monitor(ABC):
         return self
 
     def top(self, depth: int) -> Monitor:
-        """Return a monitor of which all is forgotten that only many more lexemes lead back to.
+        """Return this monitor without what matters only after many more lexemes.
 
-        Tokens that hold several lexemes are judged by it, so places share these judgements that
-        differ in what was left out. Whatever it would have to know of that for an answer, it raises
-        a `BelowTopError`; then it is asked for with a greater depth. By default nothing is left out.
+        Tokens that hold several lexemes are judged by it, and all texts with an equal top share
+        that. Where what was left out decides, it raises a `BelowTopError`, and is asked for again
+        with a greater depth. By default nothing is left out, which is always right.
 
         Parameters
         ----------
         depth : int
-            How many parts of its state should be kept, such as open brackets.
+            How many parts of the state to keep, such as open brackets.
         """
         return self
 
