@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import WeakValueDictionary
+
 import random
 
 import pytest
@@ -92,7 +94,7 @@ def test_tokens_that_begin_alike_are_read_together():
     lexer = Lexer.of(recognizer)
     names = recognizer.parse_table.terminals
     tokens = (b"ab", b"ab+", b"ab +", b"ab12", b"?", b"if", b"  x")
-    rests = Rests(lexer, -1, tuple(range(len(tokens))), tokens)
+    rests = Rests(lexer, -1, tuple(range(len(tokens))), tokens, WeakValueDictionary())
     state = recognizer.initial.hypotheses[0].stack.state
     start = lexer.start(int(recognizer.parse_table.set_of_state[state]), 0)
     stays, ends, named, unclear = rests.at(start)
@@ -104,7 +106,8 @@ def test_tokens_that_begin_alike_are_read_together():
         assert sorted(token for _, token in _stay(left.at(after).stays)) == [1, 2, 3]
     assert 4 not in unclear
     # Where no monitor asks for texts, tokens stand together.
-    stays, ends, named, _ = Rests(lexer, 0, tuple(range(len(tokens))), tokens).at(start)
+    plain = Rests(lexer, 0, tuple(range(len(tokens))), tokens, WeakValueDictionary())
+    stays, ends, named, _ = plain.at(start)
     assert all(part.by_text.keys() == {b""} for part in stays)
     assert ([names[each.terminal_id] for each in ends], named) == (["NAME"], ())
 
