@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from weakref import WeakValueDictionary
-
 import random
+from weakref import WeakValueDictionary
 
 import pytest
 
