@@ -380,6 +380,42 @@ MUTATIONS = [
         "        if False:\n",
     ),
     Mutation(
+        "schemas: different strings, the bounds count",
+        "schema/unique",
+        "        return most != 0\n",
+        "        return True\n",
+    ),
+    Mutation(
+        "schemas: different strings, their rests",
+        "schema/schema_machine",
+        " | self._ending(rests)\n",
+        "\n",
+    ),
+    Mutation(
+        "schemas: different strings, what one token repeats",
+        "schema/automaton",
+        "len(set(found)) < len(found) or not",
+        "not",
+    ),
+    Mutation(
+        "solver: verdicts on more conditions",
+        "schema/solver/mutual_answers",
+        "if any(conditions <= each for each in sets)",
+        "if any(conditions & each for each in sets)",
+    ),
+    Mutation(
+        "budgets: a mask within one is a part of the mask",
+        "guide/budget",
+        "        return mask & allowed\n",
+        "        return mask\n",
+    ),
+    Mutation(
+        "automata: moves are told apart by the states that they lead to",
+        "automata/partition_kernels",
+        "                _split(moves)\n",
+        "",
+    ),
+    Mutation(
         "schemas: more than one branch may hold",
         "schema/solver/values",
         "    if len(possible) > 1:\n",

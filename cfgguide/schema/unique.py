@@ -3,7 +3,8 @@
 In: :class:`~cfgguide.schema.solver.values.Values` with ``uniqueItems``. Out: :class:`UniqueItems`:
 a state of such an array has the values that have come, and the next item is none of these. Numbers
 are written there in one way only, without an exponent and without needless digits, and strings have
-plain spellings: so values are told apart by what is written.
+plain spellings: so values are told apart by what is written. Of strings with a pattern or bounds it
+is the text that remembers which have come (:func:`are_remembered`).
 """
 
 from __future__ import annotations

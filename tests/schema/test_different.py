@@ -226,6 +226,29 @@ def test_an_ending_of_a_string_whose_beginning_is_not_known() -> None:
         assert len(set(items)) == len(items)
 
 
+@pytest.mark.parametrize("items", [{}, {"pattern": "^[ax]+$"}, {"maxLength": 30}, {"minLength": 1}])
+def test_strings_that_come_twice_are_refused_in_every_tokenisation(items: Any) -> None:
+    cases = {
+        b'["ax","a': (b'x"', b'x","a"', b'\\u0078"', b'x"]'),
+        b'["a","xa': (b'","a"', b'","xa"', b'","a"]'),
+        b'["': (b'a","a"', b'a","x","a"', b'xa", "xa"'),
+        b'["a",': (b'"a"', b'"x","a"'),
+    }
+    others = [b'a"', b'a","x"', b'a","a', b'xx"]']
+    vocabulary = cfgguide.Vocabulary.of_bytes([*{t for c in cases.values() for t in c}, *others])
+    index = cfgguide.compile(
+        json_schema({**UNIQUE, "items": {"type": "string", **items}}), vocabulary
+    )
+    for text, refused in cases.items():
+        guide = cfgguide.Guide(index)
+        for byte in text:
+            guide.advance(vocabulary.tokens.index(bytes([byte])))
+        allowed = {vocabulary.tokens[each] for each in guide.allowed_token_ids().tolist()}
+        assert allowed.isdisjoint(refused)
+        if text == b'["':
+            assert allowed.issuperset(others)
+
+
 def test_a_token_after_which_no_other_item_is_left_is_refused() -> None:
     empty = {"type": "string", "maxLength": 0}
     vocabulary = cfgguide.Vocabulary.of_bytes([b'["",', b'"",', b'[""'])
