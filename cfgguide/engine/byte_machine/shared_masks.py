@@ -83,8 +83,16 @@ class SharedMask:
         What stands behind the closing quote, of the tokens where something does.
     """
 
-    def __init__(self, vocabulary: Vocabulary, trie: Trie, node: int, number: int) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        trie: Trie,
+        node: int,
+        number: int,
+        n_leads: Callable[[], tuple[npt.NDArray[np.int16], BoolArray]],
+    ) -> None:
         self._vocabulary = vocabulary
+        self._n_leads = n_leads
         self._packed = trie.packed
         self._lexemes, self._key = shared_key(number)
         alone = _Alone(self._lexemes, self._key)
@@ -104,18 +112,23 @@ class SharedMask:
         self._ended = bitmask_of(self._at_end, vocabulary.n_words).view(np.uint32)
 
     def _rests(self) -> Trie | None:
+        begin = min((first for first, _, _ in self._ends), default=0)
+        token_ids = self._packed.token_ids[
+            begin : max((end for _, end, _ in self._ends), default=0)
+        ]
         numbers: dict[bytes, int] = {b"": 0}
-        class_of_token = np.zeros(len(self._packed.token_ids), dtype=np.int32)
+        class_of_token = np.zeros(len(token_ids), dtype=np.int32)
         tokens = self._vocabulary.tokens
         for first, end, depth in self._ends:
-            for index, token_id in enumerate(self._packed.token_ids[first:end].tolist(), first):
+            below = token_ids[first - begin : end - begin].tolist()
+            for index, token_id in enumerate(below, first - begin):
                 rest = (tokens[token_id] or b"")[depth:]
                 class_of_token[index] = numbers.setdefault(rest, len(numbers))
                 if not rest:
                     self._at_end.append(token_id)
         if len(numbers) == 1:
             return None
-        made = ClassTrie.of(self._packed, class_of_token, tuple(numbers))
+        made = ClassTrie.of(token_ids, class_of_token, tuple(numbers))
         packed = PackedTrie.without_rows(*made.packed[:3])
         return Trie(packed, made.max_depth)
 
@@ -160,7 +173,7 @@ class SharedMask:
         if self._is_escape:
             is_counted = np.zeros(len(inside), dtype=np.bool_)
         else:
-            n_leads, has_escape = _n_leads(self._vocabulary)
+            n_leads, has_escape = self._n_leads()
             # Without escapes a character begins with each byte that does not go on one; the first
             # bytes lead to the node and are the same in all of the tokens.
             is_counted = ~has_escape[inside]
@@ -221,6 +234,7 @@ class SharedMasks:
         self._trie = Trie(vocabulary.trie.packed, vocabulary.trie.max_depth)
         self._known: dict[tuple[int, int], SharedMask] = {}
         self._matching: dict[re.Pattern[bytes], Int32Array] = {}
+        self._leads: tuple[npt.NDArray[np.int16], BoolArray] | None = None
         self._made: OrderedDict[bytes, Subset] = OrderedDict()  # the one used last is last
         self._subsets = Subsets(UnpackedMasks(vocabulary.n_words))
         self._lock = new_lock()
@@ -244,9 +258,19 @@ class SharedMasks:
             with self._lock:
                 known = self._known.get(key)
                 if known is None:
-                    known = SharedMask(self._vocabulary, self._trie, node, number)
+                    known = SharedMask(
+                        self._vocabulary, self._trie, node, number, self._n_leads_of_tokens
+                    )
                     self._known[key] = known
         return known
+
+    def _n_leads_of_tokens(self) -> tuple[npt.NDArray[np.int16], BoolArray]:
+        """Return how many characters begin in each token, and whether it has a backslash."""
+        if self._leads is None:
+            data, count = _counter(self._vocabulary)
+            n_leads = count(data & _LEAD != _CONTINUATION).astype(np.int16)
+            self._leads = n_leads, count(data == _BACKSLASH[0]) > 0
+        return self._leads
 
     def subset(self, recipe: Recipe) -> Subset:
         """Return the subset that a recipe makes; those used last are kept, for all automata."""
@@ -300,12 +324,6 @@ class SharedMasks:
         is_blank = count(~np.isin(data, list(b" \t\n\r"))) == 0
         tokens = self._vocabulary.tokens
         return [(at, tokens[at] or b"") for at in np.flatnonzero(has_mark | is_blank).tolist()]
-
-
-def _n_leads(vocabulary: Vocabulary) -> tuple[npt.NDArray[np.int16], BoolArray]:
-    """Return how many characters begin in each token, and whether it has a backslash."""
-    data, count = _counter(vocabulary)
-    return count(data & _LEAD != _CONTINUATION).astype(np.int16), count(data == _BACKSLASH[0]) > 0
 
 
 def _counter(

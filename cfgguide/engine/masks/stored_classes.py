@@ -54,4 +54,4 @@ def unpacked(trie: VocabularyTrie, arrays: Arrays) -> ClassTrie | None:
         data[end - length : end]
         for end, length in zip(ends.tolist(), lengths.tolist(), strict=True)
     )
-    return ClassTrie.of(trie.packed, classes.astype(np.int32), strings)
+    return ClassTrie.of(trie.packed.token_ids, classes.astype(np.int32), strings)

@@ -73,16 +73,16 @@ class ClassTrie:
 
     @classmethod
     def of(
-        cls, trie: PackedTrie, class_of_token: Int32Array, strings: tuple[bytes, ...]
+        cls, token_ids: Int32Array, class_of_token: Int32Array, strings: tuple[bytes, ...]
     ) -> ClassTrie:
-        """Return the trie of classes of which each has a token."""
+        """Return the trie of classes of which each has a token, given the class of each token."""
         short = class_of_token.astype(np.min_scalar_type(len(strings)))  # sorted more quickly
         members = np.argsort(short, kind="stable")  # the tokens, class by class
         starts = np.cumsum(np.bincount(class_of_token, minlength=len(strings)))
         by_string = VocabularyTrie.of(strings[1:])
         nodes, order, n_roots, *_ = by_string.packed
         parts = [members[starts[index] : starts[index + 1]] for index in order.tolist()]
-        token_ids = trie.token_ids[np.concatenate([members[:0], *parts])]
+        token_ids = token_ids[np.concatenate([members[:0], *parts])]
         offsets = np.append(0, np.cumsum(np.diff(starts)[order])).astype(np.int32)
         nodes[:, [FIRST_TOKEN, END_TOKEN]] = offsets[nodes[:, [FIRST_TOKEN, END_TOKEN]]]
         packed = PackedTrie(nodes, token_ids, n_roots, *_rows(token_ids, offsets))
@@ -155,7 +155,7 @@ def _classes(effects: Effects, trie: PackedTrie) -> ClassTrie:
     is_used[NOTHING] = False
     class_of_effect = np.where(is_used, np.cumsum(is_used), 0).astype(np.int32)
     of_classes = (b"", *(strings[effect] for effect in np.flatnonzero(is_used).tolist()))
-    return ClassTrie.of(trie, class_of_effect[of_tokens], of_classes)
+    return ClassTrie.of(trie.token_ids, class_of_effect[of_tokens], of_classes)
 
 
 def _rows(
