@@ -201,10 +201,10 @@ class MemoryCompletions:
 
     def has_string_next(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether a string has to begin as an item, that can be finished in more ways."""
-        what = self._part_of(state, stack, memory.opens[-1])[1]
-        return self._used_strings(state, stack, memory) is not None and what.each.kinds == {
-            "string"
-        }
+        if self._used_strings(state, stack, memory) is None:
+            return False
+        items = self._part_of(state, stack, memory.opens[-1])[1]
+        return bool(items.each.kinds == {"string"})
 
     def _used_strings(self, state: int, stack: Stack, memory: SeenParts) -> list[str] | None:
         """Return the strings that an item may become; None unless its beginnings stay free."""
@@ -223,7 +223,7 @@ class MemoryCompletions:
         known = self._many.get(values)
         if known is None:
             known = _has_many_scalars(values, None)
-            if not known and values.has_plain_objects and depth < _DEEP:
+            if not known and values.has_plain_objects and not values.mixed and depth < _DEEP:
                 members = self._automaton.options(values, None).members
                 known = members is not None and self._has_many(members, members.start, depth)
             self._many[values] = known

@@ -16,11 +16,7 @@ from typing import NamedTuple
 
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import DEAD, Language, difference, intersection
-from cfgguide.engine.byte_machine.property_names import (
-    PatternNames,
-    PropertyNames,
-    Words,
-)
+from cfgguide.engine.byte_machine.property_names import PatternNames, PropertyNames, Words
 from cfgguide.engine.byte_machine.scalars import (
     Bounded,
     Constants,
