@@ -152,17 +152,20 @@ class KernelsHook(BuildHookInterface):
         if self.target_name != "wheel":
             return
         os.chdir(ROOT)
+        is_compiled = os.environ.get("CFGGUIDE_UNCOMPILED") != "1"
+        if is_compiled and version == "editable":  # first: grammars take much longer without
+            try:
+                compile_in_place()
+            except NoCompilerError as error:
+                self.app.display_warning(str(error))
         failure = compile_grammars()
         if failure:
             self.app.display_warning(f"The bundled grammars are compiled when used: {failure}")
         elif version != "editable":
             build_data["force_include"]["cfgguide/compiled"] = "cfgguide/compiled"
-        if os.environ.get("CFGGUIDE_UNCOMPILED") == "1":
+        if not is_compiled or version == "editable":
             return
         try:
-            if version == "editable":
-                compile_in_place()
-                return
             self.folder = Path(tempfile.mkdtemp())
             compile_kernels(KERNELS, self.folder)
         except NoCompilerError as error:

@@ -9,6 +9,7 @@ as ``x{9999}``, is fast.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -17,10 +18,11 @@ import numpy.ma  # np.unique would import it at its first call, for 15 ms at a b
 import numpy.typing as npt
 
 from cfgguide.automata import partition_kernels as kernels
-from cfgguide.automata.dfa import CLASS, N_ROWS
+from cfgguide.automata.dfa import CLASS, IS_DEAD, IS_END, N_ROWS, NOWHERE, OPEN
 
 Integer = TypeVar("Integer", np.int32, np.int64)
 Number = TypeVar("Number", bound=np.generic)
+_IS_COMPILED = not kernels.__file__.endswith(".py")
 
 
 def refined(columns: npt.NDArray[np.int32], labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -64,6 +66,9 @@ class Moves:
 
     def leave_dead(self, labels: npt.NDArray[np.int32]) -> None:
         """Label the states that reach no end `IS_DEAD`; moves to them lead nowhere from now on."""
+        if not _IS_COMPILED:
+            self._leave_dead_by_layers(labels)
+            return
         pending = np.empty(self.n_states, dtype=np.int32)
         kernels.leave_dead(
             self.targets, self.n_states, labels, self._first_before, self._before, pending
@@ -71,6 +76,8 @@ class Moves:
 
     def refined(self, classes: npt.NDArray[np.int32], n_classes: int) -> npt.NDArray[np.int32]:
         """Return the coarsest refinement of some classes."""
+        if not _IS_COMPILED:
+            return self._refined_by_parts(classes)
         states = np.empty((N_ROWS, self.n_states + n_classes), dtype=np.int32)
         moves = np.empty((N_ROWS, len(self.targets) + 2), dtype=np.int32)
         states[CLASS, : self.n_states] = classes
@@ -98,6 +105,49 @@ class Moves:
             self.targets, self.n_states, start, classes, numbers, order
         )
         return order[:n_found], numbers
+
+    # Without compiled kernels: numpy's loops over whole layers and parts are quicker than Python's.
+
+    def _leave_dead_by_layers(self, labels: npt.NDArray[np.int32]) -> None:
+        targets = self.targets.reshape(-1, self.n_states)
+        is_live = np.append(labels == IS_END, False)  # that of `NOWHERE`, which is -1, is last
+        while True:
+            more = is_live.copy()
+            more[:-1] |= is_live[targets].any(axis=0)
+            if np.array_equal(more, is_live):
+                break
+            is_live = more
+        labels[:] = np.where(labels == IS_END, IS_END, np.where(is_live[:-1], OPEN, IS_DEAD))
+        self.targets[~is_live[self.targets]] = NOWHERE
+
+    def _refined_by_parts(self, classes: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """Split classes by where states lead, only those before a state that has just moved."""
+        columns = np.ascontiguousarray(self.targets.reshape(-1, self.n_states).T)
+        block = np.append(classes, -1).astype(np.int32)  # `NOWHERE` is in a class of its own
+        sizes = Counter(classes.tolist())
+        before: list[set[int]] = [set() for _ in range(self.n_states)]
+        for state, targets in enumerate(columns.tolist()):
+            for target in {*targets} - {NOWHERE}:
+                before[target].add(state)
+        affected = list(range(self.n_states))
+        n_classes = int(classes.max(initial=0)) + 1
+        while affected:
+            signatures = block[columns[affected]]
+            parts: dict[int, dict[bytes, list[int]]] = {}
+            for state, own, row in zip(affected, block[affected].tolist(), signatures, strict=True):
+                parts.setdefault(own, {}).setdefault(row.tobytes(), []).append(state)
+            moved: list[int] = []
+            for old, groups in parts.items():
+                leaving = sorted(groups.values(), key=len)
+                if sum(map(len, leaving)) == sizes[old]:
+                    leaving.pop()  # no other state stays: the largest part keeps the number
+                for states in leaving:
+                    sizes[n_classes], sizes[old] = len(states), sizes[old] - len(states)
+                    block[states] = n_classes
+                    n_classes += 1
+                    moved.extend(states)
+            affected = sorted({state for target in moved for state in before[target]})
+        return block[:-1]
 
 
 def distinct_columns(
