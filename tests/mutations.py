@@ -384,7 +384,7 @@ MUTATIONS = [
     Mutation(
         "schemas: different strings, the bounds count",
         "schema/unique",
-        "        return most != 0\n",
+        "        return most != 0  # a character is one of a million\n",
         "        return True\n",
     ),
     Mutation(

@@ -42,7 +42,7 @@ from cfgguide.schema.solver.counts import canonical_numbers, words_from
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.tracked_values import Classes
 from cfgguide.schema.solver.values import Values
-from cfgguide.schema.unique import REPEATED, UniqueItems, Used, n_free, written_value
+from cfgguide.schema.unique import REPEATED, UniqueItems, Used, are_many, n_free, written_value
 
 _N_CHARACTERS = 90  # at least, that are one byte
 _SPACES = b" \t\n\r"
@@ -795,7 +795,7 @@ def _has_many_scalars(values: Values, wanted: Classes | None) -> bool:
     numbers = values.numbers if values.nodes_for("number") is not None else None
     strings = values.strings if values.nodes_for("string") is not None else None
     return (numbers is not None and numbers.made is None) or (
-        strings is not None and strings.are_many
+        strings is not None and are_many(strings)
     )
 
 

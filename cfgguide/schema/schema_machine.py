@@ -28,7 +28,6 @@ from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.endings import SchemaEndings
 
@@ -52,7 +51,6 @@ _ENDED = re.compile(rb'[\]}]|"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BRACKET = re.compile(rb"[\]}]")
 _QUOTE_AND_BRACKET = re.compile(rb'"(?s:.)*[\]}]')
 _BLANK = re.compile(rb"\A[ \t\n\r]+\Z")  # outside of lexemes, whatever may come may come later
-_N_WITHOUT_TEXT = 256  # masks inside of items, whatever their text is so far
 _N_ADDED = 8  # items and names that a token may end
 _N_ASKED = 3  # times, before it is found out
 _MAX_KNOWN = 10_000  # places of which it is known how freely texts go on
@@ -125,7 +123,6 @@ class SchemaMasks(ByteMasks):
         # How many parts may have come so that texts go on freely; how many are too many; and how
         # often that was asked for others.
         self._freedom: dict[tuple[int, ...], tuple[int, int, int]] = {}
-        self._without_text: dict[tuple[int, Stack], tuple[Subset, int]] = {}
 
     def new_walker(self) -> ByteWalker:
         """Return a walker of its own for one thread."""
@@ -150,10 +147,7 @@ class SchemaMasks(ByteMasks):
         configuration = ByteConfiguration(state, stack)
         with collector_off():
             eos = self._eos if self._machine.is_sentence(configuration) else None
-            if stack.state in self._automaton.remembering:
-                subset, depth = self._walked_without_text(state, stack, eos)
-            else:
-                subset, depth = self._walker.subset(state, stack, eos)
+            subset, depth = self._walker.subset(state, stack, eos)
         if self._automaton.arrays.states[state, ENDING] != NONE:
             depth = max(depth, 1)  # whether the text may end is asked of the topmost frame
         if not self._automaton.remembering and not self._automaton.recalling:
@@ -161,19 +155,6 @@ class SchemaMasks(ByteMasks):
         bitmask = subset.bitmask.copy()
         self._remove_repeated(configuration, bitmask)
         return Mask(depth, bitmask)
-
-    def _walked_without_text(
-        self, state: int, stack: Stack, eos: Int32Array | None
-    ) -> tuple[Subset, int]:
-        """Return what a walk finds; it is the same whatever the text of an item is so far."""
-        frame = self._automaton.with_text(stack.state, b"")
-        key = state, stack.pop(1).push(frame)
-        found = self._without_text.get(key)
-        if found is None:
-            if len(self._without_text) >= _N_WITHOUT_TEXT:
-                self._without_text.clear()
-            found = self._without_text[key] = self._walker.subset(*key, eos)
-        return found
 
     def _remove_repeated(self, configuration: ByteConfiguration, bitmask: Int32Array) -> None:
         """Remove tokens that write the same item twice, which a walk does not see.

@@ -25,6 +25,7 @@ from cfgguide.engine.byte_machine.scalars import (
     Strings,
     plain_strings,
 )
+from cfgguide.errors import SchemaError
 from cfgguide.schema.members import DEAD_END
 from cfgguide.schema.solver.counts import canonical_numbers
 from cfgguide.schema.solver.search import Search
@@ -105,7 +106,7 @@ class UniqueItems:
         """Whether there are always more values than have come."""
         item = self.item(self.start)
         numbers = item.numbers
-        return (item.strings is not None and _are_many(item.strings)) or (
+        return (item.strings is not None and are_many(item.strings)) or (
             numbers is not None
             and (numbers.language is None or numbers.language.words(_MANY) is None)
         )
@@ -136,14 +137,20 @@ def _bounded(language: Language | None, least: int, most: int | None) -> Languag
     return intersection([language, bounds]) if least or most is not None else language
 
 
-def _are_many(strings: Scalars) -> bool:
-    """Return whether no array has all of some strings."""
-    language, (least, most) = strings.language, strings.bounds
-    if language is None:
-        return most != 0
-    if strings.words is not None or most is None:
-        return language.words(_MANY) is None
-    return most <= _LONG and _bounded(language, least, most).words(_MANY) is None
+def are_many(strings: Scalars) -> bool:
+    """Return whether there surely are more of some strings than any array has items."""
+    least, most = strings.bounds
+    try:
+        automaton = strings.automaton
+    except SchemaError:  # it is too large
+        return False
+    if automaton is None:
+        return most != 0  # a character is one of a million
+    if not isinstance(automaton, Language):  # others know their longest text only roughly
+        return False
+    if strings.words is None and most is not None:
+        return most <= _LONG and _bounded(automaton, least, most).words(_MANY) is None
+    return automaton.words(_MANY) is None
 
 
 @lru_cache(maxsize=256)

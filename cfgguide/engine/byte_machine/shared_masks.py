@@ -84,15 +84,10 @@ class SharedMask:
     """
 
     def __init__(
-        self,
-        vocabulary: Vocabulary,
-        trie: Trie,
-        node: int,
-        number: int,
-        n_leads: Callable[[], tuple[npt.NDArray[np.int16], BoolArray]],
+        self, masks: SharedMasks, vocabulary: Vocabulary, trie: Trie, node: int, number: int
     ) -> None:
         self._vocabulary = vocabulary
-        self._n_leads = n_leads
+        self._masks = masks
         self._packed = trie.packed
         self._lexemes, self._key = shared_key(number)
         alone = _Alone(self._lexemes, self._key)
@@ -173,7 +168,7 @@ class SharedMask:
         if self._is_escape:
             is_counted = np.zeros(len(inside), dtype=np.bool_)
         else:
-            n_leads, has_escape = self._n_leads()
+            n_leads, has_escape = self._masks.leads
             # Without escapes a character begins with each byte that does not go on one; the first
             # bytes lead to the node and are the same in all of the tokens.
             is_counted = ~has_escape[inside]
@@ -234,7 +229,6 @@ class SharedMasks:
         self._trie = Trie(vocabulary.trie.packed, vocabulary.trie.max_depth)
         self._known: dict[tuple[int, int], SharedMask] = {}
         self._matching: dict[re.Pattern[bytes], Int32Array] = {}
-        self._leads: tuple[npt.NDArray[np.int16], BoolArray] | None = None
         self._made: OrderedDict[bytes, Subset] = OrderedDict()  # the one used last is last
         self._subsets = Subsets(UnpackedMasks(vocabulary.n_words))
         self._lock = new_lock()
@@ -258,19 +252,16 @@ class SharedMasks:
             with self._lock:
                 known = self._known.get(key)
                 if known is None:
-                    known = SharedMask(
-                        self._vocabulary, self._trie, node, number, self._n_leads_of_tokens
-                    )
+                    known = SharedMask(self, self._vocabulary, self._trie, node, number)
                     self._known[key] = known
         return known
 
-    def _n_leads_of_tokens(self) -> tuple[npt.NDArray[np.int16], BoolArray]:
-        """Return how many characters begin in each token, and whether it has a backslash."""
-        if self._leads is None:
-            data, count = _counter(self._vocabulary)
-            n_leads = count(data & _LEAD != _CONTINUATION).astype(np.int16)
-            self._leads = n_leads, count(data == _BACKSLASH[0]) > 0
-        return self._leads
+    @cached_property
+    def leads(self) -> tuple[npt.NDArray[np.int16], BoolArray]:
+        """How many characters begin in each token, and whether it has a backslash."""
+        data, count = _counter(self._vocabulary)
+        n_leads = count(data & _LEAD != _CONTINUATION).astype(np.int16)
+        return n_leads, count(data == _BACKSLASH[0]) > 0
 
     def subset(self, recipe: Recipe) -> Subset:
         """Return the subset that a recipe makes; those used last are kept, for all automata."""

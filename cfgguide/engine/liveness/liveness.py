@@ -140,7 +140,7 @@ class Liveness:
         if len(self.spelling.steps) > 1:
             return None
         used = self.spelling.reachable_bytes
-        return Witnesses(self.recognizer, self.always_live, used, self.predecessors)
+        return Witnesses(self.recognizer, self.always_live, used, self.endings, self.predecessors)
 
     def endings(self, used: frozenset[int], n_tokens: Callable[[bytes], int | None]) -> Endings:
         """Return what finds short endings of bytes that are in tokens."""

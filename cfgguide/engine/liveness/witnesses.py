@@ -44,6 +44,8 @@ class Witnesses:
         What is live on every stack.
     used : frozenset of int
         The bytes that occur in tokens; each is one.
+    endings : callable
+        Makes what finds short endings of such bytes.
     predecessors : callable
         Returns the parse states that can lie directly below one.
     """
@@ -53,9 +55,10 @@ class Witnesses:
         recognizer: Recognizer,
         always_live: AlwaysLive,
         used: frozenset[int],
+        endings: Callable[[frozenset[int], Callable[[bytes], int | None]], Endings],
         predecessors: Callable[[int], list[int]],
     ) -> None:
-        self._with_short_stacks = recognizer
+        self._make_endings = endings
         self._recognizer = recognizer.with_whole_stacks()
         self._always_live = always_live
         self._used = used
@@ -163,7 +166,7 @@ class Witnesses:
 
     @cached_property
     def _endings(self) -> Endings:
-        return Endings(self._with_short_stacks, self._used, len, self._always_live.endings)
+        return self._make_endings(self._used, len)
 
     def _leads_on(self, hypothesis: Hypothesis, context: int, text: bytes) -> bool:
         try:

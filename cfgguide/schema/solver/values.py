@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property, partial
-from math import inf
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -18,7 +17,6 @@ from cfgguide.automata.language import Language, TextAutomaton, intersection
 from cfgguide.automata.numbers import decimals, tidy
 from cfgguide.automata.side_by_side import all_of
 from cfgguide.base.limits import check_step
-from cfgguide.errors import SchemaError
 from cfgguide.schema.solver.arrays import told_apart
 from cfgguide.schema.solver.member_automata import ValueClass, conditions, listed, seen_by
 from cfgguide.schema.solver.nodes import KINDS, Bounds, Condition, Node, is_typed
@@ -58,22 +56,6 @@ class Scalars(NamedTuple):
     def automaton(self) -> TextAutomaton | None:
         """The same, as it is read; None for all."""
         return self.made() if callable(self.made) else self.made
-
-    @property
-    def are_many(self) -> bool:
-        """Whether there surely are more texts than any array has items."""
-        if self.made is None:
-            return self.bounds[1] != 0  # a character is one of a million
-        if self.words is not None or self.bounds[1] is not None:
-            return False
-        try:
-            automaton = self.automaton
-        except SchemaError:
-            return False
-        # Others than languages know their longest text only roughly.
-        return automaton is None or (
-            isinstance(automaton, Language) and automaton.longest(automaton.start) == inf
-        )
 
     @property
     def key(self) -> Hashable:
