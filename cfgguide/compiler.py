@@ -122,9 +122,14 @@ def _own_machine(
     """Return the machine of a grammar that goes through no tables of Lark's; None of others."""
     own = grammar.own_machine(vocabulary, partial(compile, **options._asdict()))
     pattern = grammar.whole_pattern
-    if own is None and pattern is not None:
-        own = text_machine(pattern, vocabulary, options.limits, options.cancelled)
-    return own
+    if own is not None or pattern is None:
+        return own
+
+    def made(budget: Budget) -> AnyMachine | None:
+        budget.begin("the pattern")
+        return text_machine(pattern, vocabulary, options.limits)
+
+    return options.run(made)
 
 
 def _machine_of_tables(

@@ -222,7 +222,7 @@ class IndexPool:
         self._bound(requested, is_new=False)
 
     def _compiled(self, grammar: Grammar, entry: _Entry, progress: bool | None) -> Index:
-        started = time.monotonic()
+        started = time.thread_time()
         try:
             index = compile(
                 grammar,

@@ -10,9 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from cfgguide.automata.charset import CharacterClass
 from cfgguide.automata.syntax import Anchor
+
+
+class _Tree:
+    """Remembers its hash, or a tree would be read anew for each level that is asked for one."""
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((type(self), *self.__getstate__().values()))
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the fields: another process hashes texts otherwise."""
+        return {name: value for name, value in vars(self).items() if name != "_hash"}
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 @dataclass(frozen=True)
@@ -23,28 +39,34 @@ class Characters:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(_Tree):
     """One of some sequences."""
 
     branches: tuple[Nodes, ...]
 
+    __hash__ = _Tree.__hash__
+
 
 @dataclass(frozen=True)
-class Repeat:
+class Repeat(_Tree):
     """A sequence so many times; `most` is None if there is no limit."""
 
     body: Nodes
     least: int
     most: int | None
 
+    __hash__ = _Tree.__hash__
+
 
 @dataclass(frozen=True)
-class Look:
+class Look(_Tree):
     """A condition on what follows a position, or precedes it."""
 
     body: Nodes
     is_behind: bool = False
     is_negated: bool = False
+
+    __hash__ = _Tree.__hash__
 
 
 # LINE_START and LINE_END are the start and the end of the whole text.

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
+from math import inf
 from typing import TypeVar
 
 from cfgguide.base.async_abort import resident_bytes, run_watched
@@ -63,7 +64,9 @@ class Limits:
         Symbols of the productions of a rule, and characters of the pattern of a terminal, once
         everything that they refer to is written out.
     max_seconds : float
-        Time that compiling may take; and processor time of each later step, such as a mask.
+        Processor time that compiling may take, and each later step, such as a mask: that of the
+        thread which does it. Where the system does not tell that of another thread, compiling has
+        so many seconds of the clock.
     max_memory : int, optional
         Bytes by which the process may grow in any of these, whichever of its threads needs them; by
         default any number. Known on Linux only.
@@ -134,7 +137,7 @@ class Budget:
     cancelled : callable, optional
         Asked often whether to give up, so that another thread may decide.
     started : float, optional
-        When time began to count, by the clock of `time.monotonic`; by default now.
+        When time began to count, by `time.thread_time`; by default now.
 
     Attributes
     ----------
@@ -159,8 +162,10 @@ class Budget:
         self.steps = Steps(
             self.limits, error=LimitError, what="a step", way_out="simplify the grammar"
         )
-        started = time.monotonic() if started is None else started
-        self._end = started + self.limits.max_seconds if is_timed else float("inf")
+        spent = 0.0 if started is None else time.thread_time() - started
+        self._clock = _clock_of_thread()
+        self._end = self._clock() - spent + self.limits.max_seconds if is_timed else inf
+        self._look_again = 0.0 if is_timed else inf  # by `time.monotonic`
         self._show = show
         self._cancelled = cancelled
         self._lock: AbstractContextManager[object] = nullcontext()
@@ -193,7 +198,7 @@ class Budget:
 
     def stop_clock(self) -> None:
         """Stop counting time: the grammar is compiled, and what follows is its use."""
-        self._end = float("inf")
+        self._end = self._look_again = inf
         self._show = None
         self._cancelled = None
 
@@ -212,7 +217,7 @@ class Budget:
             raise LimitError(
                 f"{who} needs more than {limit} {what} ({name}); {way_out}, or raise the limit"
             )
-        if time.monotonic() > self._end:
+        if self._is_over():
             raise LimitError(self._too_long(who))
         check_step()
 
@@ -232,12 +237,21 @@ class Budget:
         """Return why compiling has to stop, or None if it may go on."""
         if self._cancelled is not None and self._cancelled():
             return f"compiling was cancelled, at {self._stage}"
-        if time.monotonic() > self._end:
+        if self._is_over():
             return self._too_long(self._stage)
         most = self.limits.max_memory
         if most is not None and resident_bytes() - self._n_bytes > most:
             return self._too_large(self._stage)
         return None
+
+    def _is_over(self) -> bool:
+        """Return whether the time is up."""
+        now = time.monotonic()
+        if now < self._look_again:
+            return False
+        left = self._end - self._clock()
+        self._look_again = now + left  # no thread computes faster than time passes
+        return left < 0
 
     def _too_large(self, who: str) -> str:
         return (
@@ -254,6 +268,22 @@ class Budget:
     def _show_stage(self) -> None:
         if self._show is not None:
             self._show(self._stage)
+
+
+def _clock_of_thread() -> Callable[[], float]:
+    """Return what tells the processor time of this thread, in any thread."""
+    try:
+        clock = time.pthread_getcpuclockid(threading.get_ident())
+    except (AttributeError, OSError):  # not on every system
+        return time.monotonic
+
+    def asked() -> float:
+        try:
+            return time.clock_gettime(clock)
+        except OSError:  # the thread has ended, and others go on with the budget
+            return -inf
+
+    return asked
 
 
 class Steps:

@@ -24,7 +24,8 @@ def run_within_limits(
 ) -> Result:
     """Return what a function that compiles returns; it gets a budget, and is held to it.
 
-    The budget's clock stops at its end. It began to count when the work `started`, by default now.
+    The budget's clock stops at its end. It began to count when the work `started`, by
+    `time.thread_time`; by default now.
 
     Raises
     ------

@@ -47,7 +47,7 @@ from pathlib import Path
 from typing import Any
 
 from cfgguide.base import cache
-from cfgguide.base.limits import Limits
+from cfgguide.base.limits import Budget, Limits
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.machine import grammar_file
@@ -58,6 +58,7 @@ from cfgguide.grammar.combinators.patterns import choice, regex
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.index_pool import DEFAULT_MAX_BYTES, IndexPool
 from cfgguide.languages.sql.names import with_schema
+from cfgguide.models.serving.isolation import Isolation
 from cfgguide.models.serving.lanes import Lanes, Request
 from cfgguide.models.serving.matcher import Matcher
 from cfgguide.output_types import STARTS, output_type
@@ -69,7 +70,7 @@ PREFIX = "cfgguide:"  # of a name
 DIALECT = re.compile(r"(?:cfgguide:llguidance[ \t]*\r?\n|(?=\s*%llguidance\b))")
 KINDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag")
 
-#: A grammar that has a name is the operator's or ours; what follows the name is a stranger's.
+#: A grammar that has a name is the operator's or ours; tables that follow it are a stranger's.
 _FOR_NAMED: dict[str, Any] = {"allows_imports": True, "max_seconds": 60.0}
 
 _OPTIONS = ("start", "max_ignored")  # of a grammar that a request names; `tidy` of a bundled one
@@ -79,6 +80,7 @@ _KEYWORD = "x-cfgguide"  # of a schema
 _CHOICES = ("tidy", "separators", "max_whitespace", "closed")  # of that keyword
 _SCHEMAS = ("json", "json_object", "structural_tag")  # kinds
 _MAX_KNOWN = 1_000  # requests whose grammars are remembered
+_BYTES_A_CHARACTER = 32  # of a request's text, and of what is read of it
 #: How a rule of GBNF, and of XGrammar's EBNF, begins; nothing in Lark's language does.
 _EBNF = re.compile(r"^[ \t]*[\w-]+[ \t]*::=", re.MULTILINE)
 _NAME = re.compile(r"([A-Za-z0-9_-]{1,100})(?:\s+(\{.*\}))?\s*", re.DOTALL)
@@ -106,7 +108,8 @@ class Metrics:
     first_visit_seconds : float
         Spent in making them.
     n_indexes, n_bytes : int
-        Indexes at hand, and what they held when they were measured last.
+        Indexes at hand, and what they held when they were measured last; with what the texts of
+        requests hold that are remembered, as their lengths tell.
     """
 
     n_compiled: int = 0
@@ -117,6 +120,28 @@ class Metrics:
     first_visit_seconds: float = 0.0
     n_indexes: int = 0
     n_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a request asks for.
+
+    Attributes
+    ----------
+    key : hashable
+        What its grammar is known by.
+    text : str
+        The request's.
+    is_trusted : bool
+        Whether all of it is the operator's or ours: a grammar that has a name.
+    read : callable
+        Returns the grammar, which may take long.
+    """
+
+    key: Hashable
+    text: str
+    is_trusted: bool
+    read: Callable[[], Grammar]
 
 
 class Backend:
@@ -133,10 +158,15 @@ class Backend:
         Where the operator's `.lark` files are; requests name them without the ending.
     max_bytes : int
         As for :class:`IndexPool`, of which there are two: for grammars that have names, and others.
+        An eighth of it is for the texts of requests.
     use_cache : bool
         As for :class:`IndexPool`.
     tidy : bool
         Whether what models would write without end is left out, unless a request asks for it.
+    isolate : bool
+        Whether what strangers send is tried first in a process of its own, which may freeze, crash
+        or be killed (:mod:`cfgguide.models.serving.isolation`). It costs a new request the time of
+        compiling once more, and 256 masks. Engines' plug-ins do it.
 
     Examples
     --------
@@ -158,6 +188,7 @@ class Backend:
         max_bytes: int = DEFAULT_MAX_BYTES,
         use_cache: bool = True,
         tidy: bool = True,
+        isolate: bool = False,
     ) -> None:
         self._is_tidy = tidy
         self._limits = limits or Limits.for_strangers()
@@ -167,38 +198,49 @@ class Backend:
         self._use_cache = use_cache
         self._pools = {
             is_named: IndexPool(
-                self.vocabulary, max_bytes=max_bytes // 2, limits=limits, use_cache=use_cache
+                self.vocabulary, max_bytes=max_bytes * 7 // 16, limits=limits, use_cache=use_cache
             )
             for is_named, limits in self._limits_of.items()
         }
         self._lock = new_lock()
-        self._known: OrderedDict[Hashable, Grammar] = OrderedDict()
+        self._known: OrderedDict[Hashable, tuple[Grammar, int]] = OrderedDict()
+        self._max_known = max_bytes // 8
+        self._n_known = 0  # bytes
         self._metrics = Metrics()
         self._lanes = Lanes()
+        self._isolation = None
+        if isolate:
+            options = {"use_cache": use_cache, "tidy": tidy, "folder": folder}
+            self._isolation = Isolation(self.vocabulary, self._limits, **options)
 
     @classmethod
-    def from_environment(cls, tokenizer_or_vocabulary: object) -> Backend:
-        """Return the backend of an engine's plug-in.
+    def from_environment(cls, tokenizer_or_vocabulary: object, *, isolate: bool = True) -> Backend:
+        """Return the backend of an engine's plug-in; `isolate` where requests come first.
 
         The operator says what it may hold, in the environment::
 
             CFGGUIDE_GRAMMARS   the folder of `.lark` files
             CFGGUIDE_MEMORY     `max_bytes` in megabytes, 500 if it is not set
             CFGGUIDE_TIDY       `off` for whole languages
+            CFGGUIDE_ISOLATE    `off`: requests are compiled in the server's own process alone
 
         Raises
         ------
         ValueError
-            If the memory is no number of megabytes, or the last is something else.
+            If the memory is no number of megabytes, or the last two are something else.
         """
-        tidy = os.environ.get("CFGGUIDE_TIDY", "on")
-        if tidy not in ("on", "off"):
-            raise ValueError(f"CFGGUIDE_TIDY is {tidy!r}; it may be on or off")
+        tidy, isolated = _is_on("CFGGUIDE_TIDY"), _is_on("CFGGUIDE_ISOLATE")
         folder, memory = os.environ.get("CFGGUIDE_GRAMMARS"), os.environ.get("CFGGUIDE_MEMORY")
         if memory is not None and not memory.isdecimal():
             raise ValueError(f"CFGGUIDE_MEMORY is {memory!r}; it is a number of megabytes")
         max_bytes = DEFAULT_MAX_BYTES if memory is None else int(memory) * 1_000_000
-        return cls(tokenizer_or_vocabulary, folder=folder, max_bytes=max_bytes, tidy=tidy == "on")
+        return cls(
+            tokenizer_or_vocabulary,
+            folder=folder,
+            max_bytes=max_bytes,
+            tidy=tidy,
+            isolate=isolate and isolated and hasattr(os, "fork"),
+        )
 
     @property
     def metrics(self) -> Metrics:
@@ -210,7 +252,7 @@ class Backend:
             n_first_visits=sum(each.n for each in visits),
             first_visit_seconds=sum(each.seconds for each in visits),
             n_indexes=sum(map(len, pools)),
-            n_bytes=sum(pool.nbytes for pool in pools),
+            n_bytes=self._n_known + sum(pool.nbytes for pool in pools),
         )
 
     def matcher(
@@ -255,8 +297,7 @@ class Backend:
             As for :meth:`matcher`.
         cancelled : callable, optional
             Asked often, from another thread too, whether the client has left. A grammar is then
-            compiled no further, unless others wait for it. A schema is read to its end, or its
-            limits.
+            compiled no further, unless others wait for it.
 
         Raises
         ------
@@ -265,17 +306,19 @@ class Backend:
         """
         started = time.perf_counter()
         try:
-            grammar = self.grammar(kind, text)
-            pool = self._pools[_is_named(kind, text)]
-            requested = pool.requested(grammar, cancelled=cancelled)
+            asked = self._asked(kind, text)
+            if (ready := self._ready(asked)) is not None:
+                return ready
+            if self._isolation is not None and not asked.is_trusted:
+                self._isolation.try_request(kind, text, cancelled)
+            grammar = self._read(asked, cancelled)
+            requested = self._pools[asked.is_trusted].requested(grammar, cancelled=cancelled)
         except CfgGuideError as error:
             seconds = time.perf_counter() - started
             if isinstance(error, LimitError) and cancelled is not None and cancelled():
                 self._count(seconds=seconds)
                 raise
-            self._count(n_refused=1, seconds=seconds)
-            said = " ".join(str(error).split())[:_MAX_SAID]
-            _LOG.warning("refused %s after %.3f s: %s", _shown(kind, text), seconds, said)
+            self._refused(kind, text, error, seconds)
             raise
         if not requested.is_new:
             self._count(n_hits=1)
@@ -300,18 +343,20 @@ class Backend:
             As for :meth:`index`, and so are the errors of the future.
         """
         try:
-            key, _ = self._reading(kind, text)
-        except CfgGuideError:  # which the future says, too
-            key = kind, text
-        else:
-            index = self._ready(kind, text, key)
-            if index is not None:
-                future: Future[Index] = Future()
-                future.set_result(index)
-                return future
+            asked = self._asked(kind, text)
+        except CfgGuideError as error:
+            failed: Future[Index] = Future()
+            self._refused(kind, text, error, 0.0)
+            failed.set_exception(error)
+            return failed
+        index = self._ready(asked)
+        if index is not None:
+            future: Future[Index] = Future()
+            future.set_result(index)
+            return future
         request = Request(
-            key,
-            partial(self._is_at_hand, kind, text, key),
+            asked.key,
+            partial(self._is_at_hand, kind, text, asked),
             lambda stops: self.index(kind, text, cancelled=stops),
         )
         future, is_first = self._lanes.index(request, cancelled)
@@ -322,14 +367,13 @@ class Backend:
     def ready(self, kind: str, text: str) -> Index | None:
         """Return the index of what a request asks for if it is there, at once; else None."""
         try:
-            key, _ = self._reading(kind, text)
+            return self._ready(self._asked(kind, text))
         except CfgGuideError:
             return None
-        return self._ready(kind, text, key)
 
-    def _ready(self, kind: str, text: str, key: Hashable) -> Index | None:
-        grammar = self._known_grammar(key)
-        pool = self._pools[_is_named(kind, text)]
+    def _ready(self, asked: _Asked) -> Index | None:
+        grammar = self._known_grammar(asked)
+        pool = self._pools[asked.is_trusted]
         index = None if grammar is None else pool.ready(grammar)
         if grammar is None or index is None:
             return None
@@ -337,17 +381,21 @@ class Backend:
         self._lanes.later(partial(pool.hold_bounds, grammar))
         return index
 
-    def _is_at_hand(self, kind: str, text: str, key: Hashable) -> bool:
+    def _is_at_hand(self, kind: str, text: str, asked: _Asked) -> bool:
         """Return whether the grammar of a request was compiled before, or needs no compiling."""
-        is_known = self._known_grammar(key) is not None
+        is_known = self._known_grammar(asked) is not None
         if kind in _SCHEMAS:
             return is_known  # it is read, and that takes longest
         is_read = kind == "grammar" and not (DIALECT.match(text) or _EBNF.search(text))
         if not self._use_cache or not (is_known or is_read):
             return False
-        limits = self._limits_of[_is_named(kind, text)]
-        compiled = CachedGrammar(self.grammar(kind, text), limits).key
-        return bool(compiled) and cache.is_at_hand(grammar_file.KIND, compiled)
+        grammar = CachedGrammar(self._read(asked), self._limits_of[asked.is_trusted])
+        return bool(grammar.key) and cache.is_at_hand(grammar_file.KIND, grammar.key)
+
+    def _refused(self, kind: str, text: str, error: CfgGuideError, seconds: float) -> None:
+        self._count(n_refused=1, seconds=seconds)
+        said = " ".join(str(error).split())[:_MAX_SAID]
+        _LOG.warning("refused %s after %.3f s: %s", _shown(kind, text), seconds, said)
 
     def _count(self, **more: float) -> None:
         with self._lock:
@@ -364,37 +412,52 @@ class Backend:
         CfgGuideError
             If the text is wrong.
         """
-        key, read = self._reading(kind, text)
+        return self._read(self._asked(kind, text))
+
+    def _read(self, asked: _Asked, cancelled: Callable[[], bool] | None = None) -> Grammar:
+        """Return the grammar that is asked for, known or read now within the limits."""
+        grammar = self._known_grammar(asked)
+        if grammar is not None:
+            return grammar
+        budget = Budget(self._limits_of[asked.is_trusted], cancelled=cancelled)
+        budget.begin("reading the request")
+        grammar = budget.run(asked.read)
+        n_bytes = _BYTES_A_CHARACTER * len(asked.text)
         with self._lock:
-            grammar = self._known.get(key)
-            if grammar is not None:
-                self._known.move_to_end(key)
-                return grammar
-        grammar = read()
-        with self._lock:
-            self._known[key] = grammar
-            while len(self._known) > _MAX_KNOWN:
-                self._known.popitem(last=False)
+            if asked.key not in self._known and n_bytes <= self._max_known:
+                self._known[asked.key] = grammar, n_bytes
+                self._n_known += n_bytes
+            while len(self._known) > _MAX_KNOWN or self._n_known > self._max_known:
+                _, (_, n_bytes) = self._known.popitem(last=False)
+                self._n_known -= n_bytes
         return grammar
 
-    def _known_grammar(self, key: Hashable) -> Grammar | None:
-        """Return the grammar that is known by what :meth:`_reading` returns."""
+    def _known_grammar(self, asked: _Asked) -> Grammar | None:
+        """Return the grammar that was asked for before."""
         with self._lock:
-            return self._known.get(key)
+            grammar, _ = self._known.get(asked.key, (None, 0))
+            if grammar is not None:
+                self._known.move_to_end(asked.key)
+            return grammar
 
-    def _reading(self, kind: str, text: str) -> tuple[Hashable, Callable[[], Grammar]]:
-        """Return what the grammar of a request is known by, and what reads it, which may take long.
+    def _asked(self, kind: str, text: str) -> _Asked:
+        """Return what a request asks for; nothing is read but the name of a grammar.
 
         A grammar that has a name is known by its text as well: the operator's file may change.
         """
         if not isinstance(kind, str) or not isinstance(text, str):
-            raise GrammarError("a request has a kind and a text")
+            raise GrammarError(
+                "a request has a kind and a text, not "
+                f"{type(kind).__name__} and {type(text).__name__}"
+            )
         if not _is_named(kind, text):
-            return (kind, text), partial(self._read, kind, text)
+            return _Asked((kind, text), text, False, partial(self._read_text, kind, text))
         named, tables = self._by_name(text.removeprefix(PREFIX))
-        return (named, text), lambda: named if tables is None else with_schema(named, tables)
+        if tables is None:
+            return _Asked((named, text), text, True, lambda: named)
+        return _Asked((named, text), text, False, lambda: with_schema(named, tables))
 
-    def _read(self, kind: str, text: str) -> Grammar:
+    def _read_text(self, kind: str, text: str) -> Grammar:
         if kind == "json":
             return self._schema(text)
         if kind == "json_object":
@@ -510,6 +573,15 @@ def _json(text: str, wanted: type, expected: str) -> Any:
     return value
 
 
-def _shown(kind: str, text: str) -> str:
+def _shown(kind: object, text: object) -> str:
     """Return a request as the log shows it, on one line."""
-    return f"{kind} {text[:_SHOWN]!r}{'...' if len(text) > _SHOWN else ''}"
+    said = str(text)
+    return f"{kind!s:.20} {said[:_SHOWN]!r}{'...' if len(said) > _SHOWN else ''}"
+
+
+def _is_on(name: str) -> bool:
+    """Return whether a variable of the environment is on, as it is unless it says `off`."""
+    value = os.environ.get(name, "on")
+    if value not in ("on", "off"):
+        raise ValueError(f"{name} is {value!r}; it may be on or off")
+    return value == "on"

@@ -37,7 +37,7 @@ def backend_of(
         eos_token_ids=sorted(eos_token_ids) if eos_token_ids else None,
         size=vocab_size,
     )
-    backend = SglangBackend(Backend.from_environment(vocabulary))
+    backend = SglangBackend(Backend.from_environment(vocabulary, isolate=True))
     serving = get_serving()
     if not serving.reasoning_parser:
         return backend

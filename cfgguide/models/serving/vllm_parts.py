@@ -100,12 +100,14 @@ class _Backends:
         self._referred: dict[Asked, None] = {}
         self._counted = {True: Exported(ENGINE), False: Exported(FRONT_END)}
 
-    def of(self, tokenizer: Any, model_config: Any) -> Backend:
-        """Return the backend of an engine."""
+    def of(self, tokenizer: Any, model_config: Any, *, isolate: bool = True) -> Backend:
+        """Return the backend of an engine; the engine itself gets what the front end has tried."""
         n_logits = model_config.get_vocab_size()
         with self._lock:
             if (id(tokenizer), n_logits) not in self._made:
-                backend = Backend.from_environment(_vocabulary_of(tokenizer, n_logits))
+                backend = Backend.from_environment(
+                    _vocabulary_of(tokenizer, n_logits), isolate=isolate
+                )
                 self._made[id(tokenizer), n_logits] = tokenizer, backend
             return self._made[id(tokenizer), n_logits][1]
 
@@ -262,15 +264,19 @@ def _wrap_engine(backends: _Backends) -> None:
         engine = self.tokenizer, self.vllm_config.model_config
         backend = backends.made(*engine)
         if not self._use_async_grammar_compilation:
-            requested = _run_now(lambda: backends.of(*engine).index(*wanted))
+            requested = _run_now(lambda: backends.of(*engine, isolate=False).index(*wanted))
         elif backend is None:
-            requested = self.executor.submit(lambda: backends.of(*engine).index(*wanted))
+            requested = self.executor.submit(
+                lambda: backends.of(*engine, isolate=False).index(*wanted)
+            )
         else:
             requested = backend.requested(*wanted)
 
         def begun(index: Index) -> VllmGrammar:
             backends.count(in_engine=True)
-            return VllmGrammar(backends.of(*engine).matcher_of(index, stop_token_ids=stops))
+            return VllmGrammar(
+                backends.of(*engine, isolate=False).matcher_of(index, stop_token_ids=stops)
+            )
 
         asking.grammar = _after(requested, begun)
 

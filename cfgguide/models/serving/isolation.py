@@ -1,0 +1,314 @@
+r"""Tries a stranger's request in a process that may die, before the server touches it.
+
+In: the kind of a request and its text. Out: nothing, or the error that it is refused with. What
+crosses is JSON. There is one *nursery* for a backend, a process that has the vocabulary and
+everything imported, and one thread. For each request it forks a child, which compiles what is
+asked for as the backend would, makes masks (:func:`walk`), and tells how that ended. The system
+holds the child to its limits, whatever the child does: its address space may grow by twice
+`max_memory`, and it has `max_seconds` of the processor for compiling and as many for masks. If it
+overstays, or nobody waits for it any more, it is killed. ::
+
+    backend --- a socket ---> nursery --- fork ---> child
+       \------------- another one for each request -------------/
+
+What passes is then compiled by the backend: in milliseconds where the child has put the tables into
+the user's cache, else once more, which takes what it took the child. So a child finds what freezes,
+crashes or fills a process, and what would fail in the middle of a text; it saves no time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+import json
+import logging
+import math
+import os
+import pickle
+import random
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cfgguide.base.async_abort import address_space
+from cfgguide.base.limits import Limits
+from cfgguide.base.locks import new_lock
+from cfgguide.engine.index.index import Index
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
+from cfgguide.errors import BudgetError, CfgGuideError, LimitError
+from cfgguide.guide.guide import Guide
+
+if TYPE_CHECKING:
+    from cfgguide.models.serving.backend import Backend
+
+#: Masks that a child makes.
+N_MASKS = 256
+_LENGTH = 48  # tokens of a walk
+_MOST_WALKS = 32
+_ASKED_EVERY = 0.02  # seconds until who waits is asked whether to go on
+_PATIENCE = 8  # as long a child may take as it may compute: others may keep the processors busy
+_REMEMBERED = 1_000  # verdicts
+_REFUSED_FOR = 60.0  # seconds: on another minute the machine may be less busy
+#: Requests that need most of what others share.
+_SHARED = (
+    ("json", '{"properties": {"a": {"type": "number"}, "b": {"items": {"pattern": "^a+$"}}}}'),
+    ("regex", "(?=[a-z]*b)[a-z]+"),
+    ("grammar", 'start: "a" /b+/'),
+)
+
+
+class Isolation:
+    """Asks children whether requests are harmless; thread-safe.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        That of the backend.
+    limits : Limits
+        What a child may take.
+    options : dict
+        Of the backend, as :class:`Backend <cfgguide.serving.Backend>` takes them.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, limits: Limits, **options: Any) -> None:
+        if not hasattr(os, "fork") or not hasattr(socket, "send_fds"):
+            raise CfgGuideError("isolate=True needs a system that forks; leave it out")
+        self._limits = limits
+        self._lock = new_lock()
+        self._verdicts: OrderedDict[bytes, tuple[float, CfgGuideError | None]] = OrderedDict()
+        self._nursery = _Nursery(vocabulary, {**options, "limits": limits})
+        weakref.finalize(self, self._nursery.close)
+
+    def try_request(
+        self, kind: str, text: str, cancelled: Callable[[], bool] | None = None
+    ) -> None:
+        """Have a child compile a request and make masks of it.
+
+        What has passed is not tried again; what was refused is refused at once for a minute.
+
+        Raises
+        ------
+        CfgGuideError
+            What the child has raised; a :class:`LimitError` if it died or had to be killed.
+        """
+        key = hashlib.sha256(f"{kind}\n{text}".encode("utf-8", "surrogatepass")).digest()
+        with self._lock:
+            ends, error = self._verdicts.get(key, (0.0, None))
+        if time.monotonic() > ends:
+            error = self._verdict(kind, text, cancelled)
+            ends = math.inf if error is None else time.monotonic() + _REFUSED_FOR
+            if error is None or cancelled is None or not cancelled():
+                with self._lock:
+                    self._verdicts[key] = ends, error
+                    self._verdicts.move_to_end(key)
+                    while len(self._verdicts) > _REMEMBERED:
+                        self._verdicts.popitem(last=False)
+        if error is not None:
+            raise type(error)(*error.args)
+
+    def _verdict(
+        self, kind: str, text: str, cancelled: Callable[[], bool] | None
+    ) -> CfgGuideError | None:
+        """Return what a child says of a request: the error that it raises, if there is one."""
+        here, there = socket.socketpair()
+        with here:
+            with there:
+                self._nursery.send(there)
+            with contextlib.suppress(OSError):  # a child that died reads nothing
+                here.sendall(json.dumps([kind, text]).encode())
+                here.shutdown(socket.SHUT_WR)
+            said = b"".join(self._said(here, cancelled))
+        pid, _, told = said.partition(b"\n")
+        if told:
+            name, *arguments = json.loads(told)
+            return None if name is None else _classes()[name](*arguments)
+        if pid.isdigit():
+            with contextlib.suppress(OSError):
+                os.kill(int(pid), signal.SIGKILL)
+        if cancelled is not None and cancelled():
+            return LimitError("compiling was cancelled, at trying it in a process of its own")
+        seconds = f"{2 * self._limits.max_seconds:g} seconds of the processor (max_seconds)"
+        return LimitError(
+            f"compiling and making {N_MASKS} masks takes more than {seconds}, or more memory than "
+            "there may be (max_memory); simplify the grammar, or raise the limit"
+        )
+
+    def _said(self, here: socket.socket, cancelled: Callable[[], bool] | None) -> Iterator[bytes]:
+        """Yield what a child says until it has ended, or overstays, or nobody waits."""
+        end = time.monotonic() + _PATIENCE * 2 * self._limits.max_seconds
+        while time.monotonic() < end and not (cancelled is not None and cancelled()):
+            if select.select([here], [], [], _ASKED_EVERY)[0]:
+                try:
+                    part = here.recv(65536)
+                except ConnectionResetError:  # it had not read all
+                    return
+                if not part:
+                    return
+                yield part
+
+
+class _Nursery:
+    """The process that forks children, begun when it is made, and again if somebody kills it.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        That of the backend.
+    options : dict
+        Of the backend.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, options: dict[str, Any]) -> None:
+        self._made_of = vocabulary, options
+        self._lock = new_lock()
+        self._socket, self._process = self._begun()
+
+    def send(self, there: socket.socket) -> None:
+        """Have it fork a child that talks through a socket."""
+        with self._lock:
+            for _ in range(2):
+                try:
+                    socket.send_fds(self._socket, [b"."], [there.fileno()])
+                    return
+                except OSError:
+                    self.close()
+                    self._socket, self._process = self._begun()
+        raise LimitError("the process in which requests are tried dies; ask again")
+
+    def close(self) -> None:
+        """End it."""
+        self._socket.close()
+        self._process.wait()
+
+    def _begun(self) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+        """Begin it, without waiting until it is ready; return the socket to it."""
+        here, there = socket.socketpair()
+        code = (
+            f"import sys; sys.path[:] = {sys.path!r}\n"
+            f"from {__name__} import keep_nursery\n"
+            f"keep_nursery({there.fileno()})"
+        )
+        alone = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+        with there, tempfile.TemporaryFile() as file:
+            pickle.dump(self._made_of, file)
+            file.seek(0)
+            process = subprocess.Popen(
+                [sys.executable, "-c", code],
+                stdin=file,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[there.fileno()],
+                env={**os.environ, **alone},
+            )
+        return here, process
+
+
+def keep_nursery(descriptor: int) -> None:
+    """Fork a child for each socket that arrives, until nobody can send one any more."""
+    from cfgguide.models.serving.backend import Backend
+
+    vocabulary, options = pickle.load(sys.stdin.buffer)  # the server's own
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for children
+    logging.disable()  # the server logs what it compiles
+    backend = Backend(vocabulary, **options)
+    for kind, text in _SHARED:  # what all requests share is made, and imported
+        walk(backend.index(kind, text), 32)
+    gc.collect()
+    gc.freeze()
+    with socket.socket(fileno=descriptor) as asking:
+        while True:
+            _, descriptors, _, _ = socket.recv_fds(asking, 1, 1)
+            if not descriptors:
+                return
+            if not os.fork():
+                asking.close()
+                _answer(descriptors[0], backend, options["limits"])
+            os.close(descriptors[0])
+
+
+def _answer(descriptor: int, backend: Backend, limits: Limits) -> None:
+    """Read a request, try it, tell how that ended; never return."""
+    try:
+        _hold_to(limits)
+        with socket.socket(fileno=descriptor) as asking:
+            asking.sendall(b"%d\n" % os.getpid())
+            kind, text = json.loads(b"".join(iter(lambda: asking.recv(65536), b"")))
+            asking.sendall(json.dumps(_told(backend, kind, text)).encode())
+    finally:
+        os._exit(0)
+
+
+def _hold_to(limits: Limits) -> None:
+    """Have the system end this process if it takes more than it may."""
+    import resource
+
+    if limits.max_memory is not None and (taken := address_space()):
+        most = taken + 2 * limits.max_memory  # of which not all is used
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    seconds = math.ceil(2 * limits.max_seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _told(backend: Backend, kind: str, text: str) -> list[Any]:
+    """Return the class and the arguments of the error of a request; `[None]` if there is none."""
+    try:
+        walk(backend.index(kind, text))
+    except CfgGuideError as error:
+        return [type(error).__name__, *map(str, error.args)]
+    except (MemoryError, RecursionError) as error:
+        what = "memory (max_memory)" if isinstance(error, MemoryError) else "nesting"
+        return [LimitError.__name__, f"the request needs too much {what}; simplify the grammar"]
+    return [None]
+
+
+def _classes() -> dict[str, type[CfgGuideError]]:
+    """Return our errors by name."""
+    found = [CfgGuideError]
+    for each in found:
+        found += each.__subclasses__()
+    return {each.__name__: each for each in found}
+
+
+def walk(index: Index, n_masks: int = N_MASKS) -> None:
+    """Make masks of an index, as texts would need that mean no good.
+
+    Texts go on by any token, by one of a single byte, or by the last one again; now and then, a way
+    to an end is looked for.
+
+    Raises
+    ------
+    CfgGuideError
+        If one of the masks or endings takes more than the limits.
+    """
+    chance = random.Random(0)
+    for number in range(_MOST_WALKS):
+        guide = Guide(index)
+        for n in range(_LENGTH):
+            token_ids = guide.allowed_token_ids()
+            n_masks -= 1
+            if n_masks <= 0 or not len(token_ids):
+                break
+            way = number % 4 if n % 8 else number // 4 % 4
+            if way == 0:
+                with contextlib.suppress(BudgetError):
+                    token_ids = np.array(guide.shortest_completion()[:1])
+            elif way == 1 and n:
+                again = token_ids[token_ids == guide.last_token_id]
+                token_ids = again if len(again) else token_ids
+            elif way == 2:
+                token_ids = token_ids[: 1 + len(token_ids) // 100]  # mostly single characters
+            guide.advance(token_ids[chance.randrange(len(token_ids))])
+            if guide.is_finished:
+                break
