@@ -328,11 +328,10 @@ class Steps:
         """
         if _current.lock.locked():
             return nullcontext()
-        # The thread's clock takes ten times as long to ask: not before the first check.
+        # What takes longer to ask is asked at the first check.
         _current.end = None
         _current.begun = time.perf_counter()
         _current.pause_ends = 0.0
-        _current.n_bytes = resident_bytes() if self.max_memory is not None else 0
         _current.steps = self
         return _current.lock
 
@@ -343,11 +342,14 @@ class Steps:
             return
         _current.pause_ends = now + _PAUSE
         if self.cancelled is not None and self.cancelled():
+            _current.pause_ends = 0.0  # whoever goes on in spite of it is told again
             raise self._error("cancelled")
         used = time.thread_time()
         if _current.end is None:
             _current.end = used + self.max_seconds - min(now - _current.begun, _PAUSE)
+            _current.n_bytes = resident_bytes() if self.max_memory is not None else 0
         if used > _current.end:
+            _current.pause_ends = 0.0
             raise self._error(
                 f"{self._what} takes more than {self.max_seconds:g} seconds (max_seconds); "
                 f"{self._way_out}, or raise the limit"
@@ -356,6 +358,7 @@ class Steps:
         if self.max_memory is not None and _current.n_checks % _N_CHECKS == 0:
             n_bytes = resident_bytes() - _current.n_bytes
             if n_bytes > self.max_memory:
+                _current.pause_ends, _current.n_checks = 0.0, _current.n_checks - 1
                 raise self._error(
                     f"{self._what} takes more than {self.max_memory} bytes (max_memory); "
                     f"{self._way_out}, or raise the limit"

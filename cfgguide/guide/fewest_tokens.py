@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from cfgguide.base.limits import check_step
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 
 BLOCK = 512  # bytes that are spelled at once
@@ -31,11 +32,8 @@ class FewestTokens:
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._ids: dict[bytes, int] = {}
-        for token_id, token in enumerate(vocabulary.tokens):
-            if token:
-                self._ids.setdefault(token, token_id)
-        self._longest = max(map(len, self._ids), default=0)
+        self._ids = vocabulary.first_ids
+        self._longest = vocabulary.trie.max_depth
         self._forget()
 
     def _forget(self) -> None:
@@ -65,6 +63,7 @@ class FewestTokens:
             if self._n_bytes > _MAX_BYTES:
                 self._forget()
             for start in range(len(text) - 1, -1, -1):  # each suffix from shorter ones
+                check_step()
                 end = text[start:]
                 if end not in self._known:
                     self._known[end] = self._found(end)

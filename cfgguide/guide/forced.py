@@ -47,7 +47,7 @@ class JumpForward:
 
     def __init__(self, index: Index) -> None:
         self._tokens = index.vocabulary.tokens
-        self._sorted = sorted({token for token in self._tokens if token})
+        self._sorted = index.vocabulary.sorted_tokens
         self._by_first_byte = index.vocabulary.tokens_by_first_byte
 
     @classmethod
@@ -68,22 +68,23 @@ class JumpForward:
         forced = bytearray()
         here, n_read = step_node.configuration, 0  # where the last tokens ended
         rests: set[bytes] = {b""}  # of the tokens that reach beyond the forced bytes
-        while len(forced) < MAX_BYTES:
-            if b"" in rests:  # some tokens end here, and others may begin
-                after = index.machine.advance(here, bytes(forced[n_read:]))
-                assert after is not None, "allowed tokens led here"
-                here, n_read = after, len(forced)
-                rests.remove(b"")
-                subset = index.allowed(step_node) if not forced else index.subset(here)
-                if subset.n_tokens:  # without single-byte tokens there may be none
-                    if self._byte(subset) is None:
-                        break
-                    rests |= {self._tokens[token_id] or b"" for token_id in subset.token_ids()}
-            following = {rest[0] for rest in rests}
-            if len(following) != 1:
-                break
-            forced.append(following.pop())
-            rests = {rest[1:] for rest in rests}
+        with index.machine.steps.begun():
+            while len(forced) < MAX_BYTES:
+                if b"" in rests:  # some tokens end here, and others may begin
+                    after = index.machine.advance(here, bytes(forced[n_read:]))
+                    assert after is not None, "allowed tokens led here"
+                    here, n_read = after, len(forced)
+                    rests.remove(b"")
+                    subset = index.allowed(step_node) if not forced else index.subset(here)
+                    if subset.n_tokens:  # without single-byte tokens there may be none
+                        if self._byte(subset) is None:
+                            break
+                        rests |= {self._tokens[token_id] or b"" for token_id in subset.token_ids()}
+                following = {rest[0] for rest in rests}
+                if len(following) != 1:
+                    break
+                forced.append(following.pop())
+                rests = {rest[1:] for rest in rests}
         return bytes(forced)
 
     def _byte(self, subset: Subset) -> int | None:

@@ -18,6 +18,7 @@ import numpy as np
 from cfgguide.base import archive
 from cfgguide.base.archive import Arrays
 from cfgguide.base.collector import collector_off
+from cfgguide.base.limits import Steps
 from cfgguide.engine.byte_machine.byte_machine import ByteKey, ByteMachine, ByteMasks
 from cfgguide.engine.byte_machine.byte_views import ALL_BITS, ENDING, IS_END, NONE
 from cfgguide.engine.byte_machine.byte_walker import ByteWalker
@@ -73,6 +74,11 @@ class SchemaMachine(ByteMachine):
         options = repr(grammar.options)
         super().__init__(automaton, archive.digest({}, [VERSION, grammar.schema, options]))
         self.grammar = grammar
+
+    @property
+    def steps(self) -> Steps:
+        """What each step may cost."""
+        return self.pushdown.steps
 
     def expected(self, configuration: ByteConfiguration) -> tuple[str, ...]:
         """Return the names of what may come next, sorted; ``$END`` where the text may end."""

@@ -396,7 +396,8 @@ class Index:
         if token_id in self.vocabulary.eos_token_ids and self.machine.is_sentence(before):
             return step_node
         if token is not None:
-            after = self.machine.advance(before, token)
+            with self.machine.steps.begun():
+                after = self.machine.advance(before, token)
             if after is not None and token_id in self.vocabulary.eos_token_ids:
                 return StepNode(after)  # whether it ends the text is asked each time: not cached
             if after is not None:
@@ -426,15 +427,17 @@ class Index:
         if token_id in self.vocabulary.eos_token_ids and self.machine.is_sentence(configuration):
             return True
         token = self.vocabulary.tokens[token_id]
-        after = self.machine.advance(configuration, token) if token else None
-        return after is not None and self.machine.is_live(after)
+        with self.machine.steps.begun():
+            after = self.machine.advance(configuration, token) if token else None
+            return after is not None and self.machine.is_live(after)
 
     def is_at_end(self, step_node: StepNode) -> bool:
         """Return whether the text is a sentence, and only EOS or ignored text may follow."""
         if step_node.is_at_end is None:
-            step_node.is_at_end = self.masks.is_at_end(
-                step_node.configuration, lambda: self.allowed(step_node)
-            )
+            with self.machine.steps.begun():
+                step_node.is_at_end = self.masks.is_at_end(
+                    step_node.configuration, lambda: self.allowed(step_node)
+                )
         return step_node.is_at_end
 
 

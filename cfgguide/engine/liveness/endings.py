@@ -33,6 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.base.archive import Arrays
+from cfgguide.base.limits import check_step
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.engine.lexer.shortest_lexemes import FAR, LexemeTexts
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
@@ -49,6 +50,7 @@ _OVERHEAD = 500  # bytes of what is remembered beside a text
 _MAX_NEEDED = 4096  # tokens of an ending, about; a stack that needs more has none
 _MAX_WAYS = 4  # to end a lexeme
 _MAX_READ = 600  # lexemes that are read in one search
+_LONG = 32  # bytes that count as much as a lexeme
 _HASTE = 2  # the weight of what is still needed in a search; what was written counts 1
 _BYTE = 1 / 1024  # the weight of a byte: of as many tokens, the fewest bytes are best
 
@@ -199,6 +201,12 @@ class Endings:
         ending = self.direct(configuration)
         return self._searched(configuration) if ending is None else ending
 
+    def are_far(self, configuration: Configuration) -> bool:
+        """Return whether the endings are so long that none is looked for."""
+        return all(
+            self._costs.need(each.stack).length > _MAX_NEEDED for each in configuration.hypotheses
+        )
+
     def direct(self, configuration: Configuration) -> bytes | None:
         """Return bytes after which the text is a sentence, if the parser alone leads there."""
         if self._n_bytes > _MAX_BYTES:
@@ -278,6 +286,7 @@ class Endings:
         """Return a step's text and the ending after it; None if there is none."""
         pending: list[tuple[LexemeStart, list[_Step]]] = []
         while True:
+            check_step()
             ending = self._tried(pending[-1][1] if pending else [step])
             if isinstance(ending, LexemeStart):
                 if self._may_be_sentence(ending) and self._may_end_at(ending):
@@ -504,6 +513,7 @@ class Endings:
         try:
             return self._recognizer.advance(Configuration((hypothesis,), context), text)
         except LimitError:
+            check_step()  # or it was the step's
             return None
 
     def _is_sentence(self, hypothesis: Hypothesis, context: int) -> bool:
@@ -532,7 +542,7 @@ class Endings:
         while pending and n_read < _MAX_READ:
             _, _, text, hypothesis, context = heapq.heappop(pending)
             for piece in self._pieces_after(hypothesis, context):
-                n_read += 1
+                n_read += 1 + len(piece) // _LONG
                 after = self._advanced(hypothesis, context, piece)
                 for here in after.hypotheses if after is not None else ():
                     if after is None or (here, after.context) in seen:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cfgguide.base.bounded import BoundedDict
+from cfgguide.base.limits import check_step
 from cfgguide.engine.liveness.watched_endings import MAX_LEXEMES, WatchedEndings
 from cfgguide.engine.machine.places import ParsePoint, ones
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
@@ -160,6 +161,7 @@ class IndentedEndings(WatchedEndings):
         try:
             return self._recognizer.advance(configuration, text)
         except LimitError:
+            check_step()  # or it was the step's
             return None
 
     def _read_piece(self, configuration: Configuration, piece: LinePiece) -> Configuration | None:

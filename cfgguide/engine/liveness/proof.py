@@ -15,7 +15,7 @@ With an indenter there is no such ending, since a place between two lexemes tell
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from cfgguide.base.limits import Budget
@@ -29,6 +29,9 @@ from cfgguide.engine.liveness.stack_summaries import (
 from cfgguide.engine.machine.recognizer import Hypothesis, Recognizer
 from cfgguide.engine.vocabulary.spelling import BOUNDARY, Spelling
 from cfgguide.grammar.lr.stack import Stack
+
+_MAX_KNOWN = 10_000  # lexemes by how they end
+_MAX_LEXEMES = 10_000  # of an ending: one that doubles thirty times helps nobody
 
 
 class _Lexeme(NamedTuple):
@@ -57,9 +60,10 @@ class ProvedEndings:
         self._pushdown = StackSummaries(
             recognizer, SpelledEnds(recognizer, spelling, budget), None, budget=budget
         )
+        self._ended_so: dict[tuple[_Lexeme, frozenset[int], Between], bytes] = {}
 
     def of(self, hypothesis: Hypothesis, context: int) -> bytes | None:
-        """Return bytes after which the text is a sentence; None if there are none.
+        """Return bytes after which the text is a sentence; None if there are none, or too many.
 
         Raises
         ------
@@ -87,7 +91,8 @@ class ProvedEndings:
         for controls, here in zip(reversed(levels[:-1]), reversed(states), strict=True):
             way.append(self._pushdown.leaving(controls, here, way[-1]))
         way.reverse()
-        return b"".join(self._texts(way, states, lexeme))
+        texts = list(islice(self._texts(way, states, lexeme), _MAX_LEXEMES + 1))
+        return None if len(texts) > _MAX_LEXEMES else b"".join(texts)
 
     def _texts(self, way: list[int], states: list[int], lexeme: _Lexeme | None) -> Iterator[bytes]:
         """Yield the lexemes on a way from the top of a stack to its bottom."""
@@ -113,4 +118,9 @@ class ProvedEndings:
     def _ended(
         self, lexeme: _Lexeme, terminal_ids: frozenset[int] | set[int], after: Between
     ) -> bytes:
-        return self._pushdown.lexemes.text(lexeme.begins, terminal_ids, after)
+        key = lexeme, frozenset(terminal_ids), after
+        if key not in self._ended_so:
+            if len(self._ended_so) > _MAX_KNOWN:
+                self._ended_so.clear()
+            self._ended_so[key] = self._pushdown.lexemes.text(lexeme.begins, terminal_ids, after)
+        return self._ended_so[key]

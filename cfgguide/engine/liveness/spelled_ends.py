@@ -201,6 +201,7 @@ class SpelledEnds:
         reached = dict.fromkeys(begins)
         pending = deque(reached)
         while pending:
+            check_step()
             here = state, place = pending.popleft()
             if self._match[state] in terminal_ids:
                 owed = self._lookahead.ending(state, place.obligations)

@@ -56,7 +56,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from cfgguide.base.limits import Budget
+from cfgguide.base.limits import Budget, check_step
 from cfgguide.engine.liveness.always_live import AlwaysLive, first_alike
 from cfgguide.engine.liveness.live_rows import LiveRows
 from cfgguide.engine.liveness.spelled_ends import THE_END, Between, End, SpelledEnds
@@ -257,6 +257,7 @@ class StackSummaries:
         """
         pending = [((number, self._alike[state]), target)]
         while pending:
+            check_step()
             pair, target = pending.pop()
             source = self._reasons.get((pair, target))
             if source is None:
@@ -330,6 +331,7 @@ class StackSummaries:
             while self._unexpanded and not self._news:
                 if self.n_expanded == end:
                     return False
+                check_step()
                 self.n_expanded += 1
                 self._expand(self._unexpanded.popleft())
         return True

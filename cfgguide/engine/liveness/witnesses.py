@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import cached_property
 
+from cfgguide.base.limits import check_step
 from cfgguide.engine.liveness.always_live import AlwaysLive
 from cfgguide.engine.liveness.endings import Endings
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
@@ -180,6 +181,7 @@ class Witnesses:
         try:
             return self._recognizer.advance(configuration, text)
         except LimitError:
+            check_step()  # or it was the step's
             return None
 
 

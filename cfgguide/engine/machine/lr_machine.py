@@ -12,7 +12,7 @@ from typing import Any
 
 from cfgguide.base import archive
 from cfgguide.base.archive import Arrays
-from cfgguide.base.limits import Budget
+from cfgguide.base.limits import Budget, Steps, check_step
 from cfgguide.base.locks import new_rlock
 from cfgguide.engine.liveness.liveness import MANY_STATES, Liveness
 from cfgguide.engine.liveness.proof import ProvedEndings
@@ -67,13 +67,18 @@ class LrMachine:
         return self.recognizer.digest
 
     @property
+    def steps(self) -> Steps:
+        """What each step may cost."""
+        return self.recognizer.budget.steps
+
+    @property
     def n_parse_states(self) -> int | None:
         """Number of parse states."""
         return self.recognizer.parse_table.n_states
 
     def is_live(self, configuration: Configuration, *, quickly: bool = False) -> bool:
         """Return whether tokens can complete a sentence; `quickly`: if that is known at once."""
-        with self.lock, self.recognizer.budget.steps.begun():
+        with self.lock, self.steps.begun():
             if quickly:
                 return self.liveness.always_live.holds_for(self.recognizer, configuration)
             return self.liveness.is_live(configuration)
@@ -98,7 +103,7 @@ class LrMachine:
         ways = [short.of, _Proofs(ProvedEndings(recognizer, spelling)).of]
         if recognizer.parse_table.n_states < MANY_STATES:  # a proof is found at once
             ways.reverse()
-        return [short.direct, *map(_IfLive(self).only, ways)]
+        return [short.direct, *map(_IfLive(self, short.are_far).only, ways)]
 
     def masks(self, vocabulary: Vocabulary) -> Masks[Configuration]:
         """Return what makes masks."""
@@ -133,10 +138,10 @@ class LrMachine:
 
 
 class _IfLive:
-    """Keeps ways to find endings from searching where there is none."""
+    """Keeps ways to find endings from searching where there is none, or too long a one."""
 
-    def __init__(self, machine: LrMachine) -> None:
-        self._machine = machine
+    def __init__(self, machine: LrMachine, are_far: Callable[[Configuration], bool]) -> None:
+        self._machine, self._are_far = machine, are_far
         self._judged: tuple[Configuration | None, bool] = (None, False)
 
     def only(self, find: FindEnding) -> FindEnding:
@@ -145,7 +150,8 @@ class _IfLive:
         def find_if_live(configuration: Configuration) -> bytes | None:
             if self._judged[0] is not configuration:
                 with self._machine.lock:
-                    is_live = self._machine.liveness.is_live(configuration)
+                    is_live = not self._are_far(configuration)
+                    is_live = is_live and self._machine.liveness.is_live(configuration)
                 self._judged = configuration, is_live
             return find(configuration) if self._judged[1] else None
 
@@ -164,6 +170,7 @@ class _Proofs:
             try:
                 ending = self._proofs.of(hypothesis, configuration.context)
             except LimitError:
+                check_step()  # or it was the step's
                 continue
             if ending is not None:
                 return ending

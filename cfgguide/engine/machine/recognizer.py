@@ -40,7 +40,7 @@ import numpy as np
 
 from cfgguide.base import archive
 from cfgguide.base.derived import Derived
-from cfgguide.base.limits import Budget
+from cfgguide.base.limits import Budget, check_step
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Lookahead, Obligations
 from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.engine.machine.indentation_reader import IndentationReader
@@ -238,6 +238,7 @@ class Recognizer:
                 configuration = Configuration((after,), context)
                 if n_read == len(data):
                     break
+            check_step()
             byte_class, context = self._byte_classes[data[n_read]], configuration.context
             hypotheses: list[Hypothesis] = []
             for hypothesis in configuration.hypotheses:

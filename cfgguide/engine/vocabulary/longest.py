@@ -25,11 +25,8 @@ class LongestTokens:
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._ids: dict[bytes, int] = {}
-        for token_id, token in enumerate(vocabulary.tokens):
-            if token:
-                self._ids.setdefault(token, token_id)
-        self._max_length = max(map(len, self._ids), default=0)
+        self._ids = vocabulary.first_ids
+        self._max_length = vocabulary.trie.max_depth
 
     def cut(self, text: bytes) -> tuple[list[int], int]:
         """Return token ids, and how many bytes they spell: fewer than all where no token fits."""

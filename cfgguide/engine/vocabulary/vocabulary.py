@@ -282,6 +282,17 @@ class Vocabulary:
         rows = [np.packbits(first == byte, bitorder="little").view(np.int32) for byte in range(256)]
         return np.stack(rows)
 
+    @cached_property
+    def first_ids(self) -> dict[bytes, int]:
+        """The smallest id of each token that is text, by its bytes."""
+        ids = range(self.size - 1, -1, -1)
+        return {token: token_id for token_id in ids if (token := self.tokens[token_id])}
+
+    @cached_property
+    def sorted_tokens(self) -> list[bytes]:
+        """The different tokens that are text, sorted."""
+        return sorted(self.first_ids)
+
     def spell(self, ids: Iterable[int]) -> bytes:
         r"""Return the bytes of a sequence of ids; EOS adds none.
 
@@ -342,8 +353,8 @@ class Vocabulary:
         return {}
 
     def __getstate__(self) -> dict[str, object]:
-        left_out = "_with_symbols", "tokens_by_first_byte"  # quickly made again
-        return {name: value for name, value in self.__dict__.items() if name not in left_out}
+        quickly_made = "_with_symbols", "tokens_by_first_byte", "first_ids", "sorted_tokens"
+        return {name: value for name, value in self.__dict__.items() if name not in quickly_made}
 
     def _made_with_symbols(self, symbols: Mapping[str, tuple[str | int, ...]]) -> Vocabulary:
         used = symbols_of(symbols)

@@ -30,6 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cfgguide.base.limits import check_step
 from cfgguide.grammar.lr.items import Transitions, state_after
 from cfgguide.grammar.lr.table import END, ERROR, NO_STATE, ParseTable, Production
 
@@ -144,6 +145,7 @@ class Equivalence:
         pending: list[_Following] = [(root, terminals, 0)]
         n_pairs = 0
         while pending:
+            check_step()
             pair, needed, cause = pending.pop()
             needed &= ~(self._proven.get(pair, 0) | assumed.get(pair, 0))
             if pair[0] == pair[1] or not needed:

@@ -30,6 +30,7 @@ from collections import deque
 from itertools import chain
 from typing import NamedTuple
 
+from cfgguide.base.limits import check_step
 from cfgguide.grammar.lr.equivalence import States, item_ends, items_by_symbol
 from cfgguide.grammar.lr.table import END, ERROR, NO_STATE, ParseTable
 
@@ -149,6 +150,7 @@ class Inclusion:
         assumed: dict[Claim, int] = {}
         pending = deque([(root, terminals)])
         while pending:
+            check_step()
             claim, needed = pending.popleft()
             needed &= ~(self._proven.get(claim, 0) | assumed.get(claim, 0))
             if claim[0] == claim[1] or not needed:

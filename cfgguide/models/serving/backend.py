@@ -166,7 +166,7 @@ class Backend:
     isolate : bool
         Whether what strangers send is tried first in a process of its own, which may freeze, crash
         or be killed (:mod:`cfgguide.models.serving.isolation`). It costs a new request the time of
-        compiling once more, and 256 masks. Engines' plug-ins do it.
+        compiling once more, and of masks of some texts. Engines' plug-ins do it.
 
     Examples
     --------

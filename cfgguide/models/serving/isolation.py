@@ -52,10 +52,10 @@ from cfgguide.guide.guide import Guide
 if TYPE_CHECKING:
     from cfgguide.models.serving.backend import Backend
 
-#: Masks that a child makes.
-N_MASKS = 256
-_LENGTH = 48  # tokens of a walk
-_MOST_WALKS = 32
+#: New masks that a child makes at most.
+N_MASKS = 128
+_LENGTH = 32  # tokens of a walk
+_MOST_WALKS = 16
 _ASKED_EVERY = 0.02  # seconds until who waits is asked whether to go on
 _PATIENCE = 8  # as long a child may take as it may compute: others may keep the processors busy
 _REMEMBERED = 1_000  # verdicts
@@ -284,8 +284,8 @@ def _classes() -> dict[str, type[CfgGuideError]]:
 def walk(index: Index, n_masks: int = N_MASKS) -> None:
     """Make masks of an index, as texts would need that mean no good.
 
-    Texts go on by any token, by one of a single byte, or by the last one again; now and then, a way
-    to an end is looked for.
+    Texts go on by a token of an ending, the last token again, one of the first, which are mostly
+    single characters, or any; now and then, a way to an end is looked for.
 
     Raises
     ------
@@ -293,22 +293,27 @@ def walk(index: Index, n_masks: int = N_MASKS) -> None:
         If one of the masks or endings takes more than the limits.
     """
     chance = random.Random(0)
+    n_masks += index.n_made
     for number in range(_MOST_WALKS):
         guide = Guide(index)
         for n in range(_LENGTH):
-            token_ids = guide.allowed_token_ids()
-            n_masks -= 1
-            if n_masks <= 0 or not len(token_ids):
+            bitmask = guide.bitmask()
+            words = np.flatnonzero(bitmask)
+            if guide.is_finished or index.n_made > n_masks or not len(words):
                 break
             way = number % 4 if n % 8 else number // 4 % 4
-            if way == 0:
-                with contextlib.suppress(BudgetError):
-                    token_ids = np.array(guide.shortest_completion()[:1])
-            elif way == 1 and n:
-                again = token_ids[token_ids == guide.last_token_id]
-                token_ids = again if len(again) else token_ids
-            elif way == 2:
-                token_ids = token_ids[: 1 + len(token_ids) // 100]  # mostly single characters
-            guide.advance(token_ids[chance.randrange(len(token_ids))])
-            if guide.is_finished:
-                break
+            ending = _ending(guide) if way == 0 else ()
+            if ending:
+                guide.advance(ending[0])
+            elif way != 1 or not n or not guide.try_advance(guide.last_token_id):
+                few = words[: 1 + len(words) // 100] if way == 2 else words
+                word = int(chance.choice(few))
+                bits = np.flatnonzero(bitmask[word] >> np.arange(32, dtype=np.int32) & 1)
+                guide.advance(32 * word + int(chance.choice(bits)))
+
+
+def _ending(guide: Guide) -> tuple[int, ...]:
+    try:
+        return guide.shortest_completion()
+    except BudgetError:  # none was found
+        return ()
