@@ -120,16 +120,16 @@ def _own_machine(
     grammar: Grammar, vocabulary: Vocabulary, options: CompileOptions
 ) -> AnyMachine | None:
     """Return the machine of a grammar that goes through no tables of Lark's; None of others."""
-    own = grammar.own_machine(vocabulary, partial(compile, **options._asdict()))
     pattern = grammar.whole_pattern
-    if own is not None or pattern is None:
-        return own
 
     def made(budget: Budget) -> AnyMachine | None:
-        budget.begin("the pattern")
-        return text_machine(pattern, vocabulary, options.limits)
+        budget.begin("the grammar")
+        own = grammar.own_machine(vocabulary, partial(compile, **options._asdict()))
+        if own is None and pattern is not None:
+            own = text_machine(pattern, vocabulary, options.limits)
+        return own
 
-    return options.run(made)
+    return options._replace(progress=False).run(made)
 
 
 def _machine_of_tables(

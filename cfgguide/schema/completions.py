@@ -55,6 +55,7 @@ _NOTHING: frozenset[Hashable] = frozenset()
 #: Steps of one search; after so many, it is not known. After each such search, others have half as
 #: many, down to some hundred, since a mask asks for many.
 _MAX_STEPS, _MAX_HALVED = 10_000, 6
+_NEVER_TOO_LONG = -(10**12)  # steps: the limits of a step end the search
 
 Automaton = TypeVar("Automaton", bound=SchemaAutomaton)
 
@@ -113,9 +114,9 @@ class MemoryCompletions:
         self._n_too_long = 0  # searches
 
     @contextmanager
-    def _bounded(self) -> Iterator[None]:
-        """Give the search inside a `with` block its own steps."""
-        before, self._n_steps = self._n_steps, 0
+    def _bounded(self, *, is_needed: bool = False) -> Iterator[None]:
+        """Give the search inside a `with` block its own steps: any number if it is needed."""
+        before, self._n_steps = self._n_steps, _NEVER_TOO_LONG if is_needed else 0
         try:
             yield
         finally:
@@ -537,15 +538,13 @@ class MemoryCompletions:
 
     def _different(self, items: Items, state: Any) -> Written | None:
         """Return the items that an array still needs, where they are to be different."""
-        with suppress(_TooLongError), self._bounded():
+        with self._bounded(is_needed=True):
             return next(self._items(items, state, _NOTHING), None)
-        return None
 
     def _named(self, members: Members, state: Any) -> Written | None:
         """Return the properties that an object still needs, where they are counted."""
-        with suppress(_TooLongError), self._bounded():
+        with self._bounded(is_needed=True):
             return self._needed(members, state, _NOTHING)
-        return None
 
     def _items(self, items: Items, state: Any, used: frozenset[Hashable]) -> Iterator[Written]:
         """Yield the items that may still come, and the tag of the array then."""
@@ -575,13 +574,12 @@ class MemoryCompletions:
         if not items.are_different(state):
             return self.shortest.items(items, state)
         texts = []
+        ways: dict[object, Iterator[Written]] = {}  # each yields what it has not yielded yet
         for wanted in items.path(state, self.shortest.length) or ():
             values = items.values(state)
             assert values is not None, "there is such an item"
-            found = (
-                each for each in self._values(values, wanted) if value_of(each.text) not in used
-            )
-            written = next(found, None)
+            found = ways.setdefault((values, wanted), self._values(values, wanted))
+            written = next((each for each in found if value_of(each.text) not in used), None)
             if written is None:
                 return None
             texts.append(written.text)
@@ -671,8 +669,9 @@ class MemoryCompletions:
         if not path:
             return None
         texts = []
+        names: dict[int, Iterator[bytes]] = {}  # each yields what it has not yielded yet
         for tag, wanted in path:
-            name = next(self._names(members, tag, used), None)
+            name = next(names.setdefault(tag, self._names(members, tag, used)), None)
             written = self.shortest.of(members.values(state, tag), wanted)
             if name is None or written is None:
                 return None

@@ -1,8 +1,8 @@
 """Short ends of lexemes.
 
 In: an automaton of lexemes, a key of it, and the tags that may come. Out: the shortest text that
-ends the lexeme, and its tag; of several, the first in the order of bytes. Characters are written in
-one way each (:meth:`~cfgguide.engine.byte_machine.scalars.ScalarAutomaton.steps`).
+ends the lexeme, and its tag; of several, mostly the first in the order of bytes. Characters are
+written in one way each (:meth:`~cfgguide.engine.byte_machine.scalars.ScalarAutomaton.steps`).
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ class Written(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """The bytes that lead on, and where: to a key, or to the end."""
+    """The bytes that lead on, and where: to a key, or to the end; and how many there are to it."""
 
     data: bytes
     after: Any
+    length: int
 
 
 class ShortestLexemes:
@@ -86,44 +87,41 @@ class ShortestLexemes:
     def _find(self, lexemes: ScalarAutomaton, first: Any, tags: int) -> None:
         """Look for it along the keys that are nearest to an end.
 
-        No byte makes the least number of bytes to come less by more than one, and a text comes
-        after its beginnings in the order of bytes, so a key is met by the right text first (Hart,
-        Nilsson, Raphael, "A formal basis for the heuristic determination of minimum cost paths",
-        1968).
+        No byte makes the least number of bytes to come less by more than one, so a key is met by a
+        shortest text first (Hart, Nilsson, Raphael, "A formal basis for the heuristic determination
+        of minimum cost paths", 1968). Of ways that are as long, the one that was begun last goes
+        on, with its first byte: where distances are right, that is the first of all.
         """
-        number = count()
+        order = count(0, -1)
         before: dict[Any, tuple[Any, bytes]] = {}  # of each key the one before it, and the step
-        pending: list[tuple[float, bytes, int, Any, Any, bytes]] = []
-        heapq.heappush(pending, (0, b"", next(number), first, None, b""))
+        pending: list[tuple[float, int, int, Any, Any, Any]] = [(0, 1, 0, first, None, b"")]
         while pending:
             check_step()
-            _, text, _, key, last, step = heapq.heappop(pending)
-            if isinstance(key, Pop):
-                self._remember(lexemes, tags, before, last, _Step(step, key))
+            _, _, n, key, last, step = heapq.heappop(pending)
+            if isinstance(key, Pop) or isinstance(step, _Step):
+                end = step if isinstance(step, _Step) else _Step(step, key, len(step))
+                self._remember(lexemes, tags, before, last, end)
                 return
             if key in before:
                 continue
             before[key] = last, step
             # The shortest rest from there is known, so nothing beyond that key is searched again.
             if (lexemes, key, tags) in self._known:
-                known = self._written(lexemes, key, tags)
+                known = self._known[lexemes, key, tags]
                 if known is not None:
-                    longer = text + known.text
-                    end = (len(longer), longer, next(number), Pop(known.tag), key, known.text)
-                    heapq.heappush(pending, end)
+                    way = n + known.length
+                    heapq.heappush(pending, (way, next(order), way, key, key, known))
                 continue
             traits = lexemes.traits(key)
             if traits.below is not None and not traits.below & tags:
                 continue
-            if traits.ending >= 0 and tags >> traits.ending & 1:
-                end = (len(text), text, next(number), Pop(traits.ending), key, b"")
-                heapq.heappush(pending, end)
-            for more, after in lexemes.steps(key, self._used):
+            for more, after in sorted(lexemes.steps(key, self._used), reverse=True, key=_data):
                 if not isinstance(after, Pop) or tags >> after.tag & 1:
-                    longer = text + more
+                    longer = n + len(more)
                     rest = 0 if isinstance(after, Pop) else lexemes.nearest(after)
-                    way = (len(longer) + rest, longer, next(number), after, key, more)
-                    heapq.heappush(pending, way)
+                    heapq.heappush(pending, (longer + rest, next(order), longer, after, key, more))
+            if traits.ending >= 0 and tags >> traits.ending & 1:
+                heapq.heappush(pending, (n, next(order), n, Pop(traits.ending), key, b""))
         # All that can be reached was met without an end, so there is none from any of these keys.
         self._known |= dict.fromkeys(((lexemes, key, tags) for key in before), None)
 
@@ -141,4 +139,8 @@ class ShortestLexemes:
             last, data = before[key]
             if last is None:
                 return
-            key, step = last, _Step(data, key)
+            key, step = last, _Step(data, key, len(data) + step.length)
+
+
+def _data(step: tuple[bytes, Any]) -> bytes:
+    return step[0]
