@@ -1,0 +1,171 @@
+"""What strangers ask of a backend is tried in a process that may die."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+
+import pytest
+
+import cfgguide
+from cfgguide.errors import GrammarError, LimitError, PatternError, SchemaError
+from cfgguide.models.serving.isolation import Isolation
+from cfgguide.schema.messages.parts import UnsupportedTagError
+from cfgguide.serving import Backend
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's /proc")
+
+VOCABULARY = cfgguide.Vocabulary.of_bytes()
+STRANGERS = cfgguide.Limits(max_seconds=2, max_memory=200_000_000, allows_imports=False)
+
+
+@pytest.fixture(scope="module")
+def backend() -> Backend:
+    return Backend(VOCABULARY, limits=STRANGERS, use_cache=False, isolate=True)
+
+
+@pytest.fixture(scope="module")
+def isolation() -> Isolation:
+    return Isolation(VOCABULARY, STRANGERS, use_cache=False)
+
+
+def nursery_of(isolation: Isolation) -> int:
+    return isolation._nursery._process.pid
+
+
+def children_of(process: int) -> list[int]:
+    with open(f"/proc/{process}/task/{process}/children") as file:
+        return [int(each) for each in file.read().split()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("json", '{"type": "integer"}'),
+        ("json_object", ""),
+        ("regex", "[0-9]{2}"),
+        ("choice", '["yes", "no"]'),
+        ("grammar", 'start: "a"+'),
+        ("grammar", "cfgguide:json"),
+        ("grammar", 'cfgguide:llguidance\nstart: "a"{2} %json {"const": 1}'),
+    ],
+)
+def test_what_passes_is_compiled_as_without(backend, kind, text):
+    alone = Backend(VOCABULARY, limits=STRANGERS, use_cache=False).index(kind, text)
+    index = backend.index(kind, text)
+    assert index.machine.digest == alone.machine.digest
+    assert (
+        index.allowed(index.start).bitmask.tolist() == alone.allowed(alone.start).bitmask.tolist()
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "error"),
+    [
+        ("json", '{"type": "x"}', SchemaError),
+        ("json", "[", SchemaError),
+        ("regex", "(a", PatternError),
+        ("grammar", 'start: "a', GrammarError),
+        ("choice", "{}", GrammarError),
+        ("other", "x", GrammarError),
+        (
+            "structural_tag",
+            '{"type": "structural_tag", "format": {"type": "unheard_of"}}',
+            UnsupportedTagError,
+        ),
+    ],
+)
+def test_what_is_refused_is_refused_as_without(backend, kind, text, error):
+    with pytest.raises(error) as alone:
+        Backend(VOCABULARY, limits=STRANGERS, use_cache=False).index(kind, text)
+    with pytest.raises(error) as isolated:
+        backend.index(kind, text)
+    assert type(isolated.value) is type(alone.value)
+    assert str(isolated.value) == str(alone.value)
+
+
+def test_a_child_that_is_killed_is_an_error_and_the_next_request_is_tried(isolation):
+    """As the system kills what takes too much memory."""
+    isolation.try_request("regex", "a")
+    nursery = nursery_of(isolation)
+
+    def kill() -> None:
+        while not (found := children_of(nursery)):
+            time.sleep(0.001)
+        os.kill(found[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    slow = "|".join(f"(?:a|b)*{chr(97 + n)}(?:a|b){{9}}" for n in range(2))
+    with pytest.raises(LimitError, match="max_memory"):
+        isolation.try_request("regex", slow)
+    killer.join()
+    isolation.try_request("regex", "b")
+    assert nursery_of(isolation) == nursery
+
+
+def test_a_nursery_that_is_killed_is_begun_again(isolation):
+    isolation.try_request("regex", "c")
+    before = nursery_of(isolation)
+    os.kill(before, signal.SIGKILL)
+    isolation._nursery._process.wait()
+    isolation.try_request("regex", "d")
+    assert nursery_of(isolation) != before
+
+
+def test_nobody_waits_for_a_request_whose_client_has_left(isolation):
+    slow = json.dumps(["a" * n for n in range(1, 1200)])
+    left = threading.Event()
+    threading.Timer(0.2, left.set).start()
+    with pytest.raises(LimitError, match="cancelled"):
+        isolation.try_request("choice", slow, left.is_set)
+    deadline = time.monotonic() + 60
+    while children_of(nursery_of(isolation)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not children_of(nursery_of(isolation))
+
+
+def test_a_verdict_is_remembered(isolation):
+    for _ in range(2):
+        with pytest.raises(PatternError, match="not a regular expression"):
+            isolation.try_request("regex", "(once")
+    isolation.try_request("regex", "e")
+    os.kill(nursery_of(isolation), signal.SIGSTOP)  # nobody answers any more
+    try:
+        isolation.try_request("regex", "e")
+        with pytest.raises(PatternError):
+            isolation.try_request("regex", "(once")
+    finally:
+        os.kill(nursery_of(isolation), signal.SIGCONT)
+
+
+def test_what_fails_in_the_middle_of_a_text_is_refused():
+    """Each letter may begin the second part: more ways to read it than there may be."""
+    text = 'root ::= a | root "=" root\na ::= [\\n]+ [^a]{3,200}'
+    few = cfgguide.Limits(max_hypotheses=16, max_seconds=5)
+    assert Backend(VOCABULARY, limits=few, use_cache=False).index("grammar", text)
+    with pytest.raises(LimitError, match="ways to read the text"):
+        Backend(VOCABULARY, limits=few, use_cache=False, isolate=True).index("grammar", text)
+
+
+def test_names_are_not_tried_but_tables_are():
+    backend = Backend(VOCABULARY, use_cache=False, isolate=True)
+    os.kill(nursery_of(backend._isolation), signal.SIGSTOP)
+    try:
+        assert backend.index("grammar", "cfgguide:json")
+        tables = 'cfgguide:sql_select {"tables": {"users": ["id"]}}'
+        with pytest.raises(LimitError, match="cancelled"):
+            backend.index("grammar", tables, cancelled=lambda: True)
+    finally:
+        os.kill(nursery_of(backend._isolation), signal.SIGCONT)
+
+
+def test_a_nursery_ends_with_its_backend():
+    isolation = Isolation(VOCABULARY, STRANGERS, use_cache=False)
+    process = isolation._nursery._process
+    del isolation
+    assert process.wait(60) == 0
