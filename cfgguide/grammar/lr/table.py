@@ -278,10 +278,19 @@ class ParseTable:
         bool, shape (n_nonterminals,)
         """
         derived = {name for name, usable in zip(self.terminals, is_usable, strict=True) if usable}
-        size = -1
-        while size != len(derived):
-            size = len(derived)
-            derived |= {left for left, right in self.productions if derived.issuperset(right)}
+        missing = [(left, {*right} - derived) for left, right in self.productions]
+        waiting = defaultdict[str, list[int]](list)
+        for number, (_, symbols) in enumerate(missing):
+            for symbol in symbols:
+                waiting[symbol].append(number)
+        found = [left for left, symbols in missing if not symbols]
+        for name in found:  # grows
+            derived.add(name)
+            for number in waiting.pop(name, ()):
+                left, symbols = missing[number]
+                symbols.remove(name)
+                if not symbols:
+                    found.append(left)
         return np.array([name in derived for name in self.nonterminals])
 
     def pushes(
@@ -444,9 +453,12 @@ def _may_repeat(productions: tuple[Production, ...]) -> bool:
 
 def _has_cycle(edges: npt.NDArray[np.bool_]) -> bool:
     """Return whether some node reaches itself: whether any is left once ends are taken away."""
-    while not (goes_on := edges.any(axis=1)).all():
-        edges = edges[np.ix_(goes_on, goes_on)]
-    return len(edges) > 0
+    n_after, before = edges.sum(axis=1), edges.T.copy()
+    ends = np.flatnonzero(n_after == 0).tolist()
+    for node in ends:  # grows
+        n_after[before[node]] -= 1
+        ends += np.flatnonzero(before[node] & (n_after == 0)).tolist()
+    return len(ends) < len(edges)
 
 
 def _closed(edges: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
