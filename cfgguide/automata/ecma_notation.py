@@ -55,7 +55,7 @@ _OCTAL = re.compile(r"[0-3][0-7]{0,2}|[4-7][0-7]?")
 _PROPERTY = re.compile(r"[pP]\{([^}\\]*)\}")
 _GROUP = re.compile(r"\?(?:P?<[^\W\d][\w$]*>|([ims]*)(?:-([ims]+))?:)")
 _GLOBAL_FLAGS = re.compile(r"\(\?([imsx]+)\)")
-_VERBOSE = re.compile(r"\?[a-z-]*x[a-z-]*[:)]")
+_VERBOSE = re.compile(r"\?[a-wyz-]*+x[a-z-]*+[:)]")
 _LOOK = re.compile(r"\?(<?)([=!])")
 _HYPHEN = characters(ord("-"))
 

@@ -152,7 +152,9 @@ _UNSUPPORTED = {
     ),
 }
 # Where these begin, as far as one can tell without `re`'s parser, whose tree has no places.
-_PIECES = re.compile(r"\\.|\[\^?\]?(?:[^\]\\]|\\.?)*(?:\]|\Z)|\(\?(?:P=|.)?|[*+?}]\+|.", re.DOTALL)
+_PIECES = re.compile(
+    r"\\.|\[\^?\]?(?:[^\]\\]|\\.?+)*+(?:\]|\Z)|\(\?(?:P=|.)?|[*+?}]\+|.", re.DOTALL
+)
 _NOTATION = {
     _BACKREFERENCE.what: r"\\[1-9]|\(\?P=",
     "a conditional group": r"\(\?\(",

@@ -42,8 +42,8 @@ _LOCK = new_lock()
 #: A string and an expression of Lark's language, whose own patterns try two ways at each backslash:
 #: that is exponential where none is closed. Both end at the first quote or slash that no backslash
 #: hides; if all are hidden, at the last one.
-STRING = r'"(?:[^"\\\n]|\\["\\]?)*+"i?|"[^\n]*"i?'
-EXPRESSION = r"/(?!/)(?:[^/\\]|\\[/\\]?)*+/[imslux]*|/(?!/)(?s:.)*/[imslux]*"
+STRING = r'"(?:[^"\\\n]|\\["\\]?+)*+"i?|"[^\n]*"i?'
+EXPRESSION = r"/(?!/)(?:[^/\\]|\\[/\\]?+)*+/[imslux]*|/(?!/)(?s:.)*/[imslux]*"
 #: Lark's patterns, and others with the same matches that take time linear in the text. Of n empty
 #: lines, Lark's would try n ways to divide them into line breaks and white space.
 LINEAR = {

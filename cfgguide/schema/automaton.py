@@ -57,7 +57,8 @@ from cfgguide.schema.solver.values import CONSTANTS, AllValues, Scalars, Values
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, are_remembered, written_value
 
 _SPACES = b" \t\n\r"
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# A string, and what closes it: else no string begins inside.
+_STRING = re.compile(rb'("(?:[^"\\]|\\.?+)*+("?+))', re.DOTALL)
 TOO_FEW = "items that have to come have so few values that it is not known whether they suffice"
 TOO_DEEP = "alternatives are nested too deeply to find out which values the schema allows"
 _ANY_BOUNDS: Bounds = (0, None)
@@ -790,7 +791,7 @@ class SchemaAutomaton(Pushdown):
         if frame not in self.remembering:
             return True
         _, _, inside, is_string, text = self._frame_keys[frame]
-        strings = _STRING.findall(text + data)
+        strings = (string for string, closing in _STRING.findall(text + data) if closing)
         found = [written_value(each, is_string=True) for each in strings]
         return not is_string or len(set(found)) < len(found) or not inside.values.isdisjoint(found)
 

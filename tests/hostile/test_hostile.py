@@ -15,6 +15,7 @@ import pytest
 import cfgguide
 from cfgguide.errors import CfgGuideError
 from cfgguide.index import compile_recognizer
+from cfgguide.schema.messages.message import MessageReading
 from cfgguide.studio.playground.grammars import place_of
 from hostile.cases import KINDS, Case, all_cases
 from hostile.run import CRASHED, OUTCOMES, RAW, REFUSED, TOO_LARGE, TOO_SLOW, WORKS, run
@@ -70,6 +71,7 @@ DOORS = {
     "a dialect": cfgguide.Grammar.llguidance,
     "a schema": lambda pattern: cfgguide.json_schema({"pattern": pattern}),
     "an overlap": explains_an_overlap,
+    "an answer": MessageReading("harmony").parse,
     "a message": lambda text: place_of("terminal A is wrong", text),
 }
 _SLOW = r"(?:a?|b?){40}(?=x)x*"
@@ -85,6 +87,8 @@ FROZEN = [
     ("a pattern", f"(?!zz){_SLOW}"),
     ("a pattern", "(?=(?:a?|b?)*){50}(?:(?:a|a?)+){50}(?=x)"),
     ("a pattern", "(?:a?){3000}b"),
+    ("a grammar", "start: r0\n" + "".join(f"r{i}: r{i + 1}\n" for i in range(3000)) + 'r3000: "a"'),
+    ("EBNF", "root ::= TagDispatch(" + "(" * 20_000),
     ("EBNF", "root ::= item\n" + "#" * 50 + '\nitem ::= "a" a\n' + "#" * 100_000),
     ("EBNF", "root ::= " + "a[" * 50_000),
     ("EBNF", "root ::= " + "a-" * 50_000 + " # " + "#" * 50_000),
@@ -93,6 +97,8 @@ FROZEN = [
     ("a dialect", 'start: "' + "\\" * 99_999),
     ("a dialect", "start: /a{1," + " " * 40_000 + "x/"),
     ("a schema", r"\p{" * 100_000),
+    ("a schema", "(?" + "x" * 100_000),
+    ("an answer", "<|channel|>analysis<|message|>" * 20_000),
     ("an overlap", _SLOW),
     ("a message", "A" + " " * 5_000 + "x"),
 ]

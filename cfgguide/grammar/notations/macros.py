@@ -35,6 +35,7 @@ from cfgguide.grammar.rules.tree import (
 MAX_CHARACTERS = 10_000
 MAX_TEXT = 1_000
 MAX_SUBSTRINGS = 40_000
+_MAX_NESTING = 2  # of lists
 _NAME = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*+")
 _DISPATCH = ("loop_after_dispatch", "excludes", "stop_eos", "stop_str")
 
@@ -98,6 +99,7 @@ def arguments(
         If that is no list of arguments.
     """
     found = Arguments(at, cursor)
+    inside: list[int] = []  # where the lists begin that are open
 
     def value() -> Argument:
         skip_blanks()
@@ -105,7 +107,12 @@ def arguments(
         if cursor.took('"'):
             return Argument(begin, read_text(begin))
         if cursor.took("("):
-            return Argument(begin, tuple(listed(value)))
+            if len(inside) == _MAX_NESTING:
+                cursor.fail("no macro takes lists this far inside each other", begin)
+            inside.append(begin)
+            values = tuple(listed(value))
+            inside.pop()
+            return Argument(begin, values)
         name = cursor.match(_NAME)
         if name is None:
             cursor.fail(f"expected a text, a name, true, false or a list, not {cursor.shown}")
@@ -165,8 +172,9 @@ def regex(given: Arguments) -> Expression:
     [argument] = given.positional
     pattern = given.text(argument)
     inside = pattern.removeprefix("^")
-    if re.search(r"(?<!\\)(?:\\\\)*\$\Z", inside):
-        inside = inside[:-1]
+    without = inside.removesuffix("$")
+    if (len(without) - len(without.rstrip("\\"))) % 2 == 0:  # else a backslash hides the sign
+        inside = without
     try:
         ecma_notation.read(inside)
         nodes = ecma_notation.read(f"(?s:{inside})")

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from cfgguide.automata import syntax
@@ -49,6 +50,7 @@ from cfgguide.grammar.rules.tree import (
     Text,
 )
 
+_LINE = re.compile(r"^[^\S\n]*+[?!]?(\w++)", re.MULTILINE)
 _COMMENTS = {"gbnf": "# {}", "w3c": "/* {} */"}
 
 
@@ -250,8 +252,13 @@ class _LarkRules:
         self.rules[name] = without_itself(Rule(self._at(name), name, body))
 
     def _at(self, name: str) -> int:
-        found = re.search(rf"^\s*[?!]?{re.escape(name)}\b", self.source.text, re.MULTILINE)
-        return found.start() if found else 0
+        return self._places.get(name, 0)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """Where each name begins a line of the grammar first."""
+        lines = [*_LINE.finditer(self.source.text)]
+        return {found[1]: found.start() for found in reversed(lines)}
 
     def _add_rules(self, found: Rules) -> None:
         rights: dict[str, list[Expression]] = {}

@@ -252,7 +252,7 @@ FORMATS: dict[str, Format] = {
             r"(?:<\|channel\|>commentary)? (?:<\|constrain\|>)?json<\|message\|>"
         ),
         content=re.compile(r"<\|channel\|>(?:final|commentary)<\|message\|>(.*?)<\|", re.DOTALL),
-        thinking=re.compile(r"<\|channel\|>analysis<\|message\|>(.*?)<\|end\|>", re.DOTALL),
+        thinking=re.compile(r"<\|channel\|>analysis<\|message\|>(?:(.*?)<\|end\|>|.*)", re.DOTALL),
     ),
     "deepseek_v3": Format(
         _deepseek("function<｜tool▁sep｜>NAME\n```json\n", "\n```<｜tool▁call▁end｜>", "\n"),
