@@ -131,7 +131,7 @@ class TokenBudget:
     """
 
     def __init__(self, index: Index, *, effort: int = EFFORT) -> None:
-        self._machine = index.machine
+        self._machine, self._steps = index.machine, index.steps
         self._vocabulary = index.vocabulary
         self._subset = WeakMethod(index.subset)  # the index keeps what is made here
         n_states = index.machine.n_parse_states
@@ -164,7 +164,7 @@ class TokenBudget:
         deciding what follows would cost more than the limit.
         """
         configuration = step_node.configuration
-        with self._lock, self._machine.steps.begun():
+        with self._lock, self._steps.begun():
             if not self.is_quick and self._distance(configuration) > 2:
                 self._look_ahead(configuration)
             before = NEVER + 1
@@ -182,7 +182,7 @@ class TokenBudget:
         BudgetError
             If none was found.
         """
-        with self._lock, self._machine.steps.begun():
+        with self._lock, self._steps.begun():
             if self._distance(step_node.configuration) > n:
                 is_all = False
                 if self.is_quick:
@@ -205,7 +205,7 @@ class TokenBudget:
 
     def fits(self, following: StepNode, n: int) -> bool:
         """Return whether an ending of at most `n` tokens is known; nothing is searched."""
-        with self._lock, self._machine.steps.begun():
+        with self._lock, self._steps.begun():
             return self._distance(following.configuration) <= n
 
     def n_tokens_of(self, text: bytes) -> int:
@@ -238,7 +238,7 @@ class TokenBudget:
             If no sentence is known that is finished within `n` tokens.
         """
         configuration = step_node.configuration
-        with self._lock, self._machine.steps.begun():
+        with self._lock, self._steps.begun():
             if step is not None and self._distance(configuration) > n:
                 self._keep_promise(configuration, step, n)
             reach = self._reaches.get(configuration) or self._reach(configuration)

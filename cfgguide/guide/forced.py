@@ -68,7 +68,7 @@ class JumpForward:
         forced = bytearray()
         here, n_read = step_node.configuration, 0  # where the last tokens ended
         rests: set[bytes] = {b""}  # of the tokens that reach beyond the forced bytes
-        with index.machine.steps.begun():
+        with index.steps.begun():
             while len(forced) < MAX_BYTES:
                 if b"" in rests:  # some tokens end here, and others may begin
                     after = index.machine.advance(here, bytes(forced[n_read:]))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cfgguide.base import archive
 from cfgguide.base.derived import Derived
 from cfgguide.base.footprint import footprint
+from cfgguide.base.limits import Steps
 from cfgguide.engine.index import saved_index
 from cfgguide.engine.index.configuration_trie import (
     ConfigurationTrie,
@@ -37,7 +38,7 @@ from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import Subset, UnpackedMasks, bitmask_of
 from cfgguide.engine.vocabulary.notebook import PLAIN, coloured, token_table
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-from cfgguide.errors import IndexFormatError
+from cfgguide.errors import IndexFormatError, LimitError
 
 if TYPE_CHECKING:
     from cfgguide.output_types import OutputType
@@ -70,6 +71,8 @@ class Index:
         Whose tokens the masks are about.
     masks : Masks
         Makes masks, under the machine's lock.
+    steps : Steps
+        What each step may cost: those of the machine, or 5 seconds if it has none.
     output_type : OutputType or None
         What the index was compiled from; None if it was read from a file.
     seconds_made : float
@@ -87,6 +90,8 @@ class Index:
         self.machine = machine
         self.vocabulary = vocabulary
         self.masks = masks_of(machine, vocabulary)
+        own = Steps(error=LimitError, what="a step")
+        self.steps: Steps = getattr(machine, "steps", own)
         self.output_type: OutputType | None = None
         self.seconds_made = 0.0
         self._unpacked = UnpackedMasks(vocabulary.n_words)
@@ -396,7 +401,7 @@ class Index:
         if token_id in self.vocabulary.eos_token_ids and self.machine.is_sentence(before):
             return step_node
         if token is not None:
-            with self.machine.steps.begun():
+            with self.steps.begun():
                 after = self.machine.advance(before, token)
             if after is not None and token_id in self.vocabulary.eos_token_ids:
                 return StepNode(after)  # whether it ends the text is asked each time: not cached
@@ -427,14 +432,14 @@ class Index:
         if token_id in self.vocabulary.eos_token_ids and self.machine.is_sentence(configuration):
             return True
         token = self.vocabulary.tokens[token_id]
-        with self.machine.steps.begun():
+        with self.steps.begun():
             after = self.machine.advance(configuration, token) if token else None
             return after is not None and self.machine.is_live(after)
 
     def is_at_end(self, step_node: StepNode) -> bool:
         """Return whether the text is a sentence, and only EOS or ignored text may follow."""
         if step_node.is_at_end is None:
-            with self.machine.steps.begun():
+            with self.steps.begun():
                 step_node.is_at_end = self.masks.is_at_end(
                     step_node.configuration, lambda: self.allowed(step_node)
                 )

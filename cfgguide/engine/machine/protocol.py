@@ -20,7 +20,6 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
 from cfgguide.base.archive import Arrays
-from cfgguide.base.limits import Steps
 from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask, MaskKey, Path
 from cfgguide.engine.masks.subset import Int32Array, Subset
 from cfgguide.engine.vocabulary.trie import PackedTrie
@@ -149,10 +148,6 @@ class Machine(Reader[C], Protocol[C]):
     lock: AbstractContextManager[Any]
 
     @property
-    def steps(self) -> Steps:
-        """What each step may cost; see :func:`cfgguide.base.limits.check_step`."""
-
-    @property
     def digest(self) -> str:
         """SHA-256 in hex of what the masks depend on besides the vocabulary; always the same."""
 
@@ -186,7 +181,7 @@ class Machine(Reader[C], Protocol[C]):
 AnyMachine = Machine[Any]
 
 _METHODS = ("advance", "read", "is_sentence", "is_live", "expected", "endings", "masks", "packed")
-_ATTRIBUTES = ("initial", "digest", "lock", "steps", "n_parse_states")
+_ATTRIBUTES = ("initial", "digest", "lock", "n_parse_states")
 _MASK_METHODS = (
     "key",
     "mask",

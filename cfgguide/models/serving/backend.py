@@ -41,6 +41,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -80,6 +81,7 @@ _KEYWORD = "x-cfgguide"  # of a schema
 _CHOICES = ("tidy", "separators", "max_whitespace", "closed")  # of that keyword
 _SCHEMAS = ("json", "json_object", "structural_tag")  # kinds
 _MAX_KNOWN = 1_000  # requests whose grammars are remembered
+_LONG = 0.1  # seconds of compiling
 _BYTES_A_CHARACTER = 32  # of a request's text, and of what is read of it
 #: How a rule of GBNF, and of XGrammar's EBNF, begins; nothing in Lark's language does.
 _EBNF = re.compile(r"^[ \t]*[\w-]+[ \t]*::=", re.MULTILINE)
@@ -208,6 +210,7 @@ class Backend:
         self._n_known = 0  # bytes
         self._metrics = Metrics()
         self._lanes = Lanes()
+        self._one_at_a_time = new_lock()  # what takes long keeps those who write texts waiting
         self._isolation = None
         if isolate:
             options = {"use_cache": use_cache, "tidy": tidy, "folder": folder}
@@ -309,10 +312,12 @@ class Backend:
             asked = self._asked(kind, text)
             if (ready := self._ready(asked)) is not None:
                 return ready
+            seconds = 0.0
             if self._isolation is not None and not asked.is_trusted:
-                self._isolation.try_request(kind, text, cancelled)
-            grammar = self._read(asked, cancelled)
-            requested = self._pools[asked.is_trusted].requested(grammar, cancelled=cancelled)
+                seconds = self._isolation.try_request(kind, text, cancelled)
+            with self._one_at_a_time if seconds > _LONG else nullcontext():
+                grammar = self._read(asked, cancelled)
+                requested = self._pools[asked.is_trusted].requested(grammar, cancelled=cancelled)
         except CfgGuideError as error:
             seconds = time.perf_counter() - started
             if isinstance(error, LimitError) and cancelled is not None and cancelled():

@@ -86,14 +86,14 @@ class Isolation:
             raise CfgGuideError("isolate=True needs a system that forks; leave it out")
         self._limits = limits
         self._lock = new_lock()
-        self._verdicts: OrderedDict[bytes, tuple[float, CfgGuideError | None]] = OrderedDict()
+        self._verdicts: OrderedDict[bytes, tuple[float, float | CfgGuideError]] = OrderedDict()
         self._nursery = _Nursery(vocabulary, {**options, "limits": limits})
         weakref.finalize(self, self._nursery.close)
 
     def try_request(
         self, kind: str, text: str, cancelled: Callable[[], bool] | None = None
-    ) -> None:
-        """Have a child compile a request and make masks of it.
+    ) -> float:
+        """Have a child compile a request and make masks of it; return the seconds of compiling.
 
         What has passed is not tried again; what was refused is refused at once for a minute.
 
@@ -104,23 +104,25 @@ class Isolation:
         """
         key = hashlib.sha256(f"{kind}\n{text}".encode("utf-8", "surrogatepass")).digest()
         with self._lock:
-            ends, error = self._verdicts.get(key, (0.0, None))
+            ends, verdict = self._verdicts.get(key, (0.0, 0.0))
         if time.monotonic() > ends:
-            error = self._verdict(kind, text, cancelled)
-            ends = math.inf if error is None else time.monotonic() + _REFUSED_FOR
-            if error is None or cancelled is None or not cancelled():
+            verdict = self._verdict(kind, text, cancelled)
+            has_passed = isinstance(verdict, float)
+            ends = math.inf if has_passed else time.monotonic() + _REFUSED_FOR
+            if has_passed or cancelled is None or not cancelled():
                 with self._lock:
-                    self._verdicts[key] = ends, error
+                    self._verdicts[key] = ends, verdict
                     self._verdicts.move_to_end(key)
                     while len(self._verdicts) > _REMEMBERED:
                         self._verdicts.popitem(last=False)
-        if error is not None:
-            raise type(error)(*error.args)
+        if isinstance(verdict, float):
+            return verdict
+        raise type(verdict)(*verdict.args)
 
     def _verdict(
         self, kind: str, text: str, cancelled: Callable[[], bool] | None
-    ) -> CfgGuideError | None:
-        """Return what a child says of a request: the error that it raises, if there is one."""
+    ) -> float | CfgGuideError:
+        """Return what a child says of a request: the seconds of compiling, or the error."""
         here, there = socket.socketpair()
         with here:
             with there:
@@ -131,8 +133,8 @@ class Isolation:
             said = b"".join(self._said(here, cancelled))
         pid, _, told = said.partition(b"\n")
         if told:
-            name, *arguments = json.loads(told)
-            return None if name is None else _classes()[name](*arguments)
+            seconds, name, *arguments = json.loads(told)
+            return _classes()[name](*arguments) if name else float(seconds)
         if pid.isdigit():
             with contextlib.suppress(OSError):
                 os.kill(int(pid), signal.SIGKILL)
@@ -221,6 +223,7 @@ def keep_nursery(descriptor: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for children
     logging.disable()  # the server logs what it compiles
+    os.nice(10)  # whose texts are being written come first
     backend = Backend(vocabulary, **options)
     for kind, text in _SHARED:  # what all requests share is made, and imported
         walk(backend.index(kind, text), 32)
@@ -261,16 +264,19 @@ def _hold_to(limits: Limits) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def _told(backend: Backend, kind: str, text: str) -> list[Any]:
-    """Return the class and the arguments of the error of a request; `[None]` if there is none."""
+def _told(backend: Backend, kind: str, text: str) -> tuple[Any, ...]:
+    """Return the seconds of compiling, and the class and arguments of the error if there is one."""
     try:
-        walk(backend.index(kind, text))
+        index = backend.index(kind, text)
+        seconds = time.process_time()  # of this child, which has done nothing else
+        walk(index)
     except CfgGuideError as error:
-        return [type(error).__name__, *map(str, error.args)]
+        return 0.0, type(error).__name__, *map(str, error.args)
     except (MemoryError, RecursionError) as error:
         what = "memory (max_memory)" if isinstance(error, MemoryError) else "nesting"
-        return [LimitError.__name__, f"the request needs too much {what}; simplify the grammar"]
-    return [None]
+        message = f"the request needs too much {what}; simplify the grammar"
+        return 0.0, LimitError.__name__, message
+    return seconds, ""
 
 
 def _classes() -> dict[str, type[CfgGuideError]]:
