@@ -1,0 +1,292 @@
+"""What hostile texts are made of: a table of each kind (:mod:`hostile.derivations`).
+
+The letters are few, so that parts overlap. Schemas are pairs and triples of keywords, mostly of one
+type of values; grammars have three rules and three terminals, which any part may name.
+"""
+
+from __future__ import annotations
+
+from hostile.derivations import Table
+
+_NUMBERS = {
+    "n": ["1", "2", "3", "5", "9", "20", "40", "100", "255", "1000", "4000"],
+    "few": ["0", "1", "2", "3", "4"],
+}
+
+# --- Patterns ------------------------------------------------------------------------------------
+
+#: What Python, ECMA-262 and Lark read alike.
+_PATTERN = _NUMBERS | {
+    "p": ["«s»", "«s»", "«s»|«p»", "«s»|«s»|«s»", "(?:«p»)«quantifier»", ".*«p»", "«p».*"],
+    "s": ["«q»", "«q»", "«q»«s»", "«q»«q»«s»", "«q»«q»«q»"],
+    "q": ["«atom»", "«atom»«quantifier»", "«atom»«quantifier»", "«look»"],
+    "quantifier": [
+        *("*", "+", "?", "*?", "+?", "{«n»}", "{«n»,}", "{0,«n»}", "{«few»,«n»}", "{1,«n»}?"),
+    ],
+    "atom": [
+        *("«letter»", "«letter»", "«letter»", "«class»", "«class»", "(?:«p»)", "(?:«p»)", "(«p»)"),
+        *("(?:«letter»|«letter»«letter»)", "(?:«class»|«letter»)"),
+    ],
+    "letter": ["a", "b", "c", "x", "1", " ", "é", "\U0001f600", "-", "_", "k", "aa", "ab"],
+    "class": [
+        *(".", r"\w", r"\d", r"\s", r"\W", r"\D", r"\S", "[ab]", "[^a]", "[a-c]", "[a-zA-Z]"),
+        *("[0-9]", "[^\\W\\d]", "[«letter»«letter»\\s]", "[^ab1]", "[α-ω]", "[一-龥]", "[ -~]"),
+    ],
+    "look": ["(?=«p»)", "(?!«p»)", "(?=.*«p»)", "(?!.*«letter»)", "(?<=«one»)", "(?<!«one»)", r"\b"],
+    "one": ["«letter»", "«class»", "«class»«class»", "(?:«letter»|«class»)"],
+}
+PATTERN = Table(
+    _PATTERN
+    | {
+        "start": [
+            *("«p»", "«p»", "«p»", "(?i)«p»", "(?s)«p»", "(?a)«p»", "(?m)^«p»$", "«rows»«p»"),
+            *("(?:«p»){«n»}(?:«p»)", "(?!«p»)«p»", "(?=«p»)(?=«p»)«p»", "«p»(?!«p»)«p»"),
+        ],
+        "rows": ["(?=.*a)(?=.*b)(?=.*1)", "(?:a?){«n»}", "(?!.*(?:«p»))", "(?:a|b|ab){«n»}"],
+        "look": [*_PATTERN["look"], r"\B", "^", "$", r"\A", r"\Z", "(?<=«letter»«class»)"],
+        "atom": [*_PATTERN["atom"], "(?i:«p»)", "(?s:.)", "(?P<g>«p»)"],
+    }
+)
+
+# --- Schemas -------------------------------------------------------------------------------------
+
+_OBJECT = [
+    '"properties":{"a":«schema»,"b":«schema»}', '"properties":{"«name»":«schema»}',
+    '"patternProperties":{"«json_name»":«schema»,"«json_name»":«schema»}',
+    '"patternProperties":{"«json_pattern»":«schema»}', '"additionalProperties":«schema»',
+    '"additionalProperties":false', '"unevaluatedProperties":«schema»',
+    '"unevaluatedProperties":false', '"propertyNames":«texts»', '"propertyNames":{"enum":«words»}',
+    '"required":["a"]', '"required":["a","b"]', '"required":["«name»","«name»"]',
+    '"minProperties":«n»', '"minProperties":«few»', '"maxProperties":«few»', '"maxProperties":«n»',
+    '"dependentRequired":{"a":["b"],"b":["«name»"]}', '"dependentSchemas":{"«name»":«schema»}',
+    '"dependentSchemas":{"a":«schema»,"b":«schema»}',
+]  # fmt: skip
+_ARRAY = [
+    '"items":«schema»', '"items":false', '"prefixItems":[«schema»,«schema»]',
+    '"prefixItems":[«schema»]', '"contains":«schema»', '"contains":«schema»,"minContains":«few»',
+    '"contains":«schema»,"minContains":«few»,"maxContains":«few»', '"maxContains":«n»',
+    '"uniqueItems":true', '"uniqueItems":true,"items":«scalar»', '"minItems":«few»',
+    '"minItems":«n»', '"maxItems":«few»', '"maxItems":«n»', '"unevaluatedItems":«schema»',
+    '"unevaluatedItems":false',
+]  # fmt: skip
+_TEXT = [
+    '"pattern":"«json_pattern»"', '"pattern":"^«json_pattern»$"', '"minLength":«n»',
+    '"maxLength":«n»', '"minLength":«few»,"maxLength":«n»', '"format":"«format»"',
+    '"pattern":"^(?!«json_pattern»)"', '"enum":«words»', '"not":{"enum":«words»}',
+    '"not":{"pattern":"«json_pattern»"}', '"contentEncoding":"base64"', '"const":"«name»"',
+]  # fmt: skip
+_NUMBER = [
+    '"multipleOf":«step»', '"minimum":«number»', '"maximum":«number»',
+    '"exclusiveMinimum":«number»', '"exclusiveMaximum":«number»', '"not":{"multipleOf":«step»}',
+    '"multipleOf":«step»,"minimum":«number»', '"minimum":«number»,"maximum":«number»',
+]  # fmt: skip
+_ANY = [
+    '"type":["object","array","string"]', '"type":"integer"', '"enum":[«value»,«value»,«value»]',
+    '"const":«value»', '"not":«schema»', '"allOf":[«schema»,«schema»]',
+    '"anyOf":[«schema»,«schema»]', '"anyOf":[«schema»,«schema»,«schema»]',
+    '"oneOf":[«schema»,«schema»]', '"oneOf":[«schema»,«schema»,«schema»]',
+    '"if":«schema»,"then":«schema»,"else":«schema»', '"if":«schema»,"then":«schema»',
+    '"if":«schema»,"else":«schema»', '"$ref":"#"', '"$ref":"#/$defs/a"', '"$ref":"#/$defs/b"',
+    '"$dynamicRef":"#/$defs/a"', '"default":«value»', '"deprecated":true',
+]  # fmt: skip
+_SCHEMA = _PATTERN | {
+    "schema": [
+        *("{«object»}", "{«object»,«object»}", "{«object»,«object»,«object»}", "{«array»}"),
+        *("{«array»,«array»}", "{«array»,«array»,«array»}", "{«text»}", "{«text»,«text»}"),
+        *("{«number_of»}", "{«number_of»,«number_of»}", "{«any»}", "{«any»,«any»}", "«scalar»"),
+        *("{«any»,«object»}", "{«any»,«array»}", "{«any»,«object»,«object»}", "{«any»,«text»}"),
+        *("«scalar»", "true", "false", "{}"),
+    ],
+    "texts": ["{«text»}", "{«text»,«text»}", '{"maxLength":«few»}'],
+    "scalar": [
+        *('{"type":"string"}', '{"type":"integer"}', '{"type":"null"}', '{"type":"boolean"}'),
+        *('{"type":"number"}', '{"enum":«words»}', '{"const":«value»}', '{"maxLength":«n»}'),
+        *('{"type":"integer","minimum":0,"maximum":«n»}', '{"minimum":«number»}'),
+    ],
+    "object": _OBJECT,
+    "array": _ARRAY,
+    "text": _TEXT,
+    "number_of": _NUMBER,
+    "any": _ANY,
+    "name": ["a", "b", "c", "ab", "aa", "é", "", "x1"],
+    "words": ['["a","b"]', '["«name»","«name»","«name»"]', '["a","aa","ab","b","ba"]', '["a",1,null]'],
+    "json_name": ["a", "b", "^a", "b$", "^[ab]+$", "^.{«n»}$", "a.*b", "^(?!a)", "«p»", "[0-9]"],
+    "json_pattern": ["«p»", "«p»", "«p»", "(?:a|b)*a(?:a|b){«few»}", "[a-z]{1,«n»}"],
+    "format": [
+        *("date-time", "date", "time", "duration", "email", "idn-email", "hostname", "idn-hostname"),
+        *("ipv4", "ipv6", "uri", "uri-reference", "iri", "uuid", "uri-template", "json-pointer"),
+        *("relative-json-pointer", "regex", "iri-reference"),
+    ],
+    "step": ["2", "3", "7", "0.1", "0.01", "1.5", "97", "1000", "1e-3", "12.34"],
+    "number": ["0", "-1", "1", "2.5", "100", "-99.9", "1000000", "1e10", "0.001", "123456789"],
+    "value": [
+        *("1", "null", '"a"', "[]", "{}", '{"a":1}', '{"a":1,"b":[]}', "[1,2]", "2.5", "true"),
+        *('["a","b"]', '{"a":{"a":«value»}}', "[«value»,«value»]", '"«name»"'),
+    ],
+}  # fmt: skip
+_DEFINITIONS = '"$defs":{"a":«schema»,"b":«scalar»}'
+SCHEMA = Table(
+    _SCHEMA
+    | {
+        "start": [
+            *(f"{{{keywords},{_DEFINITIONS}}}" for keywords in (
+                "«object»,«object»", "«object»,«object»,«object»", "«array»,«array»",
+                "«array»,«array»,«array»", "«any»,«object»,«object»", "«any»,«any»",
+                "«any»,«array»,«array»", "«any»,«any»,«object»", "«text»,«text»", "«any»,«text»",
+                "«text»,«text»,«text»", "«number_of»,«number_of»", "«any»,«number_of»",
+                '«any»,«object»,"x-cfgguide":{"tidy":false}', '«array»,"x-cfgguide":{"tidy":false}',
+            )),
+        ],
+    }
+)  # fmt: skip
+
+# --- Grammars ------------------------------------------------------------------------------------
+
+_LARK = _PATTERN | {
+    "sides": ["«side»", "«side»", "«side» | «sides»", "«side» | «side» | «side»", "«side» |"],
+    "side": ["«item»", "«item»", "«item» «side»", "«item» «item» «side»", "«item» «item»"],
+    "item": [
+        *("«symbol»", "«symbol»", "«symbol»?", "«symbol»*", "«symbol»+", "(«sides»)", "(«sides»)*"),
+        *("(«sides»)+", "(«sides»)?", "«symbol»~«few»..«n»", "«symbol»~«n»", "(«sides»)~0..«n»"),
+    ],
+    "symbol": ['"«word»"', '"«word»"', '"«word»"i', "A", "B", "C", "a", "b", "start", "/«literal»/"],
+    "word": ["a", "b", "ab", "aa", "(", ")", ",", "if", "1", " ", "=", "é", "begin"],
+    "literal": ["«letter»«p»", "«p»«letter»", "«class»+", "[ab]+", "a+", "\\w+", "[^,]+", "«p»"],
+    "terminal": [
+        *("/«literal»/", "/«literal»/", '"«word»"', "/«literal»/ | /«literal»/", "/«literal»/i"),
+        *('("«word»" | /«literal»/)+', '"«word»" C', "/[a-z]+/", "/[0-9]+/", '"a".."f"'),
+        *("/«literal»/s", '("«word»")~1..«n»', "/\\w+(?=«p»)/", "/(?!«p»)«class»+/"),
+    ],
+}
+LARK = Table(
+    _LARK
+    | {
+        "start": [
+            "start: «sides»\na: «sides»\nb: «sides»\nA: «terminal»\nB: «terminal»\nC: «literals»\n"
+            "«directive»",
+            "start: «sides»\na: «sides»\nb: «sides»\nA.2: «terminal»\nB: «terminal»\n"
+            "C.-1: «literals»\n«directive»",
+            "start: «side»\n?a: «sides»\n_b{x,y}: x y | «sides» | y\nb: _b{A, b} | _b{a, «symbol»}\n"
+            "A: «terminal»\nB: «terminal»\nC: «literals»\n«directive»",
+            "start: a\na: b | a «symbol» b\nb: «symbol» | «symbol» start «symbol»\nA: «terminal»\n"
+            "B: «terminal»\nC: «literals»\n«directive»",
+        ],
+        "literals": ["/«literal»/", '"«word»"', '"c"', "/c+/"],
+        "directive": [
+            *("", "", "%ignore A", "%ignore / +/", '%ignore " "', "%ignore /#[^\\n]*/"),
+            *("%ignore / +/\n%ignore /«literal»/", "%ignore B", "%ignore /\\s+(?!«p»)/"),
+        ],
+    }
+)
+
+_EBNF = _PATTERN | {
+    "sides": ["«side»", "«side»", "«side» | «sides»", "«side» | «side»"],
+    "side": ["«item»", "«item» «side»", "«item» «item»", "«item» «item» «item»"],
+    "item": [
+        *("«symbol»", "«symbol»", "«symbol»?", "«symbol»*", "«symbol»+", "(«sides»)", "(«sides»)*"),
+        *("(«sides»)+", "«symbol»{«few»,«n»}", "«symbol»{«n»}", "(«sides»){0,«n»}", "(«sides»)?"),
+    ],
+    "symbol": ['"«word»"', '"«word»"', "[«set»]", "[^«set»]", "[«set»]", "a", "b", "c", "root"],
+    "word": ["a", "b", "ab", "aa", "(", ")", ",", "if", "1", " ", "=", "é", "begin"],
+    "set": ["a", "ab", "a-z", "0-9", "a-zA-Z", "^a", "é-ü", "α-ω", " -~", "\\n", "b"],
+}
+_ROOT = "root ::= «sides»\na ::= «sides»\nb ::= «sides»\nc ::= «simple»\n"
+_SIMPLE = ['"c"', "[«set»]", "[«set»]+", '"«word»" | "«word»" c', '"«word»"', "[«set»]{1,«n»}"]
+EBNF = Table(
+    _EBNF
+    | {
+        "start": [_ROOT, _ROOT, "root ::= a «symbol» b\na ::= «sides» (=«symbol»)\nb ::= «sides»\n"
+                  "c ::= «simple»\n", "root ::= a\na ::= Regex(\"«json_p»\") b\nb ::= «sides»\n"
+                  "c ::= «simple»\n"],
+        "simple": _SIMPLE,
+        "json_p": ["«p»"],
+    }
+)  # fmt: skip
+GBNF = Table(
+    _EBNF
+    | {
+        "start": [_ROOT, _ROOT, 'root ::= a | root "«word»" root\na ::= «sides»\nb ::= «sides»\n'
+                  "c ::= «simple»\n"],
+        "simple": _SIMPLE,
+        "symbol": [*_EBNF["symbol"], "."],
+    }
+)  # fmt: skip
+W3C = Table(
+    _EBNF
+    | {
+        "start": ["root ::= «sides»\na ::= «sides»\nb ::= «sides»\nc ::= [«set»] - [«set»]\n",
+                  "root ::= a*\na ::= «sides» - «sides»\nb ::= «sides»\nc ::= [«set»] - [«set»]\n",
+                  "root ::= a b\na ::= «char»* - («char»* '«word»' «char»*)\nb ::= «sides»\n"
+                  "c ::= «char»"],
+        "char": ["[«set»]", "[#x20-#x7E]", "#x61", "[^«set»]", "c"],
+        "item": ["«symbol»", "«symbol»", "«symbol»?", "«symbol»*", "«symbol»+", "(«sides»)",
+                 "(«sides»)*", "(«sides»)+", "(«sides»)?", "([«set»] - [«set»])*"],
+        "symbol": ["'«word»'", '"«word»"', "[«set»]", "[^«set»]", "a", "b", "c", "#x61"],
+    }
+)  # fmt: skip
+LLGUIDANCE = Table(
+    _LARK
+    | _SCHEMA
+    | {
+        "start": [
+            "%llguidance {}\nstart: «sides»\na: «sides»\nb: «sides»\nA: «terminal»\nB: «terminal»\n"
+            "C: «literals»\n«directive»",
+            "%llguidance {}\nstart: a «sides»\na[lazy]: «terminal»\nb: «sides»\nA: «terminal»\n"
+            "B: «terminal»\nC: «literals»",
+            "%llguidance {}\nstart: (A a)* B\na: b\nb[suffix=\"«word»\"]: /(.|\\n)*/\nA: «terminal»\n"
+            "B: «terminal»\nC: «literals»",
+            '%llguidance {}\nstart: "«word»" a "«word»" | B\na: %json «schema»\nb: %json «schema»\n'
+            "A: «terminal»\nB: «terminal»\nC: «literals»",
+            "%llguidance {}\nstart: A «symbol»\na: «sides»\nb: «sides»\nA: «set»\nB: «terminal»\n"
+            "C: «literals»",
+        ],
+        "literals": ["/«literal»/", '"«word»"', '"c"', "/c+/"],
+        "set": ["B & /«literal»/", "~B & /«literal»/", "~(/«literal»/ | B)", "(B | C) & ~/«p»/"],
+        "directive": ["", "", "%ignore / +/", "%ignore /«literal»/"],
+        "look": ["«letter»"],  # it has none
+        "item": [*_LARK["item"], "«symbol»{«few»,«n»}", "«symbol»{«n»}", "«symbol»{«few»,}"],
+    }
+)
+
+# --- Messages ------------------------------------------------------------------------------------
+
+TAG = Table(
+    _SCHEMA
+    | {
+        "start": ['{"type":"structural_tag","format":«format_of»}'],
+        "format_of": [
+            '{"type":"const_string","value":"«word»"}', '{"type":"any_text"}',
+            '{"type":"any_text","excludes":["«word»","«word»"]}',
+            '{"type":"any_text","max_tokens":«n»}', '{"type":"regex","pattern":"«json_pattern»"}',
+            '{"type":"json_schema","json_schema":«schema»}',
+            '{"type":"json_schema","json_schema":«schema»}',
+            '{"type":"sequence","elements":[«format_of»,«format_of»]}',
+            '{"type":"sequence","elements":[«format_of»,«format_of»,«format_of»]}',
+            '{"type":"or","elements":[«format_of»,«format_of»]}',
+            '{"type":"optional","content":«format_of»}', '{"type":"star","content":«format_of»}',
+            '{"type":"plus","content":«format_of»}',
+            '{"type":"repeat","min":«few»,"max":«n»,"content":«format_of»}',
+            '{"type":"tag",«tag»}',
+            '{"type":"triggered_tags","triggers":["<"],"tags":[{«tag»},{«tag»}]«more»}',
+            '{"type":"triggered_tags","triggers":["<a"],"excludes":["«word»"],"tags":[{«tag»}]«more»}',
+            '{"type":"tags_with_separator","separator":"«word»","tags":[{«tag»},{«tag»}]«more»}',
+            '{"type":"dispatch","rules":[["«word»",«format_of»],["<",«format_of»]]}',
+        ],
+        "tag": ['"begin":"<«word»>","content":«format_of»,"end":"</«word»>"',
+                '"begin":"<a>","content":«format_of»,"end":["</a>","«word»"]'],
+        "more": ["", ',"at_least_one":true', ',"stop_after_first":true'],
+        "word": ["a", "b", "ab", "aa", "aab", ",", "<", "</a>", "\\n", "é", "abababab", "<a"],
+    }
+)  # fmt: skip
+
+#: By kind, as :data:`hostile.cases.KINDS` and the notations that no case is listed in.
+TABLES: dict[str, Table] = {
+    "grammar": LARK,
+    "pattern": PATTERN,
+    "schema": SCHEMA,
+    "ebnf": EBNF,
+    "gbnf": GBNF,
+    "w3c": W3C,
+    "llguidance": LLGUIDANCE,
+    "tag": TAG,
+}
