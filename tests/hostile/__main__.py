@@ -1,19 +1,28 @@
-"""Run the hostile corpus, or a part of it, and print what became of it.
+"""Run the hostile corpus, or look for worse; print what became of it.
 
-``PYTHONPATH=.:tests python -m hostile [--only TEXT] [--every N] [--json FILE]``
+``PYTHONPATH=.:tests python -m hostile [--only TEXT] [--every N] [--json FILE]`` runs the listed
+cases, ``--seconds N [--seed N] [--out FOLDER]`` looks for others (:mod:`hostile.search`), and
+``--replay FILE`` runs one that was found. The exit status is 1 if something is not as it should be.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import random
 import sys
+import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from tqdm import tqdm
+
 from hostile import engine
 from hostile.cases import KINDS, all_cases
 from hostile.run import OUTCOMES, STANDSTILL, Outcome, as_json, run
+from hostile.search import Search, is_defect, read, shares, steps_of
+from hostile.tables import TABLES
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,8 +32,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--every", type=int, default=1, help="only each n-th case")
     parser.add_argument("--json", type=Path, help="write the outcomes to this file")
     parser.add_argument("--all", action="store_true", help="print also what is as it should be")
+    parser.add_argument("--seconds", type=float, help="look for worse for so long")
+    parser.add_argument("--texts", type=int, default=sys.maxsize, help="try at most so many")
+    parser.add_argument("--seed", type=int, help="of what is drawn; a fresh one by default")
+    parser.add_argument("--kinds", nargs="*", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--out", type=Path, help="write what is found into this folder")
+    parser.add_argument("--replay", type=Path, help="run what is in this file")
     options = parser.parse_args(arguments)
     engine.prepare()
+    if options.replay:
+        return replay(options.replay)
+    if options.seconds is not None:
+        seed = random.SystemRandom().getrandbits(30) if options.seed is None else options.seed
+        search = Search(seed, options.kinds, folder=options.out)
+        look(search, options.seconds, options.texts)
+        print(f"seed {seed}: {search.table()}")
+        return int(bool(search.bad))
     cases = [case for case in all_cases() if options.only in case.full_name][:: options.every]
     outcomes = []
     for case in cases:
@@ -35,6 +58,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.json.write_text("".join(as_json(each) + "\n" for each in outcomes))
     print(table(outcomes))
     return int(not all(map(is_right, outcomes)))
+
+
+def look(search: Search, seconds: float, most: int) -> None:
+    """Go on until the time is up, so many texts were tried, or the user ends it."""
+    end = time.monotonic() + seconds
+    with contextlib.suppress(KeyboardInterrupt), tqdm(
+        unit=" texts", disable=not sys.stderr.isatty()
+    ) as bar:
+        while time.monotonic() < end and search.n_tried < most:
+            search.go_on()
+            bar.update()
+            bar.set_postfix(refused=search.n_refused, bad=len(search.bad), refresh=False)
+
+
+def replay(path: Path) -> int:
+    """Print the steps of a find."""
+    steps = steps_of(read(path))
+    for step in steps:
+        print(
+            f"{step.name:13} {1000 * step.seconds:7.0f} ms of {1000 * step.whole:6.0f} ms "
+            f"{step.n_bytes / 1e6:6.0f} MB {1000 * step.standstill:5.0f} ms  {step.outcome}  "
+            f"{step.more} {step.where}"
+        )
+    return int(any(is_defect(step) or max(shares(step).values()) > 1 for step in steps))
 
 
 def is_right(outcome: Outcome) -> bool:

@@ -1,6 +1,7 @@
 """What is done with a hostile case: a pool, as services have it, compiles it and makes a mask.
 
-With the limits for strangers. The vocabulary is one of realistic size, 32,000 tokens.
+With the limits for strangers. The vocabulary is one of realistic size, 32,000 tokens. What is
+attacked (:mod:`hostile.attack`) goes through the backend of serving engines where that takes it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from support.small_tokenizers import standard_library_vocabulary
 
 import cfgguide
 from cfgguide.errors import CfgGuideError
+from cfgguide.models.serving.backend import Backend
 from hostile.run import REFUSED, WORKS
 
 #: Seconds, and what else `Limits.for_strangers` bounds.
@@ -25,6 +27,8 @@ def prepare() -> None:
         ("schema", "{}"),
     ):
         engine(kind, text)
+    for kind, text in _EACH_KIND.items():
+        compiled(kind, text)
 
 
 def engine(kind: str, text: str) -> tuple[str, str]:
@@ -47,6 +51,43 @@ def _grammar(kind: str, text: str) -> cfgguide.Grammar:
     if kind == "pattern":
         return cfgguide.regex(text)
     return cfgguide.json_schema(text, limits=_limits())
+
+
+#: What a backend calls the kinds that it takes; it tells the notations of grammars apart.
+_REQUESTS = {
+    "grammar": "grammar",
+    "ebnf": "grammar",
+    "llguidance": "grammar",
+    "pattern": "regex",
+    "schema": "json",
+    "tag": "structural_tag",
+}
+#: Brings in what each kind needs.
+_EACH_KIND = {
+    "grammar": 'start: start "a" start | "b"',
+    "ebnf": 'root ::= "a" root | [b-c]+',
+    "llguidance": '%llguidance {}\nstart: A %json {"enum": [1]}\nA: B & /b+/\nB: /[a-c]+/',
+    "pattern": r"(?!ab)\w+(?=c)c",
+    "schema": '{"properties": {"a": {"type": "string", "pattern": "^a+$"}}, "uniqueItems": true}',
+    "tag": '{"type": "structural_tag", "format": {"type": "tag", "begin": "<a>", "end": "</a>", '
+    '"content": {"type": "any_text"}}}',
+    "gbnf": 'root ::= root "+" root | [0-9]+',
+    "w3c": "root ::= [a-z] - [aeiou]",
+}
+_NOTATIONS = {"gbnf": cfgguide.Grammar.gbnf, "w3c": cfgguide.Grammar.w3c}
+
+
+def compiled(kind: str, text: str) -> tuple[cfgguide.Grammar, cfgguide.Index]:
+    """Return the grammar of a request of a stranger, and its index with the first mask."""
+    vocabulary = standard_library_vocabulary()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if kind in _NOTATIONS:
+            grammar = _NOTATIONS[kind](text, limits=_limits())
+            pool = cfgguide.IndexPool(vocabulary, limits=_limits(), use_cache=False)
+            return grammar, pool.index(grammar)
+        backend = Backend(vocabulary, use_cache=False)
+        return backend.grammar(_REQUESTS[kind], text), backend.index(_REQUESTS[kind], text)
 
 
 def _limits() -> cfgguide.Limits:

@@ -1,10 +1,12 @@
-"""Runs a hostile case in a process of its own, and measures what it took.
+"""Runs a hostile case in a process of its own, and measures what each step of it took.
 
-In: a case, and what is to be done with it. Out: an :class:`Outcome`. The process is a fork, so that
-everything is imported and the vocabulary read beforehand. It may take so much address space and so
-many seconds of the processor, and is then killed. A second thread in it ticks every 5 ms and notes
-its longest gap: for so long the other threads of a service would have stood still. Of seconds and
-gaps counts what the process itself computed, so other processes on a busy machine do not.
+In: a case, and what is to be done with it. Out: the :class:`Step`\ s of :func:`watched`, or the
+:class:`Outcome` of a single one. The process is a fork, so that everything is imported and the
+vocabulary read beforehand. It may take so much address space and so many seconds of the processor,
+and is then killed; each step is told when it begins and when it ends, so it is known which one that
+was. A second thread in it ticks every 5 ms and notes its longest gap: for so long the other threads
+of a service would have stood still. Of seconds and gaps counts what the process itself computed, so
+other processes on a busy machine do not.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from hostile.cases import Case
 
@@ -37,6 +41,9 @@ _PATIENCE = 5
 WORKS, REFUSED = "works", "refused"
 TOO_SLOW, TOO_LARGE, CRASHED, RAW = "over 5 s", "over 500 MB", "crashed", "raw error"
 NOT_EXPRESSIBLE = "not expressible"
+#: What a text may come to that has begun (:mod:`hostile.attack`); none of them is as it should be.
+LIMIT, DEAD_END, NO_ENDING = "limit in a text", "dead end", "no ending"
+UNSOUND, INCONSISTENT = "unsound", "inconsistent"
 #: What a case may come to; the first two are as it should be.
 OUTCOMES = (WORKS, REFUSED, TOO_SLOW, TOO_LARGE, CRASHED, RAW)
 
@@ -80,56 +87,115 @@ class Outcome:
         )
 
 
+@dataclass(frozen=True)
+class Step:
+    """What a step of a case took.
+
+    Attributes
+    ----------
+    name : str
+        Its own.
+    outcome, more : str
+        What it came to, and a word more.
+    seconds : float
+        Of the call that took longest, if calls were timed (:meth:`Meter.call`); else of the step.
+    whole : float
+        Of the step, by the clock on the wall.
+    n_bytes : int
+        By which the process grew at most.
+    standstill : float
+        Seconds for which another thread could not run.
+    where : str
+        Which call took longest.
+    """
+
+    name: str
+    outcome: str
+    more: str = ""
+    seconds: float = 0.0
+    whole: float = 0.0
+    n_bytes: int = 0
+    standstill: float = 0.0
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """The steps of a case, of which the last may have been cut off; and of all together."""
+
+    steps: tuple[Step, ...]
+    seconds: float
+    cpu_seconds: float
+    n_bytes: int
+
+
 def run(
     case: Case, engine: Engine, *, most_seconds: int = 12, most_bytes: int = 3 * 10**9
 ) -> Outcome:
     """Return what becomes of a case in a process that is killed after so many seconds of work."""
-    text = case.make()
+    work = partial(engine, case.kind, case.make())
+    told = watched(
+        lambda meter: meter.step("all", work), most_seconds=most_seconds, most_bytes=most_bytes
+    )
+    (step,) = told.steps
+    seconds, cpu, outcome = step.whole or told.seconds, told.cpu_seconds, step.outcome
+    n_bytes = max(told.n_bytes, step.n_bytes)
+    if outcome in (WORKS, REFUSED):
+        outcome = TOO_SLOW if min(seconds, cpu) > SECONDS + GRACE else outcome
+        outcome = TOO_LARGE if n_bytes > BYTES else outcome
+    return Outcome(case.full_name, outcome, step.more, seconds, cpu, n_bytes, step.standstill)
+
+
+def watched(
+    work: Callable[[Meter], object], *, most_seconds: int = 12, most_bytes: int = 3 * 10**9
+) -> Watched:
+    """Return the steps of some work in a process that is killed after so many seconds of it."""
     reading, writing = os.pipe()
     started = time.monotonic()
     process = os.fork()
     if not process:
         os.close(reading)
-        _in_child(case.kind, text, engine, writing, most_seconds, most_bytes)
+        _in_child(work, writing, most_seconds, most_bytes)
     os.close(writing)
-    said = _read(reading, started + _PATIENCE * most_seconds)
-    if said is None:
+    try:
+        said, is_over = _read(reading, started + _PATIENCE * most_seconds)
+    except BaseException:  # of the keyboard
+        os.kill(process, signal.SIGKILL)
+        os.wait4(process, 0)
+        raise
+    if not is_over:
         os.kill(process, signal.SIGKILL)
     _, status, usage = os.wait4(process, 0)
-    n_bytes = max(1024 * usage.ru_maxrss - _resident(), 0)
+    steps, begun = [], ""
+    for line in said.splitlines():
+        with contextlib.suppress(ValueError):  # cut off
+            told: Any = json.loads(line)
+            begun = told if isinstance(told, str) else ""
+            steps += [Step(**told)] if isinstance(told, dict) else []
+    seconds = time.monotonic() - started
+    if begun or not steps:
+        signalled = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        if not is_over or signalled == signal.SIGXCPU:
+            steps.append(Step(begun, TOO_SLOW, "killed", seconds))
+        else:
+            how = f"signal {signalled}" if signalled else f"exit {status >> 8}"
+            steps.append(Step(begun, CRASHED, how, seconds))
     cpu = usage.ru_utime + usage.ru_stime
-    if said is None:
-        seconds = time.monotonic() - started
-        return Outcome(case.full_name, TOO_SLOW, "killed", seconds, cpu, n_bytes, 0.0)
-    try:
-        told = json.loads(said)
-    except ValueError:
-        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-            seconds = time.monotonic() - started
-            return Outcome(case.full_name, TOO_SLOW, "killed", seconds, cpu, n_bytes, 0.0)
-        how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit {status >> 8}"
-        seconds = time.monotonic() - started
-        return Outcome(case.full_name, CRASHED, how, seconds, cpu, n_bytes, 0.0)
-    seconds, outcome = told["seconds"], told["outcome"]
-    n_bytes = max(n_bytes, told["n_bytes"])
-    if outcome in (WORKS, REFUSED):
-        outcome = TOO_SLOW if min(seconds, cpu) > SECONDS + GRACE else outcome
-        outcome = TOO_LARGE if n_bytes > BYTES else outcome
-    standstill = told["standstill"]
-    return Outcome(case.full_name, outcome, told["more"], seconds, cpu, n_bytes, standstill)
+    n_bytes = max(1024 * usage.ru_maxrss - _resident(), 0)
+    return Watched(tuple(steps), seconds, cpu, n_bytes)
 
 
-def _read(descriptor: int, end: float) -> bytes | None:
-    """Return all that a process writes until it ends; None if the time is up."""
+def _read(descriptor: int, end: float) -> tuple[bytes, bool]:
+    """Return all that a process writes until it ends, and whether it did before the time was up."""
     parts = []
     try:
         while True:
             left = end - time.monotonic()
             if left <= 0 or not select.select([descriptor], [], [], left)[0]:
-                return None
+                return b"".join(parts), False
             part = os.read(descriptor, 65536)
             if not part:
-                return b"".join(parts)
+                return b"".join(parts), True
             parts.append(part)
     finally:
         os.close(descriptor)
@@ -142,39 +208,77 @@ def _resident() -> int:
 
 
 def _in_child(
-    kind: str, text: str, engine: Engine, writing: int, most_seconds: int, most_bytes: int
+    work: Callable[[Meter], object], writing: int, most_seconds: int, most_bytes: int
 ) -> None:
     """Do the work and tell of it; never return."""
     try:
         taken = int(Path("/proc/self/statm").read_text().split()[0])
         most = taken * os.sysconf("SC_PAGE_SIZE") + most_bytes
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
-        resource.setrlimit(resource.RLIMIT_CPU, (most_seconds, most_seconds + 1))
+        may_take(most_seconds)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         faulthandler.disable()  # pytest's
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 1)  # C++ writes there too
         os.dup2(silent, 2)
-        before = _resident()
-        ticker = _Ticker()
-        started = time.perf_counter()
-        try:
-            outcome, more = engine(kind, text)
-        except BaseException as error:
-            outcome, more = RAW, _told(error)
-        seconds = time.perf_counter() - started
-        standstill = ticker.stop()
-        peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        told = {
-            "outcome": outcome,
-            "more": more,
-            "seconds": seconds,
-            "n_bytes": max(peak - before, 0),
-            "standstill": standstill,
-        }
-        os.write(writing, json.dumps(told).encode())
+        work(Meter(writing))
     finally:
         os._exit(0)
+
+
+def may_take(seconds: int) -> None:
+    """Have this process killed after so many seconds more."""
+    most = int(time.process_time()) + seconds
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1 if hard < 0 else hard))
+
+
+class Meter:
+    """Measures steps one after another, and tells of each as it begins and as it ends."""
+
+    def __init__(self, writing: int) -> None:
+        self._writing = writing
+        self._ticker = _Ticker()
+        self._longest, self._where = -1.0, ""
+        self.used = 0.0  # seconds of the calls of this step
+
+    def step(self, name: str, work: Callable[[], tuple[str, str]]) -> bool:
+        """Do a step, which says what it comes to, and return whether it works."""
+        self._tell(name)
+        self._longest, self._where, self.used = -1.0, "", 0.0
+        with contextlib.suppress(OSError):
+            Path("/proc/self/clear_refs").write_text("5")  # forgets the peak of memory
+        before = _resident()
+        self._ticker.lap()
+        started, used = time.perf_counter(), time.process_time()
+        try:
+            outcome, more = work()
+        except BaseException as error:
+            outcome, more = RAW, _told(error)
+        whole = time.perf_counter() - started
+        seconds = min(whole, time.process_time() - used)
+        standstill = self._ticker.lap()
+        peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        seconds = seconds if self._longest < 0 else self._longest
+        told = Step(
+            name, outcome, more, seconds, whole, max(peak - before, 0), standstill, self._where
+        )
+        self._tell(asdict(told))
+        return outcome == WORKS
+
+    def call(self, where: Callable[[], str], function: Callable[..., Any], *given: Any) -> Any:
+        """Return what a function returns; the call of a step that takes longest is told."""
+        started, used = time.perf_counter(), time.process_time()
+        try:
+            return function(*given)
+        finally:
+            seconds = min(time.perf_counter() - started, time.process_time() - used)
+            self.used += seconds
+            if seconds > self._longest:
+                self._longest, self._where = seconds, where()
+
+    def _tell(self, what: object) -> None:
+        os.write(self._writing, json.dumps(what).encode() + b"\n")
 
 
 def _told(error: BaseException) -> str:
@@ -192,22 +296,25 @@ class _Ticker:
 
     def __init__(self) -> None:
         self._longest = 0.0
-        self._is_over = False
-        self._thread = threading.Thread(target=self._tick, daemon=True)
-        self._thread.start()
+        self._last = time.perf_counter(), time.process_time()
+        threading.Thread(target=self._tick, daemon=True).start()
 
     def _tick(self) -> None:
-        last, last_cpu = time.perf_counter(), time.process_time()
-        while not self._is_over:
+        while True:
             time.sleep(TICK)
-            now, cpu = time.perf_counter(), time.process_time()
-            self._longest = max(self._longest, min(now - last, cpu - last_cpu) - TICK)
-            last, last_cpu = now, cpu
+            self._longest = max(self._longest, self._gap())
 
-    def stop(self) -> float:
-        self._is_over = True
-        self._thread.join()
-        return self._longest
+    def _gap(self) -> float:
+        """Return for how long this thread could not run, and begin anew."""
+        now, last = (time.perf_counter(), time.process_time()), self._last
+        self._last = now
+        return min(now[0] - last[0], now[1] - last[1]) - TICK
+
+    def lap(self) -> float:
+        """Return the longest gap since the last time that this was asked."""
+        longest = max(self._longest, self._gap())
+        self._longest = 0.0
+        return max(longest, 0.0)
 
 
 def as_json(outcome: Outcome) -> str:
