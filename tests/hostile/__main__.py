@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from hostile import engine
+from hostile import attack, engine
 from hostile.cases import KINDS, all_cases
 from hostile.run import OUTCOMES, STANDSTILL, Outcome, as_json, run
 from hostile.search import Search, is_defect, read, shares, steps_of
@@ -39,15 +39,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="write what is found into this folder")
     parser.add_argument("--replay", type=Path, help="run what is in this file")
     options = parser.parse_args(arguments)
-    engine.prepare()
     if options.replay:
+        attack.prepare()
         return replay(options.replay)
     if options.seconds is not None:
+        attack.prepare()
         seed = random.SystemRandom().getrandbits(30) if options.seed is None else options.seed
         search = Search(seed, options.kinds, folder=options.out)
         look(search, options.seconds, options.texts)
         print(f"seed {seed}: {search.table()}")
         return int(bool(search.bad))
+    engine.prepare()
     cases = [case for case in all_cases() if options.only in case.full_name][:: options.every]
     outcomes = []
     for case in cases:

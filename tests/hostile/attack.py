@@ -54,11 +54,43 @@ _JUDGE_SECONDS = 3
 #: What Python and ECMA-262 read differently, so that `jsonschema` is no judge of it.
 _UNLIKE = re.compile(r"\\\\|\(\?|\$(?!defs|ref)|\^|\.[*+]|Ref")
 
+#: Brings in what each kind needs (:func:`prepare`).
+_EACH_KIND = {
+    "grammar": 'start: start "a" start | "b"',
+    "ebnf": 'root ::= "a" root | [b-c]+',
+    "llguidance": '%llguidance {}\nstart: A %json {"enum": [1]}\nA: B & /b+/\nB: /[a-c]+/',
+    "pattern": r"(?!ab)\w+(?=c)c",
+    "schema": '{"properties": {"a": {"type": "string", "pattern": "^a+$"}}, "uniqueItems": true}',
+    "tag": '{"type": "structural_tag", "format": {"type": "tag", "begin": "<a>", "end": "</a>", '
+    '"content": {"type": "any_text"}}}',
+    "gbnf": 'root ::= root "+" root | [0-9]+',
+    "w3c": "root ::= [a-z] - [aeiou]",
+}
+
 Finding = tuple[str, str]
 
 
 class Defect(Exception):
     """A text that has begun came to something that it must not come to."""
+
+
+class _Unmeasured:
+    """Does what a Meter measures."""
+
+    used = 0.0
+
+    def step(self, name: str, work: Callable[[], Finding]) -> bool:
+        return work()[0] == WORKS
+
+    def call(self, where: Callable[[], str], function: Callable[..., Any], *given: Any) -> Any:
+        return function(*given)
+
+
+def prepare() -> None:
+    """Import everything and make what all indexes share, as a service has it after a while."""
+    engine.prepare()
+    for kind, text in _EACH_KIND.items():
+        _Attack(kind, text, 0, _Unmeasured()).run()
 
 
 def attack(kind: str, text: str, seed: int, meter: Meter) -> None:
@@ -67,7 +99,7 @@ def attack(kind: str, text: str, seed: int, meter: Meter) -> None:
 
 
 class _Attack:
-    def __init__(self, kind: str, text: str, seed: int, meter: Meter) -> None:
+    def __init__(self, kind: str, text: str, seed: int, meter: Meter | _Unmeasured) -> None:
         self._kind, self._text, self._meter = kind, text, meter
         self._rng = random.Random(zlib.crc32(text.encode(errors="replace")) + seed)
         self._grammar: Any = None
@@ -78,11 +110,13 @@ class _Attack:
     def run(self) -> None:
         if not self._meter.step(COMPILE, self._compile):
             return
+        self._step("walk: forced", self._forced)
         for walk in (self._any, self._long, self._bytes, self._again, self._budget):
             self._step(f"walk: {walk.__name__[1:]}", walk)
         self._step("explain", self._explain)
         self._step("check", self._check)
-        may_take(_JUDGE_SECONDS)
+        if isinstance(self._meter, Meter):
+            may_take(_JUDGE_SECONDS)
         self._step(JUDGE, self._judge)
 
     def _compile(self) -> Finding:
@@ -126,6 +160,11 @@ class _Attack:
             raise Defect(DEAD_END, f"after {guide.text!r:.300}")
         going_on = allowed[~np.isin(allowed, list(self._index.vocabulary.eos_token_ids))]
         return going_on
+
+    def _forced(self) -> None:
+        """Prepare an index for forced text, which a walk asks about at its end."""
+        guide = cfgguide.Guide(self._index)
+        self._call(guide, guide.forced_bytes)
 
     def _any(self) -> None:
         self._walk(self._rng.choice)

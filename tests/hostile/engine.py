@@ -27,8 +27,6 @@ def prepare() -> None:
         ("schema", "{}"),
     ):
         engine(kind, text)
-    for kind, text in _EACH_KIND.items():
-        compiled(kind, text)
 
 
 def engine(kind: str, text: str) -> tuple[str, str]:
@@ -61,18 +59,6 @@ _REQUESTS = {
     "pattern": "regex",
     "schema": "json",
     "tag": "structural_tag",
-}
-#: Brings in what each kind needs.
-_EACH_KIND = {
-    "grammar": 'start: start "a" start | "b"',
-    "ebnf": 'root ::= "a" root | [b-c]+',
-    "llguidance": '%llguidance {}\nstart: A %json {"enum": [1]}\nA: B & /b+/\nB: /[a-c]+/',
-    "pattern": r"(?!ab)\w+(?=c)c",
-    "schema": '{"properties": {"a": {"type": "string", "pattern": "^a+$"}}, "uniqueItems": true}',
-    "tag": '{"type": "structural_tag", "format": {"type": "tag", "begin": "<a>", "end": "</a>", '
-    '"content": {"type": "any_text"}}}',
-    "gbnf": 'root ::= root "+" root | [0-9]+',
-    "w3c": "root ::= [a-z] - [aeiou]",
 }
 _NOTATIONS = {"gbnf": cfgguide.Grammar.gbnf, "w3c": cfgguide.Grammar.w3c}
 

@@ -105,7 +105,8 @@ class Find:
         step = self.step
         return (
             f"{self.kind:10} {step.name:13} {1000 * step.seconds:7.0f} ms {step.n_bytes / 1e6:5.0f} MB "
-            f"{1000 * step.standstill:5.0f} ms  {step.outcome:12} {self.text[:100]!r}"
+            f"{1000 * step.standstill:5.0f} ms  {step.outcome:12} {self.text[:100]!r} "
+            f"{step.where[:60]}"
         )
 
     @property
@@ -219,6 +220,7 @@ class Search:
         """Keep what must not be."""
         if is_defect(step):
             self._keep(Find(sample.kind, sample.text, sample.seed, "outcome", 0.0, step))
+            return
         for measure, share in shares(step).items():
             if share > 1 or (step.outcome == TOO_SLOW and measure == "seconds" and share):
                 self._keep(Find(sample.kind, sample.text, sample.seed, measure, share, step))
