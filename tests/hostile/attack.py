@@ -42,15 +42,14 @@ from hostile.run import (
     UNSOUND,
     WORKS,
     Meter,
-    may_take,
 )
 
 N_TOKENS = 60  # of a walk
 N_AGAIN = 600  # tokens that come again, of which the last are measured like the first
 MOST_SECONDS = 2.0  # of the calls of a walk, which then ends
 N_REFUSED = 4  # tokens that are refused in each walk
-COMPILE, JUDGE = "compile", "judge"
 _JUDGE_SECONDS = 3
+COMPILE, JUDGE = "compile", "judge"
 #: What Python and ECMA-262 read differently, so that `jsonschema` is no judge of it.
 _UNLIKE = re.compile(r"\\\\|\(\?|\$(?!defs|ref)|\^|\.[*+]|Ref")
 
@@ -79,7 +78,9 @@ class _Unmeasured:
 
     used = 0.0
 
-    def step(self, name: str, work: Callable[[], Finding]) -> bool:
+    def step(
+        self, name: str, work: Callable[[], Finding], *, most_seconds: int | None = None
+    ) -> bool:
         return work()[0] == WORKS
 
     def call(self, where: Callable[[], str], function: Callable[..., Any], *given: Any) -> Any:
@@ -115,9 +116,7 @@ class _Attack:
             self._step(f"walk: {walk.__name__[1:]}", walk)
         self._step("explain", self._explain)
         self._step("check", self._check)
-        if isinstance(self._meter, Meter):
-            may_take(_JUDGE_SECONDS)
-        self._step(JUDGE, self._judge)
+        self._step(JUDGE, self._judge, most_seconds=_JUDGE_SECONDS)
 
     def _compile(self) -> Finding:
         try:
@@ -128,7 +127,9 @@ class _Attack:
         self._lengths = np.array([len(token or b"") for token in tokens])
         return WORKS, ""
 
-    def _step(self, name: str, work: Callable[[], object]) -> None:
+    def _step(
+        self, name: str, work: Callable[[], object], *, most_seconds: int | None = None
+    ) -> None:
         def judged() -> Finding:
             try:
                 with warnings.catch_warnings():
@@ -142,7 +143,7 @@ class _Attack:
                 return NO_ENDING, str(error)[:200]
             return WORKS, ""
 
-        self._meter.step(name, judged)
+        self._meter.step(name, judged, most_seconds=most_seconds)
 
     # --- Walks -----------------------------------------------------------------------------------
 

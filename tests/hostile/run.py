@@ -149,7 +149,7 @@ def run(
 def watched(
     work: Callable[[Meter], object], *, most_seconds: int = 12, most_bytes: int = 3 * 10**9
 ) -> Watched:
-    """Return the steps of some work in a process that is killed after so many seconds of it."""
+    """Return the steps of some work in a process that is killed when one takes too long."""
     reading, writing = os.pipe()
     started = time.monotonic()
     process = os.fork()
@@ -175,11 +175,10 @@ def watched(
     seconds = time.monotonic() - started
     if begun or not steps:
         signalled = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        if not is_over or signalled == signal.SIGXCPU:
-            steps.append(Step(begun, TOO_SLOW, "killed", seconds))
-        else:
-            how = f"signal {signalled}" if signalled else f"exit {status >> 8}"
-            steps.append(Step(begun, CRASHED, how, seconds))
+        outcome, how = TOO_SLOW, "killed"
+        if is_over and signalled != signal.SIGXCPU:
+            outcome, how = CRASHED, f"signal {signalled}" if signalled else f"exit {status >> 8}"
+        steps.append(Step(begun, outcome, how, seconds - sum(step.whole for step in steps)))
     cpu = usage.ru_utime + usage.ru_stime
     n_bytes = max(1024 * usage.ru_maxrss - _resident(), 0)
     return Watched(tuple(steps), seconds, cpu, n_bytes)
@@ -215,36 +214,32 @@ def _in_child(
         taken = int(Path("/proc/self/statm").read_text().split()[0])
         most = taken * os.sysconf("SC_PAGE_SIZE") + most_bytes
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
-        may_take(most_seconds)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         faulthandler.disable()  # pytest's
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 1)  # C++ writes there too
         os.dup2(silent, 2)
-        work(Meter(writing))
+        work(Meter(writing, most_seconds))
     finally:
         os._exit(0)
-
-
-def may_take(seconds: int) -> None:
-    """Have this process killed after so many seconds more."""
-    most = int(time.process_time()) + seconds
-    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1 if hard < 0 else hard))
 
 
 class Meter:
     """Measures steps one after another, and tells of each as it begins and as it ends."""
 
-    def __init__(self, writing: int) -> None:
-        self._writing = writing
+    def __init__(self, writing: int, most_seconds: int) -> None:
+        self._writing, self._most_seconds = writing, most_seconds
         self._ticker = _Ticker()
         self._longest, self._where = -1.0, ""
         self.used = 0.0  # seconds of the calls of this step
 
-    def step(self, name: str, work: Callable[[], tuple[str, str]]) -> bool:
+    def step(
+        self, name: str, work: Callable[[], tuple[str, str]], *, most_seconds: int | None = None
+    ) -> bool:
         """Do a step, which says what it comes to, and return whether it works."""
         self._tell(name)
+        most = int(time.process_time()) + (most_seconds or self._most_seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
         self._longest, self._where, self.used = -1.0, "", 0.0
         with contextlib.suppress(OSError):
             Path("/proc/self/clear_refs").write_text("5")  # forgets the peak of memory

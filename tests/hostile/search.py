@@ -3,8 +3,9 @@
 In: a seed, and what measures a text. Out: the best of each climb, and files of what must not be.
 
 There is a climb for each kind and each measure (seconds, bytes, standstills), and they take turns.
-It begins at a fresh text, at a listed case or at the top of an earlier climb, goes on from a changed
-text if that costs more, and begins anew after so many that do not. Costs are shares of what a step
+It begins at a fresh text or at a listed case, goes on from a changed text if that costs more, and
+begins anew after so many that do not, or where a limit is exceeded: that is kept, and others are
+looked for. Costs are shares of what a step
 may take (:data:`MOST_OF`), so that 50 ms of a mask weigh more than a second of compiling, and count
 per character. Everything is drawn from the seed; only what is measured differs between runs.
 """
@@ -28,8 +29,9 @@ MEASURES = ("seconds", "bytes", "standstill")
 _CALL, _ANSWER, _STANDSTILL = 0.1, 1.0, 0.1
 #: Seconds that a step may take, by how it begins: a call of a walk, and an answer to a person.
 MOST_OF = {COMPILE: SECONDS, "walk": _CALL, "explain": _ANSWER, "check": _ANSWER}
-PATIENCE = 12  # changes that are no worse, before a climb begins anew
+PATIENCE = 8  # changes that are no worse, before a climb begins anew
 _SHORT = 200  # characters that count for nothing: the shortest texts are not the best
+_KILLED = 7  # seconds of a step: no limit ended it
 _KEPT = 10  # climbs of each kind and measure
 
 
@@ -59,7 +61,10 @@ class Sample:
 
 def measured(sample: Sample) -> tuple[Step, ...]:
     """Return the steps of a text, in a process of its own."""
-    return watched(lambda meter: attack(sample.kind, sample.text, sample.seed, meter)).steps
+    return watched(
+        lambda meter: attack(sample.kind, sample.text, sample.seed, meter),
+        most_seconds=_KILLED,
+    ).steps
 
 
 def shares(step: Step) -> dict[str, float]:
@@ -114,8 +119,8 @@ class Find:
         """Where it is kept: of finds that are alike, one is."""
         said = re.sub(r"\W+|\d+", "", self.step.more.split("after")[0])[:40]
         words = [self.kind, self.measure, self.step.name, self.step.outcome]
-        if self.measure == "outcome":
-            words.append(said)
+        if self.measure == "outcome":  # whichever walk it was
+            words[2:3] = [self.step.name.split(":")[0], said]
         return re.sub(r"[^\w]+", "-", "-".join(words)).strip("-")
 
     def write(self, path: Path) -> None:
@@ -197,6 +202,8 @@ class Search:
         found = Find(kind, sample.text, sample.seed, of, share, worst)
         tops = self.best.setdefault((kind, of), {})
         tops[climb.number] = found
+        if share > 1 or is_defect(worst):
+            climb.n_failed = PATIENCE
         while len(tops) > _KEPT:
             del tops[min(tops, key=lambda number: tops[number].share)]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from hostile.derivations import Table
 
 _NUMBERS = {
-    "n": ["1", "2", "3", "5", "9", "20", "40", "100", "255", "1000", "4000"],
-    "few": ["0", "1", "2", "3", "4"],
+    "n": ["2", "3", "5", "9", "20", "40", "100", "255", "1000", "4000"],
+    "few": ["0", "1", "2"],
 }
 
 # --- Patterns ------------------------------------------------------------------------------------
@@ -142,7 +142,10 @@ SCHEMA = Table(
 
 # --- Grammars ------------------------------------------------------------------------------------
 
-_LARK = _PATTERN | {
+_COUNTS = {"n": ["2", "3", "5", "9", "20", "40", "100"]}  # larger ones are mostly refused
+_LARK = _PATTERN | _COUNTS | {
+    "rule": ["«sides»", '"«word»" | «sides»', "«sides» | A", "B | «side»", "C «side» | A", "«token»"],
+    "token": ["A", "B", "C", '"«word»"'],
     "sides": ["«side»", "«side»", "«side» | «sides»", "«side» | «side» | «side»", "«side» |"],
     "side": ["«item»", "«item»", "«item» «side»", "«item» «item» «side»", "«item» «item»"],
     "item": [
@@ -162,11 +165,11 @@ LARK = Table(
     _LARK
     | {
         "start": [
-            "start: «sides»\na: «sides»\nb: «sides»\nA: «terminal»\nB: «terminal»\nC: «literals»\n"
+            "start: «rule»\na: «rule»\nb: «rule»\nA: «terminal»\nB: «terminal»\nC: «literals»\n"
             "«directive»",
-            "start: «sides»\na: «sides»\nb: «sides»\nA.2: «terminal»\nB: «terminal»\n"
+            "start: «rule»\na: «rule»\nb: «rule»\nA.2: «terminal»\nB: «terminal»\n"
             "C.-1: «literals»\n«directive»",
-            "start: «side»\n?a: «sides»\n_b{x,y}: x y | «sides» | y\nb: _b{A, b} | _b{a, «symbol»}\n"
+            "start: «side»\n?a: «rule»\n_b{x,y}: x y | «sides» | y\nb: _b{A, b} | _b{a, «symbol»}\n"
             "A: «terminal»\nB: «terminal»\nC: «literals»\n«directive»",
             "start: a\na: b | a «symbol» b\nb: «symbol» | «symbol» start «symbol»\nA: «terminal»\n"
             "B: «terminal»\nC: «literals»\n«directive»",
@@ -179,7 +182,9 @@ LARK = Table(
     }
 )
 
-_EBNF = _PATTERN | {
+_EBNF = _PATTERN | _COUNTS | {
+    "rule": ["«sides»", '"«word»" | «sides»', '«sides» | "«word»"', "[«set»] | «side»"],
+    "look": ["«letter»"],  # it has none
     "sides": ["«side»", "«side»", "«side» | «sides»", "«side» | «side»"],
     "side": ["«item»", "«item» «side»", "«item» «item»", "«item» «item» «item»"],
     "item": [
@@ -190,13 +195,13 @@ _EBNF = _PATTERN | {
     "word": ["a", "b", "ab", "aa", "(", ")", ",", "if", "1", " ", "=", "é", "begin"],
     "set": ["a", "ab", "a-z", "0-9", "a-zA-Z", "^a", "é-ü", "α-ω", " -~", "\\n", "b"],
 }
-_ROOT = "root ::= «sides»\na ::= «sides»\nb ::= «sides»\nc ::= «simple»\n"
+_ROOT = "root ::= «rule»\na ::= «rule»\nb ::= «rule»\nc ::= «simple»\n"
 _SIMPLE = ['"c"', "[«set»]", "[«set»]+", '"«word»" | "«word»" c', '"«word»"', "[«set»]{1,«n»}"]
 EBNF = Table(
     _EBNF
     | {
-        "start": [_ROOT, _ROOT, "root ::= a «symbol» b\na ::= «sides» (=«symbol»)\nb ::= «sides»\n"
-                  "c ::= «simple»\n", "root ::= a\na ::= Regex(\"«json_p»\") b\nb ::= «sides»\n"
+        "start": [_ROOT, _ROOT, "root ::= a «symbol» b\na ::= «rule» (=«symbol»)\nb ::= «rule»\n"
+                  "c ::= «simple»\n", "root ::= a\na ::= Regex(\"«json_p»\") b?\nb ::= «rule»\n"
                   "c ::= «simple»\n"],
         "simple": _SIMPLE,
         "json_p": ["«p»"],
@@ -205,7 +210,7 @@ EBNF = Table(
 GBNF = Table(
     _EBNF
     | {
-        "start": [_ROOT, _ROOT, 'root ::= a | root "«word»" root\na ::= «sides»\nb ::= «sides»\n'
+        "start": [_ROOT, _ROOT, 'root ::= a | root "«word»" root\na ::= «rule»\nb ::= «rule»\n'
                   "c ::= «simple»\n"],
         "simple": _SIMPLE,
         "symbol": [*_EBNF["symbol"], "."],
@@ -214,9 +219,9 @@ GBNF = Table(
 W3C = Table(
     _EBNF
     | {
-        "start": ["root ::= «sides»\na ::= «sides»\nb ::= «sides»\nc ::= [«set»] - [«set»]\n",
-                  "root ::= a*\na ::= «sides» - «sides»\nb ::= «sides»\nc ::= [«set»] - [«set»]\n",
-                  "root ::= a b\na ::= «char»* - («char»* '«word»' «char»*)\nb ::= «sides»\n"
+        "start": ["root ::= «rule»\na ::= «rule»\nb ::= «rule»\nc ::= [«set»] - [«set»]\n",
+                  "root ::= a*\na ::= «sides» - «sides»\nb ::= «rule»\nc ::= [«set»] - [«set»]\n",
+                  "root ::= a b\na ::= «char»* - («char»* '«word»' «char»*)\nb ::= «rule»\n"
                   "c ::= «char»"],
         "char": ["[«set»]", "[#x20-#x7E]", "#x61", "[^«set»]", "c"],
         "item": ["«symbol»", "«symbol»", "«symbol»?", "«symbol»*", "«symbol»+", "(«sides»)",
@@ -229,15 +234,15 @@ LLGUIDANCE = Table(
     | _SCHEMA
     | {
         "start": [
-            "%llguidance {}\nstart: «sides»\na: «sides»\nb: «sides»\nA: «terminal»\nB: «terminal»\n"
+            "%llguidance {}\nstart: «rule»\na: «rule»\nb: «rule»\nA: «terminal»\nB: «terminal»\n"
             "C: «literals»\n«directive»",
-            "%llguidance {}\nstart: a «sides»\na[lazy]: «terminal»\nb: «sides»\nA: «terminal»\n"
+            "%llguidance {}\nstart: a «sides»\na[lazy]: «terminal»\nb: «rule»\nA: «terminal»\n"
             "B: «terminal»\nC: «literals»",
             "%llguidance {}\nstart: (A a)* B\na: b\nb[suffix=\"«word»\"]: /(.|\\n)*/\nA: «terminal»\n"
             "B: «terminal»\nC: «literals»",
             '%llguidance {}\nstart: "«word»" a "«word»" | B\na: %json «schema»\nb: %json «schema»\n'
             "A: «terminal»\nB: «terminal»\nC: «literals»",
-            "%llguidance {}\nstart: A «symbol»\na: «sides»\nb: «sides»\nA: «set»\nB: «terminal»\n"
+            "%llguidance {}\nstart: A «symbol»\na: «rule»\nb: «rule»\nA: «set»\nB: «terminal»\n"
             "C: «literals»",
         ],
         "literals": ["/«literal»/", '"«word»"', '"c"', "/c+/"],
@@ -268,12 +273,13 @@ TAG = Table(
             '{"type":"repeat","min":«few»,"max":«n»,"content":«format_of»}',
             '{"type":"tag",«tag»}',
             '{"type":"triggered_tags","triggers":["<"],"tags":[{«tag»},{«tag»}]«more»}',
-            '{"type":"triggered_tags","triggers":["<a"],"excludes":["«word»"],"tags":[{«tag»}]«more»}',
+            '{"type":"triggered_tags","triggers":["<a"],"excludes":["«word»"],"tags":[{«tag_a»}]«more»}',
             '{"type":"tags_with_separator","separator":"«word»","tags":[{«tag»},{«tag»}]«more»}',
             '{"type":"dispatch","rules":[["«word»",«format_of»],["<",«format_of»]]}',
         ],
         "tag": ['"begin":"<«word»>","content":«format_of»,"end":"</«word»>"',
                 '"begin":"<a>","content":«format_of»,"end":["</a>","«word»"]'],
+        "tag_a": ['"begin":"<a«word»","content":«format_of»,"end":"«word»"'],
         "more": ["", ',"at_least_one":true', ',"stop_after_first":true'],
         "word": ["a", "b", "ab", "aa", "aab", ",", "<", "</a>", "\\n", "é", "abababab", "<a"],
     }
