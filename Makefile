@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: help install demo playground test test-slow fmt lint type docs doctest api site bench conformance fuzz mutations \
-	threads torture serve-test soak check clean
+	threads torture hostile serve-test soak check clean
 
 help:
 	@echo "make demo         a real model writes JSON, Python and SQL (sets up $(VENV) first)"
@@ -24,6 +24,7 @@ help:
 	@echo "make mutations    does the suite notice if a part of the engine is switched off?"
 	@echo "make threads      eight threads fill indexes for SECONDS (60)"
 	@echo "make torture SECONDS=n [SEED=n]   interrupts, failed allocations and writes, forks"
+	@echo "make hostile SECONDS=n [SEED=n] [OUT=folder]   looks for texts of strangers that cost most"
 	@echo "make serve-test   vLLM with the plug-in, in an environment of its own (3.5 GB)"
 	@echo "make soak SECONDS=n   64 clients and a server of vLLM, every answer judged"
 	@echo "make check        all that CI runs"
@@ -123,6 +124,10 @@ threads: install
 torture: install
 	PYTHONPATH=.:tests $(BIN)/python -m torture --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) \
 		$(if $(MEMORY),--memory)
+
+hostile: install
+	PYTHONPATH=.:tests $(BIN)/python -m hostile --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) \
+		--out $(if $(OUT),$(OUT),build/hostile)
 
 # vLLM needs other versions than the rest, so it has an environment of its own: 3.5 GB. The packages
 # of pictures and sounds that it brings do not fit its torch.

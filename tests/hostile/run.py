@@ -1,6 +1,6 @@
 """Runs a hostile case in a process of its own, and measures what each step of it took.
 
-In: a case, and what is to be done with it. Out: the :class:`Step`\ s of :func:`watched`, or the
+In: a case, and what is to be done with it. Out: the :class:`Step` objects of :func:`watched`, or the
 :class:`Outcome` of a single one. The process is a fork, so that everything is imported and the
 vocabulary read beforehand. It may take so much address space and so many seconds of the processor,
 and is then killed; each step is told when it begins and when it ends, so it is known which one that

@@ -3,7 +3,7 @@
 In: a seed, and what measures a text. Out: the best of each climb, and files of what must not be.
 
 There is a climb for each kind and each measure (seconds, bytes, standstills), and they take turns.
-It begins at a fresh text or at a listed case, goes on from a changed text if that costs more, and
+It begins at a fresh text, at a listed case or near the top of an earlier climb, goes on from a changed text if that costs more, and
 begins anew after so many that do not, or where a limit is exceeded: that is kept, and others are
 looked for. Costs are shares of what a step
 may take (:data:`MOST_OF`), so that 50 ms of a mask weigh more than a second of compiling, and count
@@ -30,7 +30,7 @@ _CALL, _ANSWER, _STANDSTILL = 0.1, 1.0, 0.1
 #: Seconds that a step may take, by how it begins: a call of a walk, and an answer to a person.
 MOST_OF = {COMPILE: SECONDS, "walk": _CALL, "explain": _ANSWER, "check": _ANSWER}
 PATIENCE = 8  # changes that are no worse, before a climb begins anew
-_SHORT = 200  # characters that count for nothing: the shortest texts are not the best
+SHORT = 200  # characters that count for nothing: the shortest texts are not the best
 _KILLED = 7  # seconds of a step: no limit ended it
 _KEPT = 10  # climbs of each kind and measure
 
@@ -89,7 +89,7 @@ class Find:
 
     Attributes
     ----------
-    kind, text, seed
+    kind, node, seed
         As of a :class:`Sample`.
     measure : str
         By which it was found; ``outcome`` for what is a defect.
@@ -100,11 +100,16 @@ class Find:
     """
 
     kind: str
-    text: str
+    node: Node
     seed: int
     measure: str
     share: float
     step: Step
+
+    @property
+    def text(self) -> str:
+        """The text."""
+        return self.node.text
 
     def __str__(self) -> str:
         step = self.step
@@ -134,7 +139,7 @@ def read(path: Path) -> Find:
     """Return a find as it was written."""
     head, text = path.read_bytes().decode().split("\n=== text\n", 1)
     told = json.loads(head)
-    return Find(text=text, **{**told, "step": Step(**told["step"])})
+    return Find(node=leaf(text), **{**told, "step": Step(**told["step"])})
 
 
 @dataclass
@@ -194,12 +199,12 @@ class Search:
             self._note(sample, step)
         worst = max(steps, key=lambda step: shares(step)[of])
         share = shares(worst)[of]
-        score = share / (_SHORT + len(sample.text))
+        score = share / (SHORT + len(sample.text))
         if score <= climb.score:
             climb.n_failed += 1
             return
         climb.sample, climb.score, climb.n_failed = sample, score, 0
-        found = Find(kind, sample.text, sample.seed, of, share, worst)
+        found = Find(kind, sample.node, sample.seed, of, share, worst)
         tops = self.best.setdefault((kind, of), {})
         tops[climb.number] = found
         if share > 1 or is_defect(worst):
@@ -217,6 +222,10 @@ class Search:
         climb.sample, climb.score, climb.n_failed = None, 0.0, 0
         climb.number += 1
         seed = rng.getrandbits(16)
+        tops = [find for find in self.best.get((kind, of), {}).values() if find.share <= 1]
+        if tops and rng.random() < 0.3:
+            top = max(rng.choices(tops, k=2), key=_weight)
+            return Sample(kind, table.changed(rng, top.node, table.draw(rng)), top.seed)
         if self._listed[kind] and rng.random() < 0.25:
             text = rng.choice(self._listed[kind]).make()
             if len(text) <= MOST:
@@ -226,11 +235,11 @@ class Search:
     def _note(self, sample: Sample, step: Step) -> None:
         """Keep what must not be."""
         if is_defect(step):
-            self._keep(Find(sample.kind, sample.text, sample.seed, "outcome", 0.0, step))
+            self._keep(Find(sample.kind, sample.node, sample.seed, "outcome", 0.0, step))
             return
         for measure, share in shares(step).items():
             if share > 1 or (step.outcome == TOO_SLOW and measure == "seconds" and share):
-                self._keep(Find(sample.kind, sample.text, sample.seed, measure, share, step))
+                self._keep(Find(sample.kind, sample.node, sample.seed, measure, share, step))
 
     def _keep(self, found: Find) -> None:
         """Keep a find if it is the first of its like, or worse for its length."""
@@ -256,10 +265,10 @@ class Search:
 
 def _weight(find: Find) -> float:
     """Return how much a find is worth keeping: the worst for its length, else the shortest."""
-    return (find.share or 1.0) / (_SHORT + len(find.text))
+    return (find.share or 1.0) / (SHORT + len(find.text))
 
 
 def steps_of(find: Find) -> tuple[Step, ...]:
     """Return the steps of a find, made again."""
-    return measured(Sample(find.kind, leaf(find.text), find.seed))
+    return measured(Sample(find.kind, find.node, find.seed))
 
