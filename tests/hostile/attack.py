@@ -111,7 +111,7 @@ class _Attack:
     def run(self) -> None:
         if not self._meter.step(COMPILE, self._compile):
             return
-        self._step("walk: forced", self._forced)
+        self._step("forced", self._forced)
         for walk in (self._any, self._long, self._bytes, self._again, self._budget):
             self._step(f"walk: {walk.__name__[1:]}", walk)
         self._step("explain", self._explain)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import json
 import os
 import resource
@@ -219,6 +220,7 @@ def _in_child(
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 1)  # C++ writes there too
         os.dup2(silent, 2)
+        gc.freeze()  # what was there before is no concern of the text's
         work(Meter(writing, most_seconds))
     finally:
         os._exit(0)

@@ -28,7 +28,13 @@ from hostile.tables import TABLES
 MEASURES = ("seconds", "bytes", "standstill")
 _CALL, _ANSWER, _STANDSTILL = 0.1, 1.0, 0.1
 #: Seconds that a step may take, by how it begins: a call of a walk, and an answer to a person.
-MOST_OF = {COMPILE: SECONDS, "walk": _CALL, "explain": _ANSWER, "check": _ANSWER}
+MOST_OF = {
+    COMPILE: SECONDS,
+    "forced": _ANSWER,
+    "walk": _CALL,
+    "explain": _ANSWER,
+    "check": _ANSWER,
+}
 PATIENCE = 8  # changes that are no worse, before a climb begins anew
 SHORT = 200  # characters that count for nothing: the shortest texts are not the best
 _KILLED = 7  # seconds of a step: no limit ended it
