@@ -65,9 +65,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def look(search: Search, seconds: float, most: int) -> None:
     """Go on until the time is up, so many texts were tried, or the user ends it."""
     end = time.monotonic() + seconds
-    with contextlib.suppress(KeyboardInterrupt), tqdm(
-        unit=" texts", disable=not sys.stderr.isatty()
-    ) as bar:
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        tqdm(unit=" texts", disable=not sys.stderr.isatty()) as bar,
+    ):
         while time.monotonic() < end and search.n_tried < most:
             search.go_on()
             bar.update()

@@ -159,8 +159,10 @@ class _Attack:
         allowed = self._call(guide, guide.allowed_token_ids)
         if not len(allowed):
             raise Defect(DEAD_END, f"after {guide.text!r:.300}")
-        going_on = allowed[~np.isin(allowed, list(self._index.vocabulary.eos_token_ids))]
-        return going_on
+        return self._going_on(allowed)
+
+    def _going_on(self, allowed: Any) -> Any:
+        return allowed[~np.isin(allowed, list(self._index.vocabulary.eos_token_ids))]
 
     def _forced(self) -> None:
         """Prepare an index for forced text, which a walk asks about at its end."""
@@ -217,13 +219,15 @@ class _Attack:
         guide = cfgguide.Guide(self._index)
         left = len(self._call(guide, guide.shortest_completion)) + self._rng.choice((0, 1, 5, 20))
         while not guide.is_finished:
+            if self._meter.used > MOST_SECONDS:
+                return
             try:
                 allowed = self._call(guide, guide.allowed_within, left)
             except BudgetError as error:
                 raise Defect(NO_ENDING, f"{left} left: {error}") from error
             if not len(allowed):
                 raise Defect(DEAD_END, f"within {left} after {guide.text!r:.300}")
-            going_on = allowed[~np.isin(allowed, list(self._index.vocabulary.eos_token_ids))]
+            going_on = self._going_on(allowed)
             chosen = self._rng.choice(going_on if len(going_on) else allowed)
             self._call(guide, guide.advance, int(chosen))
             left -= 1
@@ -234,7 +238,10 @@ class _Attack:
         self._begun.append(guide.copy())
         self._call(guide, guide.forced_bytes)
         self._call(guide, guide.expected)
-        for token_id in self._call(guide, guide.shortest_completion):
+        ending = self._call(guide, guide.shortest_completion)
+        if len(ending) > N_AGAIN:
+            return
+        for token_id in ending:
             self._call(guide, guide.advance, token_id)
         if not guide.is_finished:
             raise Defect(INCONSISTENT, f"its ending does not finish {guide.text!r:.300}")
@@ -283,7 +290,11 @@ class _Attack:
             if not verdict(text):
                 raise Defect(INCONSISTENT, f"check refuses {text!r:.300}")
             place = self._rng.randrange(len(text) + 1)
-            verdict(text[:place] + self._rng.choice((b"a", b'"', b"\xff", b"", b"{")) + text[place + 1 :])
+            verdict(
+                text[:place]
+                + self._rng.choice((b"a", b'"', b"\xff", b"", b"{"))
+                + text[place + 1 :]
+            )
 
     def _judge(self) -> None:
         verdict = self._judge_of_kind()

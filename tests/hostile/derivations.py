@@ -1,14 +1,14 @@
 """Random texts of a table of templates, and the same texts changed a little.
 
-In: a table, from the name of a symbol to what may stand for it. A template is a text in which «name»
-stands for a symbol; a template that is listed twice is drawn twice as often. Out: a :class:`Node`,
-the tree of a text, so that a part can be replaced by another of its kind, and the result is mostly
-still a pattern, a schema or a grammar::
+In: a table, from the name of a symbol to what may stand for it. In a template, «name» stands for a
+symbol; a template that is listed twice is drawn twice as often. Out: a :class:`Node`, the tree of a
+text, so that a part can be replaced by another of its kind, and the result is mostly still a
+pattern, a schema or a grammar::
 
     {"start": ["a«n»", "«start»«start»"], "n": ["", "{«count»}"], "count": ["2", "9"]}
 
-What stands for a symbol whose name begins with ``json_`` is escaped as in a string of JSON. A listed
-text has no tree: it is one leaf, whose numbers grow and whose pieces are doubled or left out.
+What stands for a symbol whose name begins with ``json_`` is escaped as in a string of JSON. A
+listed text has no tree: it is a leaf, whose numbers grow and whose pieces are doubled or left out.
 """
 
 from __future__ import annotations
@@ -65,7 +65,11 @@ class Node:
             return part
         child = self.parts[path[0]]
         assert isinstance(child, Node), "a way leads through nodes"
-        parts = (*self.parts[: path[0]], child.with_part(path[1:], part), *self.parts[path[0] + 1 :])
+        parts = (
+            *self.parts[: path[0]],
+            child.with_part(path[1:], part),
+            *self.parts[path[0] + 1 :],
+        )
         return Node(self.symbol, parts)
 
 
@@ -136,7 +140,9 @@ class Table:
             What is changed, and what parts may be taken from.
         """
         for _ in range(_TRIES):
-            how = rng.choice((_redrawn, _redrawn, _paired, _paired, _wrapped, _lifted, _raised, _cut))
+            how = rng.choice(
+                (_redrawn, _redrawn, _paired, _paired, _wrapped, _lifted, _raised, _cut)
+            )
             changed = how(self, rng, node, other)
             if changed.text != node.text and len(changed.text) <= MOST:
                 return changed
@@ -144,7 +150,9 @@ class Table:
 
     def wrapping(self, rng: random.Random, node: Node) -> Node:
         """Return a node of the same symbol that has this one as a part, if there may be one."""
-        around = [each for each in self._templates.get(node.symbol, ()) if node.symbol in each[1::2]]
+        around = [
+            each for each in self._templates.get(node.symbol, ()) if node.symbol in each[1::2]
+        ]
         if not around:
             return node
         template = rng.choice(around)
@@ -193,25 +201,17 @@ def _lifted(table: Table, rng: random.Random, node: Node, other: Node) -> Node:
     return node.with_part(path, rng.choice(inside)) if inside else node
 
 
-def _leaf_changed(
-    rng: random.Random, node: Node, pattern: str, new: Mapping[int, str] | None = None
-) -> tuple[Path, Node, re.Match[str]] | None:
-    """Return a leaf in which a pattern is found, and where."""
+def _raised(table: Table, rng: random.Random, node: Node, other: Node) -> Node:
+    """Make a number larger."""
     found = [
         (path, each, match)
         for path, each in node.nodes()
         if all(isinstance(part, str) for part in each.parts)
-        for match in re.finditer(pattern, "".join(map(str, each.parts)))
+        for match in re.finditer(r"\d+", _leaf_text(each))
     ]
-    return rng.choice(found) if found else None
-
-
-def _raised(table: Table, rng: random.Random, node: Node, other: Node) -> Node:
-    """Make a number larger."""
-    found = _leaf_changed(rng, node, r"\d+")
-    if found is None:
+    if not found:
         return node
-    path, old, match = found
+    path, old, match = rng.choice(found)
     number = int(match[0])
     number = min(rng.choice((number + 1, 2 * number, 3 * number + 1, 10 * number)), _LARGEST)
     return _with_text(node, path, old, match.span(), str(number))
@@ -228,5 +228,10 @@ def _cut(table: Table, rng: random.Random, node: Node, other: Node) -> Node:
 
 
 def _with_text(node: Node, path: Path, old: Node, span: tuple[int, int], new: str) -> Node:
-    text = "".join(map(str, old.parts))
+    text = _leaf_text(old)
     return node.with_part(path, Node(old.symbol, (text[: span[0]] + new + text[span[1] :],)))
+
+
+def _leaf_text(node: Node) -> str:
+    """Return the text of a leaf, as its parts have it."""
+    return "".join(map(str, node.parts))

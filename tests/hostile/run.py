@@ -1,6 +1,6 @@
 """Runs a hostile case in a process of its own, and measures what each step of it took.
 
-In: a case, and what is to be done with it. Out: the :class:`Step` objects of :func:`watched`, or the
+In: a case, and what is to be done with it. Out: each :class:`Step` of :func:`watched`, or the
 :class:`Outcome` of a single one. The process is a fork, so that everything is imported and the
 vocabulary read beforehand. It may take so much address space and so many seconds of the processor,
 and is then killed; each step is told when it begins and when it ends, so it is known which one that
@@ -173,14 +173,14 @@ def watched(
             told: Any = json.loads(line)
             begun = told if isinstance(told, str) else ""
             steps += [Step(**told)] if isinstance(told, dict) else []
-    seconds = time.monotonic() - started
+    seconds, cpu = time.monotonic() - started, usage.ru_utime + usage.ru_stime
     if begun or not steps:
         signalled = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
         outcome, how = TOO_SLOW, "killed"
         if is_over and signalled != signal.SIGXCPU:
             outcome, how = CRASHED, f"signal {signalled}" if signalled else f"exit {status >> 8}"
-        steps.append(Step(begun, outcome, how, seconds - sum(step.whole for step in steps)))
-    cpu = usage.ru_utime + usage.ru_stime
+        rest = min(seconds, cpu) - sum(step.whole for step in steps)
+        steps.append(Step(begun, outcome, how, max(rest, 0.0)))
     n_bytes = max(1024 * usage.ru_maxrss - _resident(), 0)
     return Watched(tuple(steps), seconds, cpu, n_bytes)
 

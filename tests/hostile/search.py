@@ -3,11 +3,11 @@
 In: a seed, and what measures a text. Out: the best of each climb, and files of what must not be.
 
 There is a climb for each kind and each measure (seconds, bytes, standstills), and they take turns.
-It begins at a fresh text, at a listed case or near the top of an earlier climb, goes on from a changed text if that costs more, and
-begins anew after so many that do not, or where a limit is exceeded: that is kept, and others are
-looked for. Costs are shares of what a step
-may take (:data:`MOST_OF`), so that 50 ms of a mask weigh more than a second of compiling, and count
-per character. Everything is drawn from the seed; only what is measured differs between runs.
+It begins at a fresh text, at a listed case or near the top of an earlier climb, goes on from a
+changed text if that costs more, and begins anew after so many that do not, or where a limit is
+exceeded: that is kept, and others are looked for. Costs are shares of what a step may take
+(:data:`MOST_OF`), so that 50 ms of a mask weigh more than a second of compiling, and count per
+character. Everything is drawn from the seed; only what is measured differs between runs.
 """
 
 from __future__ import annotations
@@ -119,10 +119,11 @@ class Find:
 
     def __str__(self) -> str:
         step = self.step
+        took = f"{1000 * step.seconds:7.0f} ms {step.n_bytes / 1e6:5.0f} MB"
+        standstill = f"{1000 * step.standstill:5.0f} ms"
         return (
-            f"{self.kind:10} {step.name:13} {1000 * step.seconds:7.0f} ms {step.n_bytes / 1e6:5.0f} MB "
-            f"{1000 * step.standstill:5.0f} ms  {step.outcome:12} {self.text[:100]!r} "
-            f"{step.where[:60]}"
+            f"{self.kind:10} {step.name:13} {took} {standstill}  {step.outcome:12} "
+            f"{self.text[:100]!r} {step.where[:60]}"
         )
 
     @property
@@ -277,4 +278,3 @@ def _weight(find: Find) -> float:
 def steps_of(find: Find) -> tuple[Step, ...]:
     """Return the steps of a find, made again."""
     return measured(Sample(find.kind, find.node, find.seed))
-

@@ -32,7 +32,15 @@ _PATTERN = _NUMBERS | {
         *(".", r"\w", r"\d", r"\s", r"\W", r"\D", r"\S", "[ab]", "[^a]", "[a-c]", "[a-zA-Z]"),
         *("[0-9]", "[^\\W\\d]", "[«letter»«letter»\\s]", "[^ab1]", "[α-ω]", "[一-龥]", "[ -~]"),
     ],
-    "look": ["(?=«p»)", "(?!«p»)", "(?=.*«p»)", "(?!.*«letter»)", "(?<=«one»)", "(?<!«one»)", r"\b"],
+    "look": [
+        "(?=«p»)",
+        "(?!«p»)",
+        "(?=.*«p»)",
+        "(?!.*«letter»)",
+        "(?<=«one»)",
+        "(?<!«one»)",
+        r"\b",
+    ],
     "one": ["«letter»", "«class»", "«class»«class»", "(?:«letter»|«class»)"],
 }
 PATTERN = Table(
@@ -109,13 +117,15 @@ _SCHEMA = _PATTERN | {
     "number_of": _NUMBER,
     "any": _ANY,
     "name": ["a", "b", "c", "ab", "aa", "é", "", "x1"],
-    "words": ['["a","b"]', '["«name»","«name»","«name»"]', '["a","aa","ab","b","ba"]', '["a",1,null]'],
+    "words": [
+        *('["a","b"]', '["«name»","«name»","«name»"]', '["a","aa","ab","b","ba"]', '["a",1,null]'),
+    ],
     "json_name": ["a", "b", "^a", "b$", "^[ab]+$", "^.{«n»}$", "a.*b", "^(?!a)", "«p»", "[0-9]"],
     "json_pattern": ["«p»", "«p»", "«p»", "(?:a|b)*a(?:a|b){«few»}", "[a-z]{1,«n»}"],
     "format": [
-        *("date-time", "date", "time", "duration", "email", "idn-email", "hostname", "idn-hostname"),
+        *("date-time", "date", "time", "duration", "email", "idn-email", "hostname"),
         *("ipv4", "ipv6", "uri", "uri-reference", "iri", "uuid", "uri-template", "json-pointer"),
-        *("relative-json-pointer", "regex", "iri-reference"),
+        *("relative-json-pointer", "regex", "iri-reference", "idn-hostname"),
     ],
     "step": ["2", "3", "7", "0.1", "0.01", "1.5", "97", "1000", "1e-3", "12.34"],
     "number": ["0", "-1", "1", "2.5", "100", "-99.9", "1000000", "1e10", "0.001", "123456789"],
@@ -143,24 +153,75 @@ SCHEMA = Table(
 # --- Grammars ------------------------------------------------------------------------------------
 
 _COUNTS = {"n": ["2", "3", "5", "9", "20", "40", "100"]}  # larger ones are mostly refused
-_LARK = _PATTERN | _COUNTS | {
-    "rule": ["«sides»", '"«word»" | «sides»', "«sides» | A", "B | «side»", "C «side» | A", "«token»"],
-    "token": ["A", "B", "C", '"«word»"'],
-    "sides": ["«side»", "«side»", "«side» | «sides»", "«side» | «side» | «side»", "«side» |"],
-    "side": ["«item»", "«item»", "«item» «side»", "«item» «item» «side»", "«item» «item»"],
-    "item": [
-        *("«symbol»", "«symbol»", "«symbol»?", "«symbol»*", "«symbol»+", "(«sides»)", "(«sides»)*"),
-        *("(«sides»)+", "(«sides»)?", "«symbol»~«few»..«n»", "«symbol»~«n»", "(«sides»)~0..«n»"),
-    ],
-    "symbol": ['"«word»"', '"«word»"', '"«word»"i', "A", "B", "C", "a", "b", "start", "/«literal»/"],
-    "word": ["a", "b", "ab", "aa", "(", ")", ",", "if", "1", " ", "=", "é", "begin"],
-    "literal": ["«letter»«p»", "«p»«letter»", "«class»+", "[ab]+", "a+", "\\w+", "[^,]+", "«p»"],
-    "terminal": [
-        *("/«literal»/", "/«literal»/", '"«word»"', "/«literal»/ | /«literal»/", "/«literal»/i"),
-        *('("«word»" | /«literal»/)+', '"«word»" C', "/[a-z]+/", "/[0-9]+/", '"a".."f"'),
-        *("/«literal»/s", '("«word»")~1..«n»', "/\\w+(?=«p»)/", "/(?!«p»)«class»+/"),
-    ],
-}
+_LARK = (
+    _PATTERN
+    | _COUNTS
+    | {
+        "rule": [
+            "«sides»",
+            '"«word»" | «sides»',
+            "«sides» | A",
+            "B | «side»",
+            "C «side» | A",
+            "«token»",
+        ],
+        "token": ["A", "B", "C", '"«word»"'],
+        "sides": ["«side»", "«side»", "«side» | «sides»", "«side» | «side» | «side»", "«side» |"],
+        "side": ["«item»", "«item»", "«item» «side»", "«item» «item» «side»", "«item» «item»"],
+        "item": [
+            *(
+                "«symbol»",
+                "«symbol»",
+                "«symbol»?",
+                "«symbol»*",
+                "«symbol»+",
+                "(«sides»)",
+                "(«sides»)*",
+            ),
+            *(
+                "(«sides»)+",
+                "(«sides»)?",
+                "«symbol»~«few»..«n»",
+                "«symbol»~«n»",
+                "(«sides»)~0..«n»",
+            ),
+        ],
+        "symbol": [
+            '"«word»"',
+            '"«word»"',
+            '"«word»"i',
+            "A",
+            "B",
+            "C",
+            "a",
+            "b",
+            "start",
+            "/«literal»/",
+        ],
+        "word": ["a", "b", "ab", "aa", "(", ")", ",", "if", "1", " ", "=", "é", "begin"],
+        "literal": [
+            "«letter»«p»",
+            "«p»«letter»",
+            "«class»+",
+            "[ab]+",
+            "a+",
+            "\\w+",
+            "[^,]+",
+            "«p»",
+        ],
+        "terminal": [
+            *(
+                "/«literal»/",
+                "/«literal»/",
+                '"«word»"',
+                "/«literal»/ | /«literal»/",
+                "/«literal»/i",
+            ),
+            *('("«word»" | /«literal»/)+', '"«word»" C', "/[a-z]+/", "/[0-9]+/", '"a".."f"'),
+            *("/«literal»/s", '("«word»")~1..«n»', "/\\w+(?=«p»)/", "/(?!«p»)«class»+/"),
+        ],
+    }
+)
 LARK = Table(
     _LARK
     | {
@@ -182,19 +243,37 @@ LARK = Table(
     }
 )
 
-_EBNF = _PATTERN | _COUNTS | {
-    "rule": ["«sides»", '"«word»" | «sides»', '«sides» | "«word»"', "[«set»] | «side»"],
-    "look": ["«letter»"],  # it has none
-    "sides": ["«side»", "«side»", "«side» | «sides»", "«side» | «side»"],
-    "side": ["«item»", "«item» «side»", "«item» «item»", "«item» «item» «item»"],
-    "item": [
-        *("«symbol»", "«symbol»", "«symbol»?", "«symbol»*", "«symbol»+", "(«sides»)", "(«sides»)*"),
-        *("(«sides»)+", "«symbol»{«few»,«n»}", "«symbol»{«n»}", "(«sides»){0,«n»}", "(«sides»)?"),
-    ],
-    "symbol": ['"«word»"', '"«word»"', "[«set»]", "[^«set»]", "[«set»]", "a", "b", "c", "root"],
-    "word": ["a", "b", "ab", "aa", "(", ")", ",", "if", "1", " ", "=", "é", "begin"],
-    "set": ["a", "ab", "a-z", "0-9", "a-zA-Z", "^a", "é-ü", "α-ω", " -~", "\\n", "b"],
-}
+_EBNF = (
+    _PATTERN
+    | _COUNTS
+    | {
+        "rule": ["«sides»", '"«word»" | «sides»', '«sides» | "«word»"', "[«set»] | «side»"],
+        "look": ["«letter»"],  # it has none
+        "sides": ["«side»", "«side»", "«side» | «sides»", "«side» | «side»"],
+        "side": ["«item»", "«item» «side»", "«item» «item»", "«item» «item» «item»"],
+        "item": [
+            *(
+                "«symbol»",
+                "«symbol»",
+                "«symbol»?",
+                "«symbol»*",
+                "«symbol»+",
+                "(«sides»)",
+                "(«sides»)*",
+            ),
+            *(
+                "(«sides»)+",
+                "«symbol»{«few»,«n»}",
+                "«symbol»{«n»}",
+                "(«sides»){0,«n»}",
+                "(«sides»)?",
+            ),
+        ],
+        "symbol": ['"«word»"', '"«word»"', "[«set»]", "[^«set»]", "[«set»]", "a", "b", "c", "root"],
+        "word": ["a", "b", "ab", "aa", "(", ")", ",", "if", "1", " ", "=", "é", "begin"],
+        "set": ["a", "ab", "a-z", "0-9", "a-zA-Z", "^a", "é-ü", "α-ω", " -~", "\\n", "b"],
+    }
+)
 _ROOT = "root ::= «rule»\na ::= «rule»\nb ::= «rule»\nc ::= «simple»\n"
 _SIMPLE = ['"c"', "[«set»]", "[«set»]+", '"«word»" | "«word»" c', '"«word»"', "[«set»]{1,«n»}"]
 EBNF = Table(
@@ -238,7 +317,7 @@ LLGUIDANCE = Table(
             "C: «literals»\n«directive»",
             "%llguidance {}\nstart: a «sides»\na[lazy]: «terminal»\nb: «rule»\nA: «terminal»\n"
             "B: «terminal»\nC: «literals»",
-            "%llguidance {}\nstart: (A a)* B\na: b\nb[suffix=\"«word»\"]: /(.|\\n)*/\nA: «terminal»\n"
+            '%llguidance {}\nstart: (A a)* B\na: b\nb[suffix="«word»"]: /(.|\\n)*/\nA: «terminal»\n'
             "B: «terminal»\nC: «literals»",
             '%llguidance {}\nstart: "«word»" a "«word»" | B\na: %json «schema»\nb: %json «schema»\n'
             "A: «terminal»\nB: «terminal»\nC: «literals»",
