@@ -17,6 +17,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 
 from hostile.attack import COMPILE, JUDGE, attack
@@ -63,6 +64,17 @@ class Sample:
     def text(self) -> str:
         """The text."""
         return self.node.text
+
+
+@cache
+def listed_texts() -> dict[str, list[str]]:
+    """Return the listed cases of each kind that are not too long to be changed."""
+    found: dict[str, list[str]] = {}
+    for case in all_cases():
+        text = case.make()
+        if len(text) <= MOST:
+            found.setdefault(case.kind, []).append(text)
+    return found
 
 
 def measured(sample: Sample) -> tuple[Step, ...]:
@@ -188,9 +200,6 @@ class Search:
         self._rng = random.Random(self.seed)
         self._climbs = {(kind, of): _Climb() for of in MEASURES for kind in self.kinds}
         self._turns = list(self._climbs)
-        self._listed = {
-            kind: [case for case in all_cases() if case.kind == kind] for kind in self.kinds
-        }
         self._recent: dict[str, Node] = {}
 
     def go_on(self) -> None:
@@ -233,10 +242,9 @@ class Search:
         if tops and rng.random() < 0.3:
             top = max(rng.choices(tops, k=2), key=_weight)
             return Sample(kind, table.changed(rng, top.node, table.draw(rng)), top.seed)
-        if self._listed[kind] and rng.random() < 0.25:
-            text = rng.choice(self._listed[kind]).make()
-            if len(text) <= MOST:
-                return Sample(kind, leaf(text), seed)
+        listed = listed_texts().get(kind)
+        if listed and rng.random() < 0.25:
+            return Sample(kind, leaf(rng.choice(listed)), seed)
         return Sample(kind, table.draw(rng), seed)
 
     def _note(self, sample: Sample, step: Step) -> None:
