@@ -54,6 +54,7 @@ EFFORT = 30_000  # configurations searched for one mask, times parse states
 _MIN_STATES = 50  # a grammar with fewer parse states counts as if it had so many
 _QUICK = 200  # configurations searched for a mask of a small grammar; others are not searched
 _MAX_SEARCHED = 16  # tokens left: with more, no further is searched
+_TOO_FAR = 1_000  # tokens of an ending that is not made shorter where any will do
 _FAR_OFF = 64  # tokens of an ending of which a search would shorten little
 _AT_FIRST = 10  # the first question, whether any sentence fits, may cost so many times the effort
 _MAX_KNOWN = 50_000  # configurations that each of the memories below may hold
@@ -167,7 +168,7 @@ class TokenBudget:
         with self._lock, self._steps.begun():
             if not self.is_quick and self._distance(configuration) > 2:
                 self._look_ahead(configuration)
-            before = NEVER + 1
+            before = _TOO_FAR
             while self.is_quick and 1 < self._distance(configuration) < before:
                 before = self._distance(configuration)
                 effort = self._effort_at_first(configuration)

@@ -404,7 +404,8 @@ class Guide:
         """
         if self.is_finished:
             return ()
-        return self._index.machine.expected(self.configuration)
+        with self._index.steps.begun():
+            return self._index.machine.expected(self.configuration)
 
     def explain(self, token_or_bytes: int | bytes) -> Explanation:
         r"""Return why a token, or any bytes, may come next, or why not.
@@ -439,14 +440,15 @@ class Guide:
           'n' leaves open NAME 'n', which may end as NAME
           expected there: NAME 'a', RPAR ')'
         """
-        explainer = explainer_of(self._index, self.text, self.configuration)
-        if not isinstance(token_or_bytes, bytes):
-            return explainer.explain_token(
-                as_token_id(token_or_bytes), is_finished=self.is_finished
-            )
-        if self.is_finished:
-            return Explanation(None, token_or_bytes, False, False, (), None, AFTER_EOS, ())
-        return explainer.explain(token_or_bytes)
+        with self._index.steps.begun():
+            explainer = explainer_of(self._index, self.text, self.configuration)
+            if not isinstance(token_or_bytes, bytes):
+                return explainer.explain_token(
+                    as_token_id(token_or_bytes), is_finished=self.is_finished
+                )
+            if self.is_finished:
+                return Explanation(None, token_or_bytes, False, False, (), None, AFTER_EOS, ())
+            return explainer.explain(token_or_bytes)
 
     def _refusal(self, token_id: int) -> TokenRejectedError:
         index, vocabulary = self._index, self._index.vocabulary

@@ -137,7 +137,9 @@ class _Attack:
                     work()
             except Defect as error:
                 return error.args
-            except LimitError as error:
+            except (LimitError, SchemaError) as error:
+                if "max_" not in str(error):
+                    raise
                 return LIMIT, str(error)[:200]
             except BudgetError as error:
                 return NO_ENDING, str(error)[:200]

@@ -187,7 +187,7 @@ def test_a_text_goes_through_every_step_and_a_find_of_it_is_run_again(prepared):
 
 @pytest.mark.parametrize(
     ("error", "outcome"),
-    [(LimitError("x"), LIMIT), (BudgetError("x"), NO_ENDING), (KeyError("x"), RAW)],
+    [(LimitError("x (max_seconds)"), LIMIT), (BudgetError("x"), NO_ENDING), (KeyError("x"), RAW)],
 )
 def test_what_goes_wrong_in_a_text_is_told(prepared, monkeypatch, error, outcome):
     def fails(guide: cfgguide.Guide) -> None:
@@ -231,9 +231,13 @@ def test_steps_are_told_until_the_process_is_killed():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", TABLES)
 def test_random_texts_come_to_no_harm(prepared, kind):
-    """What takes long passes: a test does not depend on the machine that it runs on."""
+    """What takes long passes: a test does not depend on the machine that it runs on.
+
+    So does what exceeds `max_hypotheses`, a documented limit: SECURITY.md says where it is met.
+    """
     rng = random.Random(1)
     for _ in range(N_TEXTS):
         sample = Sample(kind, TABLES[kind].draw(rng), rng.getrandbits(16))
         for step in measured(sample):
-            assert not is_defect(step), f"{sample.text}\n{step}"
+            is_known = step.outcome == LIMIT and "max_" in step.more
+            assert is_known or not is_defect(step), f"{sample.text}\n{step}"

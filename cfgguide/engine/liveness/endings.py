@@ -48,6 +48,7 @@ from cfgguide.grammar.lr.table import END, ERROR
 _MAX_BYTES = 20_000_000  # of the endings that are remembered, about
 _OVERHEAD = 500  # bytes of what is remembered beside a text
 _MAX_NEEDED = 4096  # tokens of an ending, about; a stack that needs more has none
+MAX_LEXEMES = 20_000  # of an ending that is looked for otherwise
 _MAX_WAYS = 4  # to end a lexeme
 _MAX_READ = 600  # lexemes that are read in one search
 _LONG = 32  # bytes that count as much as a lexeme
@@ -204,7 +205,7 @@ class Endings:
     def are_far(self, configuration: Configuration) -> bool:
         """Return whether the endings are so long that none is looked for."""
         return all(
-            self._costs.need(each.stack).length > _MAX_NEEDED for each in configuration.hypotheses
+            self._costs.need(each.stack).length > MAX_LEXEMES for each in configuration.hypotheses
         )
 
     def direct(self, configuration: Configuration) -> bytes | None:

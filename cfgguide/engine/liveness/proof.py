@@ -19,6 +19,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from cfgguide.base.limits import Budget
+from cfgguide.engine.liveness.endings import MAX_LEXEMES
 from cfgguide.engine.liveness.spelled_ends import Between, SpelledEnds
 from cfgguide.engine.liveness.stack_summaries import (
     ACCEPTED,
@@ -31,7 +32,6 @@ from cfgguide.engine.vocabulary.spelling import BOUNDARY, Spelling
 from cfgguide.grammar.lr.stack import Stack
 
 _MAX_KNOWN = 10_000  # lexemes by how they end
-_MAX_LEXEMES = 10_000  # of an ending: one that doubles thirty times helps nobody
 
 
 class _Lexeme(NamedTuple):
@@ -91,8 +91,8 @@ class ProvedEndings:
         for controls, here in zip(reversed(levels[:-1]), reversed(states), strict=True):
             way.append(self._pushdown.leaving(controls, here, way[-1]))
         way.reverse()
-        texts = list(islice(self._texts(way, states, lexeme), _MAX_LEXEMES + 1))
-        return None if len(texts) > _MAX_LEXEMES else b"".join(texts)
+        texts = list(islice(self._texts(way, states, lexeme), MAX_LEXEMES + 1))
+        return None if len(texts) > MAX_LEXEMES else b"".join(texts)
 
     def _texts(self, way: list[int], states: list[int], lexeme: _Lexeme | None) -> Iterator[bytes]:
         """Yield the lexemes on a way from the top of a stack to its bottom."""
