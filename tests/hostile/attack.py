@@ -30,7 +30,13 @@ from support.schemas import is_valid
 
 import cfgguide
 from cfgguide.diagnostics.diagnosis import diagnose
-from cfgguide.errors import BudgetError, CfgGuideError, LimitError, TokenRejectedError
+from cfgguide.errors import (
+    BudgetError,
+    CfgGuideError,
+    LimitError,
+    SchemaError,
+    TokenRejectedError,
+)
 from cfgguide.grammar.lark_frontend import parser_of
 from hostile import engine
 from hostile.run import (
