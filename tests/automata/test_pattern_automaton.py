@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
+import pickle
 import random
 import re
 
 import pytest
 
+from cfgguide.automata import python_notation
 from cfgguide.automata.ecma_notation import read
 from cfgguide.automata.ecma_patterns import later_language, pattern_language
 from cfgguide.automata.language import (
@@ -307,3 +309,12 @@ def test_words_are_counted_without_the_whole(pattern: str) -> None:
     grown = _grown(pattern)
     for most in (0, 1, 2, 7, 50):
         assert words_of(grown, most) == pattern_language(pattern).words(most)
+
+
+def test_a_tree_remembers_its_hash_but_takes_it_to_no_other_process():
+    (tree,) = python_notation.read("(?:ab|c)*")
+    assert hash(tree) == hash(python_notation.read("(?:ab|c)*")[0])
+    again = pickle.loads(pickle.dumps(tree))
+    assert again == tree
+    assert "_hash" in vars(tree)
+    assert "_hash" not in vars(again)

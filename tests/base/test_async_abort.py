@@ -11,8 +11,8 @@ from torture.interrupts import traced
 
 from cfgguide.base.async_abort import resident_bytes, run_watched
 from cfgguide.base.collector import collector_off
-from cfgguide.base.limits import Budget, Limits
-from cfgguide.errors import LimitError
+from cfgguide.base.limits import Budget, Limits, Steps, check_step
+from cfgguide.errors import LimitError, SchemaError
 
 
 def spin(seconds):
@@ -190,3 +190,33 @@ def test_bytecode_runs_as_quickly_after_work_that_was_stopped():
     finally:
         sys.setprofile(None)
     assert calls
+
+
+# --- What a budget counts ------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(time, "pthread_getcpuclockid"), reason="the system does not tell")
+def test_a_thread_that_only_waits_spends_none_of_its_seconds():
+    few = Limits(max_seconds=0.05)
+    Budget(few).run(lambda: time.sleep(0.3))
+    with pytest.raises(LimitError, match="max_seconds"):
+        Budget(few).run(lambda: spin(60))
+
+
+def test_a_step_that_is_over_stays_so_for_those_who_go_on():
+    steps = Steps(Limits(max_seconds=0.01))
+
+    def swallows() -> int:
+        n = 0
+        for _ in range(5):
+            try:
+                check_step()
+            except SchemaError:
+                n += 1
+        return n
+
+    with steps.begun():
+        check_step()
+        spin(0.1)
+        assert swallows() == 5
+    check_step()  # outside of a step, never

@@ -130,3 +130,39 @@ def test_a_model_is_finished_within_a_budget():
             guide.advance(int(rng.choice(guide.allowed_within(n - len(guide.token_ids)))))
         assert len(guide.token_ids) <= n
         Item.model_validate(json.loads(guide.text))
+
+
+def arrays_in_arrays(depth: int, n: int) -> Any:
+    inner = arrays_in_arrays(depth - 1, n) if depth else True
+    return {"type": "array", "prefixItems": [inner] * n, "minItems": n, "uniqueItems": True}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "minProperties": 90},
+        {"type": "object", "minProperties": 300, "propertyNames": {"maxLength": 2}},
+        {"minProperties": 100, "required": ["a"], "properties": {"a": {"enum": ["b"]}}},
+        {"type": "array", "minItems": 200, "uniqueItems": True},
+        arrays_in_arrays(1, 10),
+        {"enum": [{"id": n, "name": f"n{n}"} for n in range(80)]},
+    ],
+    ids=["90 names", "300 names", "100 names", "200 items", "10 times 10 items", "80 objects"],
+)
+def test_an_ending_with_many_different_parts_is_found(schema):
+    """What has to come is found one after the other, however many there are."""
+    index = cfgguide.compile(json_schema(schema), standard_library_vocabulary())
+    guide = cfgguide.Guide(index)
+    token_ids = guide.shortest_completion()
+    text = index.vocabulary.spell(token_ids[:-1])
+    assert is_valid(schema, text.decode())
+    assert token_ids[0] in guide.allowed_within(len(token_ids))
+
+
+def test_an_ending_that_takes_too_long_is_a_limit():
+    """Each string is longer than what any step may take."""
+    few = cfgguide.Limits(max_seconds=0.05)
+    schema = {"type": "string", "pattern": "^(?:(?:ab|ba){300}c){300}$"}
+    guide = cfgguide.Guide(cfgguide.compile(json_schema(schema, limits=few), SMALL))
+    with pytest.raises(SchemaError, match="max_seconds"):
+        guide.shortest_completion()

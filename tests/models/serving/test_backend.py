@@ -242,6 +242,38 @@ def test_many_requests_are_not_remembered_for_ever(monkeypatch):
     assert len(backend._known) == 3
 
 
+def test_long_requests_are_forgotten_before_short_ones_add_up():
+    backend = Backend(VOCABULARY, use_cache=False, max_bytes=1_000_000)
+    for n in range(20):
+        backend.matcher("choice", json.dumps([f"{n}" * 300]))
+        assert sum(n_bytes for _, n_bytes in backend._known.values()) <= 125_000
+    assert 5 < len(backend._known) < 20
+    backend.grammar("choice", json.dumps(["a" * 30_000]))
+    assert len(backend._known) < 20  # longer than what there is for all
+
+
+@pytest.mark.parametrize(("kind", "text"), [("json", None), ("grammar", 5), (None, "{}"), (5, 5)])
+def test_a_request_is_texts(backend, kind, text):
+    with pytest.raises(GrammarError, match="a request has a kind and a text, not"):
+        backend.index(kind, text)
+    with pytest.raises(GrammarError, match="a request has a kind and a text, not"):
+        backend.requested(kind, text).result(_PATIENCE)
+    assert backend.ready(kind, text) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [("choice", json.dumps(["a" * n for n in range(1, 3000)])), ("regex", "(?:a?){300}" * 200)],
+)
+def test_reading_a_request_is_cancelled_and_held_to_its_limits(kind, text):
+    few = Limits(max_seconds=0.2)
+    backend = Backend(VOCABULARY, limits=few, use_cache=False)
+    with pytest.raises(LimitError):
+        backend.index(kind, text)
+    with pytest.raises(LimitError, match="cancelled"):
+        backend.index(kind, text, cancelled=lambda: True)
+
+
 # --- What is written by default ------------------------------------------------------------------
 
 ITEM = '{"type": "object", "properties": {"n": {"type": "integer"}}}'
