@@ -204,9 +204,8 @@ class Endings:
 
     def are_far(self, configuration: Configuration) -> bool:
         """Return whether the endings are so long that none is looked for."""
-        return all(
-            self._costs.need(each.stack).length > MAX_LEXEMES for each in configuration.hypotheses
-        )
+        needed = (self._costs.need(each.stack).length for each in configuration.hypotheses)
+        return all(MAX_LEXEMES < each < inf for each in needed)  # of which infinity tells nothing
 
     def direct(self, configuration: Configuration) -> bytes | None:
         """Return bytes after which the text is a sentence, if the parser alone leads there."""

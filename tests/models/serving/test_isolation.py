@@ -20,7 +20,6 @@ from cfgguide.serving import Backend
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's /proc")
 
 VOCABULARY = cfgguide.Vocabulary.of_bytes()
-SLOW = json.dumps(["a" * n for n in range(1, 1000)])
 STRANGERS = cfgguide.Limits(max_seconds=2, max_memory=200_000_000, allows_imports=False)
 
 
@@ -34,6 +33,11 @@ def isolation() -> Isolation:
     return Isolation(VOCABULARY, STRANGERS, use_cache=False)
 
 
+def slow_choice(n: int) -> str:
+    """Takes seconds."""
+    return json.dumps(["a" * length for length in range(1, n)])
+
+
 def nursery_of(isolation: Isolation) -> int:
     return isolation._nursery._process.pid
 
@@ -41,6 +45,13 @@ def nursery_of(isolation: Isolation) -> int:
 def children_of(process: int) -> list[int]:
     with open(f"/proc/{process}/task/{process}/children") as file:
         return [int(each) for each in file.read().split()]
+
+
+def wait_until_alone(process: int) -> None:
+    deadline = time.monotonic() + 60
+    while children_of(process):
+        assert time.monotonic() < deadline, "a child has to end"
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +104,7 @@ def test_a_child_that_is_killed_is_an_error_and_the_next_request_is_tried(isolat
     """As the system kills what takes too much memory."""
     isolation.try_request("regex", "a")
     nursery = nursery_of(isolation)
+    wait_until_alone(nursery)
 
     def kill() -> None:
         while not (found := children_of(nursery)):
@@ -102,7 +114,7 @@ def test_a_child_that_is_killed_is_an_error_and_the_next_request_is_tried(isolat
     killer = threading.Thread(target=kill)
     killer.start()
     with pytest.raises(LimitError, match="max_memory"):
-        isolation.try_request("choice", SLOW)
+        isolation.try_request("choice", slow_choice(1000))
     killer.join()
     isolation.try_request("regex", "b")
     assert nursery_of(isolation) == nursery
@@ -121,11 +133,8 @@ def test_nobody_waits_for_a_request_whose_client_has_left(isolation):
     left = threading.Event()
     threading.Timer(0.1, left.set).start()
     with pytest.raises(LimitError, match="cancelled"):
-        isolation.try_request("choice", SLOW, left.is_set)
-    deadline = time.monotonic() + 60
-    while children_of(nursery_of(isolation)) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not children_of(nursery_of(isolation))
+        isolation.try_request("choice", slow_choice(1001), left.is_set)
+    wait_until_alone(nursery_of(isolation))
 
 
 def test_a_verdict_is_remembered(isolation):
