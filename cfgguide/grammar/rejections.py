@@ -11,9 +11,11 @@ up to its rules and terminals.
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
+from itertools import accumulate
 from typing import Any
 
 import interegular
@@ -32,6 +34,7 @@ from cfgguide.grammar.notations.mixed_up import advice
 
 MAX_SHOWN = 3  # conflicts
 MAX_TERMINALS = 30  # of an example, from its end
+_MAX_SAID = 4_000  # characters of what Lark says
 
 _REGEX_MODULE = re.compile(r"\\[pPXRKmM]|\[\[:|\(\?(?:R|\d|&|\|)|\{[\w,]*[ids]<=")
 
@@ -212,7 +215,11 @@ def _of_conflicts(parser: lark.Lark, grammar: Grammar) -> str:
     found = conflicts.find(states, strict=grammar.strict)
     examples = conflicts.Examples(states)
     texts = _Texts(parser, grammar.regex_flags)
-    parts = ["\n".join(line.rstrip() for line in said.splitlines())]
+    lines = [line.rstrip() for line in said.splitlines()]
+    n_lines = bisect(list(accumulate(map(len, lines))), _MAX_SAID)
+    parts = ["\n".join(lines[: max(n_lines, 1)])]
+    if n_lines < len(lines):
+        parts.append(f"... {len(lines) - n_lines} lines more of Lark's.")
     ways_out = []
     for number, conflict in enumerate(found[:MAX_SHOWN], start=1):
         given = examples.of(conflict)

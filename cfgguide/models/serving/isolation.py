@@ -58,6 +58,7 @@ _LENGTH = 32  # tokens of a walk
 _MOST_WALKS = 16
 _ASKED_EVERY = 0.02  # seconds until who waits is asked whether to go on
 _PATIENCE = 8  # as long a child may take as it may compute: others may keep the processors busy
+_MAX_SAID = 20_000  # characters of an error
 _REMEMBERED = 1_000  # verdicts
 _REFUSED_FOR = 60.0  # seconds: on another minute the machine may be less busy
 #: Requests that need most of what others share.
@@ -223,7 +224,7 @@ def keep_nursery(descriptor: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for children
     logging.disable()  # the server logs what it compiles
-    os.nice(10)  # whose texts are being written come first
+    os.nice(5)  # whose texts are being written come first
     backend = Backend(vocabulary, **options)
     for kind, text in _SHARED:  # what all requests share is made, and imported
         walk(backend.index(kind, text), 32)
@@ -271,7 +272,7 @@ def _told(backend: Backend, kind: str, text: str) -> tuple[Any, ...]:
         seconds = time.process_time()  # of this child, which has done nothing else
         walk(index)
     except CfgGuideError as error:
-        return 0.0, type(error).__name__, *map(str, error.args)
+        return 0.0, type(error).__name__, *(str(each)[:_MAX_SAID] for each in error.args)
     except (MemoryError, RecursionError) as error:
         what = "memory (max_memory)" if isinstance(error, MemoryError) else "nesting"
         message = f"the request needs too much {what}; simplify the grammar"
