@@ -27,7 +27,6 @@ import math
 import os
 import pickle
 import random
-import select
 import signal
 import socket
 import subprocess
@@ -58,6 +57,7 @@ _LENGTH = 32  # tokens of a walk
 _MOST_WALKS = 16
 _ASKED_EVERY = 0.02  # seconds until who waits is asked whether to go on
 _PATIENCE = 8  # as long a child may take as it may compute: others may keep the processors busy
+_A_MOMENT = 2  # seconds in which a nursery ends
 _MAX_SAID = 20_000  # characters of an error
 _REMEMBERED = 1_000  # verdicts
 _REFUSED_FOR = 60.0  # seconds: on another minute the machine may be less busy
@@ -124,14 +124,16 @@ class Isolation:
         self, kind: str, text: str, cancelled: Callable[[], bool] | None
     ) -> float | CfgGuideError:
         """Return what a child says of a request: the seconds of compiling, or the error."""
+        patience = _PATIENCE * 2 * self._limits.max_seconds
         here, there = socket.socketpair()
+        here.settimeout(patience)
         with here:
             with there:
                 self._nursery.send(there)
             with contextlib.suppress(OSError):  # a child that died reads nothing
                 here.sendall(json.dumps([kind, text]).encode())
                 here.shutdown(socket.SHUT_WR)
-            said = b"".join(self._said(here, cancelled))
+            said = b"".join(_said(here, time.monotonic() + patience, cancelled))
         pid, _, told = said.partition(b"\n")
         if told:
             seconds, name, *arguments = json.loads(told)
@@ -141,24 +143,28 @@ class Isolation:
                 os.kill(int(pid), signal.SIGKILL)
         if cancelled is not None and cancelled():
             return LimitError("compiling was cancelled, at trying it in a process of its own")
+        if not pid:
+            raise LimitError("the process in which requests are tried has died; ask again")
         seconds = f"{2 * self._limits.max_seconds:g} seconds of the processor (max_seconds)"
         return LimitError(
             f"compiling and making {N_MASKS} masks takes more than {seconds}, or more memory than "
             "there may be (max_memory); simplify the grammar, or raise the limit"
         )
 
-    def _said(self, here: socket.socket, cancelled: Callable[[], bool] | None) -> Iterator[bytes]:
-        """Yield what a child says until it has ended, or overstays, or nobody waits."""
-        end = time.monotonic() + _PATIENCE * 2 * self._limits.max_seconds
-        while time.monotonic() < end and not (cancelled is not None and cancelled()):
-            if select.select([here], [], [], _ASKED_EVERY)[0]:
-                try:
-                    part = here.recv(65536)
-                except ConnectionResetError:  # it had not read all
-                    return
-                if not part:
-                    return
-                yield part
+
+def _said(here: socket.socket, end: float, cancelled: Callable[[], bool] | None) -> Iterator[bytes]:
+    """Yield what a child says until it has ended, or overstays, or nobody waits."""
+    here.settimeout(_ASKED_EVERY)
+    while time.monotonic() < end and not (cancelled is not None and cancelled()):
+        try:
+            part = here.recv(65536)
+        except TimeoutError:
+            continue
+        except ConnectionResetError:  # it had not read all
+            return
+        if not part:
+            return
+        yield part
 
 
 class _Nursery:
@@ -190,9 +196,10 @@ class _Nursery:
         raise LimitError("the process in which requests are tried dies; ask again")
 
     def close(self) -> None:
-        """End it."""
+        """End it, unless a fork of this process still has the socket."""
         self._socket.close()
-        self._process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_A_MOMENT)
 
     def _begun(self) -> tuple[socket.socket, subprocess.Popen[bytes]]:
         """Begin it, without waiting until it is ready; return the socket to it."""
@@ -207,7 +214,7 @@ class _Nursery:
             pickle.dump(self._made_of, file)
             file.seek(0)
             process = subprocess.Popen(
-                [sys.executable, "-c", code],
+                [sys.executable, "-W", "ignore", "-c", code],
                 stdin=file,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[there.fileno()],

@@ -120,6 +120,20 @@ def test_a_child_that_is_killed_is_an_error_and_the_next_request_is_tried(isolat
     assert nursery_of(isolation) == nursery
 
 
+def test_more_files_are_open_than_select_can_tell(isolation):
+    import resource
+
+    least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 4096), most))
+    opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    try:
+        isolation.try_request("regex", "f")
+    finally:
+        for each in opened:
+            os.close(each)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (least, most))
+
+
 def test_a_nursery_that_is_killed_is_begun_again(isolation):
     isolation.try_request("regex", "c")
     before = nursery_of(isolation)
