@@ -109,6 +109,7 @@ def test_a_child_that_is_killed_is_an_error_and_the_next_request_is_tried(isolat
     def kill() -> None:
         while not (found := children_of(nursery)):
             time.sleep(0.001)
+        time.sleep(0.5)  # a child says first which process it is
         os.kill(found[0], signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
