@@ -285,10 +285,10 @@ class LrWalker:
 
     def _use(self, trie: VocabularyTrie | ClassTrie) -> None:
         """Walk over a trie from now on."""
-        self._trie = trie
         self._packed = view(trie.packed)
         self._work: arrays.Workspace | None = None
         self._view: arrays.Workspace | None = None  # the same memory, as the kernels read it
+        self._trie = trie  # at last: who is interrupted before does all of it again
 
     @property
     def trie(self) -> PackedTrie:
