@@ -242,7 +242,7 @@ class Backend:
             folder=folder,
             max_bytes=max_bytes,
             tidy=tidy,
-            isolate=isolate and isolated and hasattr(os, "fork"),
+            isolate=isolate and isolated and Isolation.is_possible,
         )
 
     @property

@@ -82,8 +82,10 @@ class Isolation:
         Of the backend, as :class:`Backend <cfgguide.serving.Backend>` takes them.
     """
 
+    is_possible = hasattr(os, "fork") and hasattr(socket, "send_fds")
+
     def __init__(self, vocabulary: Vocabulary, limits: Limits, **options: Any) -> None:
-        if not hasattr(os, "fork") or not hasattr(socket, "send_fds"):
+        if not self.is_possible:
             raise CfgGuideError("isolate=True needs a system that forks; leave it out")
         self._limits = limits
         self._lock = new_lock()
