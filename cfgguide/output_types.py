@@ -27,10 +27,14 @@ import re
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
 
-from cfgguide.errors import GrammarError, shown
+from cfgguide.errors import GenerationError, GrammarError, shown
 from cfgguide.grammar.grammar import Grammar
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 _ACCEPTED = (
     "a type (a Pydantic model, a dataclass, list[...], Literal[...]), a JSON Schema as a dict, "
@@ -84,11 +88,12 @@ def output_type(what: object) -> OutputType:
         hash(what)
     except Exception:  # lists and mappings have no hash, and others may raise what they like
         return _made(what)
-    return _kept(what)
+    # The past and the future of a type are those of a day.
+    return _kept(what, date.today(), datetime.now(UTC).date())
 
 
 @functools.lru_cache(maxsize=_N_KEPT)
-def _kept(what: object) -> OutputType:
+def _kept(what: object, *_: date) -> OutputType:
     return _made(what)
 
 
@@ -101,9 +106,14 @@ def _made(what: object) -> OutputType:
         return _of_schema(what)
     if isinstance(what, Grammar | re.Pattern | list | tuple):
         return _of_parts(what)
-    if isinstance(what, type) or typing.get_origin(what) is not None:
+    if isinstance(what, type | typing.NewType) or typing.get_origin(what) or _is_alias(what):
         return _of_type(what)
     raise GrammarError(f"{shown(what)} does not say what to write; give {_ACCEPTED}")
+
+
+def _is_alias(what: object) -> bool:
+    """Return whether something is ``type X = ...``, of Python or of an extension of `typing`."""
+    return type(what).__name__ == "TypeAliasType"
 
 
 # What is imported below takes a tenth of a second, and whoever has a grammar needs none of it.
@@ -162,7 +172,21 @@ def _of_type(what: Any) -> OutputType:
     except PydanticUserError as error:
         raise GrammarError(f"Pydantic makes no schema of {shown(what)}: {error.message}") from error
     grammar = json_schema(schema, order="declared", tidy=True)
-    return OutputType(grammar, adapter.validate_json)
+    return OutputType(grammar, functools.partial(_validated, adapter))
+
+
+def _validated(adapter: TypeAdapter[Any], text: str) -> Any:
+    """Return the value that Pydantic makes of a text.
+
+    Raises
+    ------
+    GenerationError
+        If a validator refuses it, which no grammar can foresee: there was a warning.
+    """
+    try:
+        return adapter.validate_json(text)
+    except (ValueError, OSError) as error:
+        raise GenerationError(f"the type refuses {shown(text)}: {error}") from error
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,15 @@ def decimal_numbers(
     return "|".join(branches)
 
 
+def fixed_digits(low: int, high: int, *, n_digits: int) -> str:
+    """Return a pattern of the numbers in a range, all written with the same number of digits.
+
+    >>> fixed_digits(1, 12, n_digits=2)
+    '0[1-9]|1[0-2]'
+    """
+    return "|".join(_between(f"{low:0{n_digits}d}", f"{high:0{n_digits}d}"))
+
+
 def _naturals(low: int, high: int | None) -> str:
     """Return a pattern of the whole numbers in a range; `low` is 0 or more."""
     if high is None:

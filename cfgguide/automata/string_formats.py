@@ -62,7 +62,7 @@ _BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 IPV4 = f"(?:{_BYTE}\\.){{3}}{_BYTE}"
 _GROUP = "[0-9A-Fa-f]{1,4}"
 _LAST = f"(?:{_GROUP}:{_GROUP}|{IPV4})"
-_IPV6 = "|".join(
+IPV6 = "|".join(
     [
         f"(?:{_GROUP}:){{6}}{_LAST}",
         f"::(?:{_GROUP}:){{5}}{_LAST}",
@@ -89,7 +89,7 @@ _HOSTNAME = f"(?:{_label(63)}(?:\\.{_label(63)}){{0,2}}|{_label(30)}(?:\\.{_labe
 
 _ATOM = "[-A-Za-z0-9!#$%&'*+\\/=?^_`{|}~]+"
 _QUOTED = '"(?:[ !#-\\[\\]-~]|\\\\[ -~])*"'
-_EMAIL = f"(?:{_ATOM}(?:\\.{_ATOM})*|{_QUOTED})@(?:{_HOSTNAME}|\\[(?:{IPV4}|IPv6:(?:{_IPV6}))\\])"
+_EMAIL = f"(?:{_ATOM}(?:\\.{_ATOM})*|{_QUOTED})@(?:{_HOSTNAME}|\\[(?:{IPV4}|IPv6:(?:{IPV6}))\\])"
 
 
 def _uri(unreserved: str, private: str) -> dict[str, str]:
@@ -101,7 +101,7 @@ def _uri(unreserved: str, private: str) -> dict[str, str]:
     registered = f"(?:[{unreserved}{delimiters}]|{encoded})*"
     user = f"(?:[{unreserved}{delimiters}:]|{encoded})*"
     future = f"[vV][0-9A-Fa-f]+\\.[-A-Za-z0-9._~{delimiters}:]+"
-    host = f"(?:\\[(?:{_IPV6}|{future})\\]|{registered})"
+    host = f"(?:\\[(?:{IPV6}|{future})\\]|{registered})"
     authority = f"(?:{user}@)?{host}(?::[0-9]*)?"
     path = f"(?:\\/{char}*)*"
     absolute = f"\\/(?:{char}+{path})?"
@@ -134,7 +134,7 @@ _PATTERNS = {
     "email": _EMAIL,
     "hostname": _HOSTNAME,
     "ipv4": IPV4,
-    "ipv6": _IPV6,
+    "ipv6": IPV6,
     "iri": _IRI["full"],
     "iri-reference": _IRI["reference"],
     "json-pointer": _POINTER,

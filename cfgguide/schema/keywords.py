@@ -11,6 +11,10 @@ from cfgguide.schema.solver.listed_values import check_text, decimal_of
 
 MAX_COUNT = 1_000_000  # characters or items that have to come
 
+#: Keywords of our own, which schemas of types have: why nobody checks it; whether a whole number is
+#: written without a fraction, and a number is a finite float.
+UNCHECKED, WHOLE, FINITE = "x-cfgguide-unchecked", "x-cfgguide-whole", "x-cfgguide-finite"
+
 _DIALECTS = ("4", "6", "7", "2019-09", "2020-12")
 #: The first and the last dialect that knows a keyword, of those that not all know.
 _KNOWN_IN = {

@@ -7,6 +7,7 @@ does not know are ignored; without it, 2020-12 is assumed, and keywords of all d
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
@@ -23,7 +24,7 @@ from cfgguide.automata.pattern_automaton import GrowingAutomaton
 from cfgguide.automata.pattern_notations import with_common_spaces
 from cfgguide.automata.string_formats import FORMATS, OTHER_FORMATS, format_pattern, later_format
 from cfgguide.errors import SchemaError, SchemaWarning, shown
-from cfgguide.schema.keywords import Keywords, unknown_keywords
+from cfgguide.schema.keywords import FINITE, UNCHECKED, WHOLE, Keywords, unknown_keywords
 from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, WRITTEN_WHOLE, Location, References
 from cfgguide.schema.solver.listed_values import scalar_values, shape
 from cfgguide.schema.solver.nodes import (
@@ -78,6 +79,7 @@ _OF_OBJECTS = frozenset(
         *("dependentRequired", "minProperties", "maxProperties", "unevaluatedProperties"),
     ]
 )
+_OF_TYPES = frozenset([UNCHECKED, WHOLE, FINITE])
 _CONDITIONS = frozenset(["type", "enum", "const"]).union(
     _APPLICATORS, _OF_NUMBERS, _OF_STRINGS, _OF_ARRAYS, _OF_OBJECTS
 )
@@ -241,6 +243,8 @@ class SchemaReader:
             if keyword in schema:
                 node.all_of.append(self._node(self._references.target(location, keyword)))
         self._read_values(node, location, reads)
+        if not _OF_TYPES.isdisjoint(schema):
+            self._read_types(node, schema, location.path)
         if not _APPLICATORS.isdisjoint(schema):
             self._read_applicators(node, location, reads)
         if not _OF_NUMBERS.isdisjoint(schema):
@@ -294,6 +298,20 @@ class SchemaReader:
                 # A node has one list; both lists have to have the value.
                 extra = Node(f"{location.path}/const", values=found)
                 node.all_of.append(extra)
+
+    def _read_types(self, node: Node, schema: Mapping[str, Any], path: str) -> None:
+        """Read what the schema of a type says, and no other."""
+        if UNCHECKED in schema:
+            self.left_out.append((path or "/", str(schema[UNCHECKED])))
+            problem = f"at {path or '/'}: {schema[UNCHECKED]}; texts may be refused after all"
+            warnings.warn(problem, SchemaWarning, stacklevel=2)
+        if not self._has_common_spaces:  # tidy numbers are whole and finite anyway
+            if WHOLE in schema:
+                node.numbers.append(Condition(numbers.written_whole))
+            if FINITE in schema:
+                largest = Decimal(repr(sys.float_info.max))
+                for make, bound in ((numbers.at_least, -largest), (numbers.at_most, largest)):
+                    node.numbers.append(Condition(partial(make, bound, is_strict=False)))
 
     def _values(self, location: Location, values: list[Any]) -> ListedValues:
         nested = [value for value in values if isinstance(value, list | Mapping)]

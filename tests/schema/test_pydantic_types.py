@@ -1,0 +1,92 @@
+"""Every type that Pydantic knows: what is sampled of it, Pydantic reads; or there was a warning."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter
+from support.pydantic_types import ACCEPTED, IMPOSSIBLE, TYPES, UNCHECKED
+
+import cfgguide
+from cfgguide.errors import CfgGuideError, SchemaWarning
+from cfgguide.output_types import OutputType, output_type
+
+VOCABULARY = cfgguide.Vocabulary.of_bytes()
+N_IN_SLOW_TEST = 60
+_LONGEST = 250  # bytes
+
+
+def asked(name: str) -> tuple[OutputType, list[str]]:
+    """Return what a type asks for, and what the user was warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        made = output_type(TYPES[name])
+    return made, [str(each.message) for each in caught if each.category is SchemaWarning]
+
+
+def sampled(what: OutputType, n: int) -> list[str]:
+    """Return texts of a type, by models that like some bytes more than others."""
+    index = cfgguide.compile(what.grammar, VOCABULARY)
+    texts = []
+    for seed in range(n):
+        drawn = np.random.default_rng(seed)
+        tastes = drawn.normal(scale=1 + seed % 3 * 2, size=len(VOCABULARY.tokens))
+
+        def model(_: Any, drawn: Any = drawn, tastes: Any = tastes) -> Any:
+            return tastes + drawn.normal(scale=2, size=len(tastes))
+
+        written = cfgguide.sample(model, index=index, max_new_tokens=_LONGEST, seed=seed)
+        texts.append(written.text)
+    return texts
+
+
+def check(name: str, n: int) -> None:
+    what, warned = asked(name)
+    adapter = TypeAdapter(TYPES[name])
+    refused = [text for text in sampled(what, n) if not is_read(adapter, text)]
+    assert warned or not refused
+
+
+def is_read(adapter: TypeAdapter[Any], text: str) -> bool:
+    try:
+        adapter.validate_json(text)
+    except (ValueError, OSError):
+        return False
+    return True
+
+
+POSSIBLE = sorted(set(TYPES) - IMPOSSIBLE)
+
+
+@pytest.mark.parametrize("name", POSSIBLE)
+def test_pydantic_reads_what_is_written(name: str) -> None:
+    check(name, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", POSSIBLE)
+def test_pydantic_reads_all_that_is_written(name: str) -> None:
+    check(name, N_IN_SLOW_TEST)
+
+
+def test_only_those_types_have_a_warning_that_must_have_one() -> None:
+    assert {name for name in POSSIBLE if asked(name)[1]} == UNCHECKED
+
+
+@pytest.mark.parametrize("name", sorted(IMPOSSIBLE))
+def test_a_type_that_no_json_has_is_refused(name: str) -> None:
+    with pytest.raises(CfgGuideError, match="Pydantic makes no schema"):
+        output_type(TYPES[name])
+
+
+@pytest.mark.parametrize("name", sorted(ACCEPTED))
+def test_texts_that_people_write_are_possible(name: str) -> None:
+    what, adapter = asked(name)[0], TypeAdapter(TYPES[name])
+    for text in ACCEPTED[name]:
+        written = json.dumps(text)
+        adapter.validate_json(written)
+        assert cfgguide.check(what.grammar, written).is_sentence, written
