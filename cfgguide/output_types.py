@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
-from cfgguide.errors import GenerationError, GrammarError, shown
+from cfgguide.errors import GenerationError, GrammarError, SchemaError, shown
 from cfgguide.grammar.grammar import Grammar
 
 if TYPE_CHECKING:
@@ -121,7 +121,17 @@ def _is_alias(what: object) -> bool:
 
 def _of_schema(schema: Mapping[str, Any]) -> OutputType:
     from cfgguide.schema.json_schema import json_schema
+    from cfgguide.schema.keywords import is_of_schema, meant_keyword, unwrapped
 
+    schema = unwrapped(schema)
+    if not is_of_schema(schema):
+        meant = next(filter(None, map(meant_keyword, schema)), None)
+        hint = f"did you mean {meant!r}?" if meant else "an object with a member is "
+        hint += "" if meant else '{"type": "object", "properties": {"name": {"type": "string"}}}'
+        raise SchemaError(
+            f"{shown(dict(schema))} has no keyword of JSON Schema, so it would allow any value; "
+            + hint
+        )
     return OutputType(json_schema(schema, tidy=True), json.loads)
 
 

@@ -26,7 +26,11 @@ MAX_WORDS = 2000  # of a language that is spelled word by word
 MAX_PATTERN = 100_000  # characters
 _N_KEPT = 10_000  # classes of characters
 
-STRING = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\\/bfnrt]|u[0-9A-Fa-f]{4}))*"'  # any
+#: Any string of I-JSON (RFC 7493): half of a surrogate pair is no character, and parsers refuse it.
+STRING = (
+    r'"(?:[^"\\\x00-\x1f]|\\(?:["\\\/bfnrt]|u(?:[0-9A-CEFa-cef][0-9A-Fa-f]{3}|[dD][0-7][0-9A-Fa-f]{2}'
+    r'|[dD][89ABab][0-9A-Fa-f]{2}\\u[dD][C-Fc-f][0-9A-Fa-f]{2})))*"'
+)
 # Lark drops a backslash that stands before a quotation mark, whatever is before it.
 _SHORT = {8: "b", 9: "t", 10: "n", 12: "f", 13: "r", 0x22: r"\x22", 0x5C: r"\\"}
 _HEX = "0123456789abcdef"

@@ -95,6 +95,46 @@ def json_schema(
     >>> [each is not None and recognizer.is_sentence(each) for each in read]
     [True, False]
     """
+    options: dict[str, Any] = {
+        "order": order,
+        "max_whitespace": max_whitespace,
+        "separators": separators,
+        "tidy": tidy,
+        "closed": closed,
+        "formats": formats,
+        "best_effort": best_effort,
+    }
+    grammar, told = read_schema(
+        schema, registry=registry, limits=limits, cancelled=cancelled, **options
+    )
+    for each in told:
+        warnings.warn(each, SchemaWarning, stacklevel=2)
+    return grammar
+
+
+def read_schema(
+    schema: object,
+    *,
+    order: str | None = None,
+    max_whitespace: int | None = None,
+    separators: tuple[str, str] | None = None,
+    tidy: bool = False,
+    closed: bool = False,
+    formats: bool = True,
+    best_effort: bool = False,
+    registry: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> tuple[SchemaGrammar, list[str]]:
+    """Return the grammar of :func:`json_schema`, and what its user has to be told.
+
+    A server warns nobody: Python remembers each warning, and strangers have many.
+
+    Raises
+    ------
+    SchemaError
+        As :func:`json_schema`.
+    """
     if hasattr(schema, "model_json_schema"):
         schema = schema_of_model(schema)
         order = order or "declared"
@@ -146,7 +186,8 @@ def json_schema(
             )
             root = reader.root()
             give_up_uncounted(root, reader.give_up, options.layout)
-            return SchemaGrammar(written, options, root, tuple(reader.left_out), steps)
+            grammar = SchemaGrammar(written, options, root, tuple(reader.left_out), steps)
+            return grammar, reader.warnings
     except RecursionError:
         raise SchemaError("the schema is nested too deeply; use $ref") from None
 
@@ -187,9 +228,7 @@ def read_again(schema: str, options: Mapping[str, Any]) -> SchemaGrammar:
     if chosen["separators"] is not None:
         chosen["separators"] = tuple(chosen["separators"])
     limits = Limits(max_seconds=chosen.pop("max_seconds"), max_memory=chosen.pop("max_memory"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SchemaWarning)
-        return json_schema(json.loads(schema), registry=registry, limits=limits, **chosen)
+    return read_schema(json.loads(schema), registry=registry, limits=limits, **chosen)[0]
 
 
 def _as_json(value: Any, name: str, *, is_sorted: bool = False) -> tuple[Any, str]:

@@ -42,6 +42,144 @@ _UNKNOWN = {
 }
 
 
+#: Keywords that are no conditions: of JSON Schema, of OpenAPI, and of those who make schemas.
+_ANNOTATIONS = frozenset(
+    [
+        *("$schema", "$id", "$ref", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef"),
+        *("$recursiveAnchor", "$vocabulary", "$comment", "$defs", "definitions", "id", "title"),
+        *("description", "default", "examples", "example", "readOnly", "writeOnly", "deprecated"),
+        *("contentEncoding", "contentMediaType", "contentSchema", "nullable", "discriminator"),
+        *(
+            "xml",
+            "externalDocs",
+            "strict",
+            "name",
+            "schema",
+            "json_schema",
+            "parameters",
+            "function",
+        ),
+    ]
+)
+#: Formats that OpenAPI names and that ask for no text in particular.
+OPENAPI_FORMATS = frozenset(
+    [
+        *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float"),
+        *("double", "decimal", "byte", "binary", "password", "textarea", "color", "html"),
+    ]
+)
+_CONDITIONS = (
+    *("type", "enum", "const", "allOf", "anyOf", "oneOf", "not", "if", "then", "else"),
+    *("dependentSchemas", "dependencies", "dependentRequired", "minimum", "exclusiveMinimum"),
+    *("maximum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern", "format"),
+    *("items", "prefixItems", "additionalItems", "contains", "minContains", "maxContains"),
+    *("minItems", "maxItems", "uniqueItems", "unevaluatedItems", "properties", "propertyNames"),
+    *("patternProperties", "additionalProperties", "required", "minProperties", "maxProperties"),
+    "unevaluatedProperties",
+)
+_KNOWN = _ANNOTATIONS.union(_CONDITIONS)
+_BY_LETTERS = {keyword.lower(): keyword for keyword in _CONDITIONS}
+_SHORTHANDS = {"min": "minimum", "max": "maximum", "regex": "pattern", "property": "properties"}
+#: What people write for the types of JSON.
+_TYPE_NAMES = {
+    **dict.fromkeys(("str", "text", "char", "date", "datetime", "uuid"), "string"),
+    **dict.fromkeys(("int", "int32", "int64", "long"), "integer"),
+    **dict.fromkeys(("float", "double", "decimal"), "number"),
+    **dict.fromkeys(("bool",), "boolean"),
+    **dict.fromkeys(("dict", "map", "struct", "json", "json_object"), "object"),
+    **dict.fromkeys(("list", "tuple", "set"), "array"),
+    **dict.fromkeys(("none", "nil", "undefined"), "null"),
+}
+
+
+def meant_keyword(keyword: str) -> str | None:
+    """Return the keyword that a name in a schema stands for by mistake, or None.
+
+    Capitals, underscores, and one wrong letter are looked at, or two in a long name.
+
+    >>> [meant_keyword(each) for each in ("requird", "max_length", "oneof", "items", "x-order")]
+    ['required', 'maxLength', 'oneOf', None, None]
+    """
+    if keyword in _KNOWN or len(keyword) > _LONGEST_KEYWORD or keyword.startswith(("x-", "$")):
+        return None
+    letters = keyword.lower().replace("_", "").replace("-", "")
+    if letters in _BY_LETTERS:
+        return _BY_LETTERS[letters]
+    if keyword in _SHORTHANDS:
+        return _SHORTHANDS[keyword]
+    return next((meant for known, meant in _BY_LETTERS.items() if _is_close(letters, known)), None)
+
+
+_LONGEST_KEYWORD = 30
+
+
+def _is_close(one: str, other: str) -> bool:
+    """Return whether few letters are wrong, missing, too many, or in the wrong order."""
+    most = 0 if len(other) < 4 else 1 if len(other) < 7 else 2
+    if abs(len(one) - len(other)) > most:
+        return False
+    before, last = list(range(len(other) + 1)), [0] * (len(other) + 1)
+    for row, letter in enumerate(one, 1):
+        here = [row]
+        for place, wanted in enumerate(other, 1):
+            best = min(before[place] + 1, here[-1] + 1, before[place - 1] + (letter != wanted))
+            is_swapped = row > 1 and place > 1 and one[row - 2 : row] == wanted + other[place - 2]
+            here.append(min(best, last[place - 2] + 1) if is_swapped else best)
+        before, last = here, before
+    return before[-1] <= most
+
+
+def meant_type(names: object) -> str:
+    """Return what to say about types of which one is none."""
+    for name in names if isinstance(names, list) else [names]:
+        if isinstance(name, str) and name not in _TYPES:
+            lower = name.lower()
+            close = (known for known in _TYPES if lower == known or _is_close(lower, known))
+            meant = _TYPE_NAMES.get(lower) or next(close, None)
+            return f"; did you mean {meant!r}?" if meant else ""
+    return ""
+
+
+_TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
+
+
+def is_of_schema(schema: Mapping[str, Any]) -> bool:
+    """Return whether a mapping has anything that a schema has, or nothing at all."""
+    named = {"name", "schema", "json_schema", "parameters", "function", "strict"}
+    return not schema or any(key in _KNOWN - named or key.startswith("x-") for key in schema)
+
+
+def unwrapped(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema in what an API takes for the format of an answer, or the mapping itself.
+
+    Raises
+    ------
+    SchemaError
+        If it is a tool, or asks for any JSON.
+
+    Examples
+    --------
+    >>> unwrapped({"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "null"}}})
+    {'type': 'null'}
+    """
+    for key in ("response_format", "json_schema", "format", "schema"):
+        inner = schema.get(key)
+        rest = schema.keys() - {key, "type", "name", "strict", "description"}
+        is_typed = schema.get("type", "json_schema") == "json_schema"
+        if isinstance(inner, Mapping) and not rest and is_typed:
+            return unwrapped(inner)
+    if schema.get("type") == "json_object":
+        raise SchemaError("at /type: 'json_object' asks for any JSON: give \"json\" instead")
+    is_tool = schema.get("type") == "function" and isinstance(schema.get("function", {}), Mapping)
+    has_arguments = isinstance(schema.get("parameters", schema.get("input_schema")), Mapping)
+    if is_tool or (has_arguments and isinstance(schema.get("name"), str)):
+        raise SchemaError(
+            "it is a tool, not a schema: cfgguide.tools([tool], format=...) is a grammar of its "
+            "calls, and what is under 'parameters' is the schema of its arguments"
+        )
+    return schema
+
+
 def unknown_keywords(schema: Mapping[str, Any], dialect: str) -> list[str]:
     """Return the keywords of a schema that its dialect does not know, though others do.
 

@@ -69,6 +69,7 @@ _OF_BOUNDS = frozenset(
         *("multiple_of", "min_length", "max_length", "max_digits", "decimal_places"),
     )
 )
+_ANY_TEXT = ("path", "file-path", "directory-path", "socket-path", "password")  # formats
 _MOST_LETTERS_OF_NAME = 500
 _SIGNS_ONLY = ("isfinite", "is_finite")  # of a number, as all tidy numbers are
 
@@ -486,6 +487,8 @@ def _exact(schema: Any, definitions: Mapping[str, Any]) -> Any:
         result.setdefault("additionalProperties", False)
     name = schema.get("format")
     pattern = strings.pattern_of_format(name) if isinstance(name, str) else None
+    if name in _ANY_TEXT:
+        del result["format"]
     if pattern is not None:
         del result["format"]
         result = _all_of(result, [pattern])

@@ -224,7 +224,7 @@ def json_pattern(schema: Schema, definitions: Mapping[str, Schema]) -> str | Non
     It has the separators of ``json.dumps``, and members in the order in which they are declared.
 
     >>> print(json_pattern({"type": "array", "items": {"type": "boolean"}}, {}))
-    ^(?:\[(?:(?:true|false)(?:, (?:true|false)){0,})?\])$
+    ^(?:\[(?:(?:(?:true|false))(?:, (?:(?:true|false))){0,})?\])$
     """
     try:
         found = _json(schema, definitions, ())

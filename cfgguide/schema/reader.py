@@ -8,7 +8,6 @@ does not know are ignored; without it, 2020-12 is assumed, and keywords of all d
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -23,8 +22,17 @@ from cfgguide.automata.language import Language, is_small_together
 from cfgguide.automata.pattern_automaton import GrowingAutomaton
 from cfgguide.automata.pattern_notations import with_common_spaces
 from cfgguide.automata.string_formats import FORMATS, OTHER_FORMATS, format_pattern, later_format
-from cfgguide.errors import SchemaError, SchemaWarning, shown
-from cfgguide.schema.keywords import FINITE, UNCHECKED, WHOLE, Keywords, unknown_keywords
+from cfgguide.errors import SchemaError, shown
+from cfgguide.schema.keywords import (
+    FINITE,
+    OPENAPI_FORMATS,
+    UNCHECKED,
+    WHOLE,
+    Keywords,
+    meant_keyword,
+    meant_type,
+    unknown_keywords,
+)
 from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, WRITTEN_WHOLE, Location, References
 from cfgguide.schema.solver.listed_values import scalar_values, shape
 from cfgguide.schema.solver.nodes import (
@@ -119,7 +127,9 @@ class SchemaReader:
         self._spaced: list[tuple[Node, str, str]] = []  # patterns, and where they stand
         #: What is not enforced, or read otherwise than it says: the path of each keyword, and why.
         self.left_out: list[tuple[str, str]] = []
-        self._references = References(schema, registry, note=self._note)
+        #: What the user has to be told of that.
+        self.warnings: list[str] = []
+        self._references = References(schema, registry, note=self._note, warn=self.warnings.append)
         self._formats = formats
         self._best_effort = best_effort
         self._nodes: dict[object, Node] = {}
@@ -193,11 +203,16 @@ class SchemaReader:
         """
         if not self._best_effort:
             raise SchemaError(f"at {path or '/'}: {problem}; best_effort=True leaves it out")
-        self.left_out.append((path or "/", problem))
-        warnings.warn(f"at {path or '/'}: {problem}; it is left out", SchemaWarning, stacklevel=2)
+        self._note(path or "/", problem)
+        self.warnings.append(f"at {path or '/'}: {problem}; it is left out")
 
     def _note(self, path: str, problem: str) -> None:
         self.left_out.append((path, problem))
+
+    def _warn(self, path: str, problem: str) -> None:
+        """Note what is not enforced, and tell the user, who did not expect it."""
+        self._note(path or "/", problem)
+        self.warnings.append(f"at {path or '/'}: {problem}")
 
     def _node(self, location: Location) -> Node:
         location = self._references.entered(location)
@@ -233,7 +248,11 @@ class SchemaReader:
             node.is_false = not schema
             return
         if not isinstance(schema, Mapping):
-            raise SchemaError(f"at {location.path or '/'}: a schema is an object or a truth value")
+            named = isinstance(schema, str) and schema in _TYPES
+            hint = f'; write {{"type": "{schema}"}}' if named else ""
+            raise SchemaError(
+                f"at {location.path or '/'}: a schema is an object or a truth value{hint}"
+            )
         schema = self._known_part(location)
         reads = Keywords(schema, location.path)
         if "$ref" in schema and location.dialect in NO_SIBLINGS:
@@ -268,6 +287,16 @@ class SchemaReader:
             why = f"{draft} does not know it"
         for keyword in ignored:
             self._note(f"{location.path}/{keyword}", why)
+        for keyword in schema.keys() - _CONDITIONS:
+            meant = meant_keyword(keyword)
+            if meant is not None:
+                path = f"{location.path}/{keyword}"
+                self._warn(path, f"it is no keyword; did you mean {meant!r}?")
+        if isinstance(schema.get("required"), bool):
+            self._warn(
+                f"{location.path}/required",
+                "a truth value says nothing: the object around it lists the names that it requires",
+            )
         return {key: schema[key] for key in schema if key not in ignored} if ignored else schema
 
     def _below(self, location: Location, *steps: str | int) -> Node:
@@ -275,12 +304,15 @@ class SchemaReader:
 
     def _read_values(self, node: Node, location: Location, reads: Keywords) -> None:
         names = reads.schema.get("type")
-        if names is not None:
+        if "type" in reads.schema:
             listed = [names] if isinstance(names, str) else names
-            if not isinstance(listed, list) or not all(
-                isinstance(name, str) and name in _TYPES for name in listed
+            if (
+                not isinstance(listed, list)
+                or not listed
+                or not all(isinstance(name, str) and name in _TYPES for name in listed)
             ):
-                reads.fail("type", f"is one or more of {', '.join(_TYPES)}")
+                meant = meant_type(names)
+                reads.fail("type", f"is one or more of {', '.join(_TYPES)}{meant}")
             node.kinds = frozenset(kind for name in listed for kind in _TYPES[name])
             # Types are alternatives: beside "number" an integer is nothing more.
             if "integer" in listed and "number" not in listed:
@@ -302,9 +334,7 @@ class SchemaReader:
     def _read_types(self, node: Node, schema: Mapping[str, Any], path: str) -> None:
         """Read what the schema of a type says, and no other."""
         if UNCHECKED in schema:
-            self.left_out.append((path or "/", str(schema[UNCHECKED])))
-            problem = f"at {path or '/'}: {schema[UNCHECKED]}; texts may be refused after all"
-            warnings.warn(problem, SchemaWarning, stacklevel=2)
+            self._warn(path, f"{schema[UNCHECKED]}; texts may be refused after all")
         if not self._has_common_spaces:  # tidy numbers are whole and finite anyway
             if WHOLE in schema:
                 node.numbers.append(Condition(numbers.written_whole))
@@ -413,6 +443,8 @@ class SchemaReader:
                 node.strings.append(Condition(later_format(name), text, is_met=True))
             elif name in OTHER_FORMATS:
                 self.give_up(f"{reads.path}/format", f"the format {shown(name)} is not regular")
+            elif name not in OPENAPI_FORMATS:
+                self._warn(f"{reads.path}/format", f"the format {shown(name)} is not known")
 
     def _add_pattern(self, node: Node, path: str, pattern: str) -> None:
         """Add the condition that a string matches a pattern; give up if it cannot be made."""

@@ -10,7 +10,6 @@ Source: JSON Schema Core 2020-12, sections 8.2 and 9.
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import resources
@@ -18,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
-from cfgguide.errors import SchemaError, SchemaWarning, shown
+from cfgguide.errors import SchemaError, shown
 
 _DIALECTS = {
     "json-schema.org/draft-04/schema": "4",
@@ -89,16 +88,13 @@ class References:
         Other documents by their URIs; each is read when a reference names it.
     note : callable
         Called with the path of a reference that is read otherwise than it says, and how.
+    warn : callable
+        Called with what to tell the user, if the dialect is unknown and read as the latest.
 
     Raises
     ------
     SchemaError
         If the schema is of an older dialect, or is nested too deeply.
-
-    Warns
-    -----
-    SchemaWarning
-        If its dialect is unknown, so that it is read as one of the latest.
     """
 
     def __init__(
@@ -107,8 +103,10 @@ class References:
         registry: Mapping[str, Any] = MappingProxyType({}),
         *,
         note: Callable[[str, str], None],
+        warn: Callable[[str], None],
     ) -> None:
         self._note = note
+        self._warn = warn
         self._registry = {_split("", uri)[0]: document for uri, document in registry.items()}
         self._resources: dict[str, Location] = {}
         self._anchors: dict[tuple[str, str], Location] = {}
@@ -149,8 +147,7 @@ class References:
         if uri.startswith(_TOO_OLD) or isinstance(vocabularies, Mapping):
             raise SchemaError(f"{problem} 2019-09 and 2020-12")
         if uri:
-            message = f"{problem} 2019-09 and 2020-12; it is read as {LATEST}"
-            warnings.warn(message, SchemaWarning, stacklevel=2)
+            self._warn(f"{problem} 2019-09 and 2020-12; it is read as {LATEST}")
         return UNSAID
 
     def _register(self, location: Location, depth: int) -> None:

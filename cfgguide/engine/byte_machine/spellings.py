@@ -93,8 +93,7 @@ def any_spelling(ranges: Ranges) -> Tree:
     """Return all spellings of a character in a string without conditions."""
     assert ranges == ANY_TEXT, "all characters have the same spellings there"
     letters = ((ord(letter), ord(letter), END) for letter in '"\\/bfnrt')
-    hexadecimal = _hex_tree((((0, 0xFFFF), END),), 4)
-    escapes = Tree.of([*letters, (_U, _U, hexadecimal)])
+    escapes = Tree.of([*letters, (_U, _U, _escapes(ANY_TEXT))])
     raw = _tree_of(utf8_tree(CharacterClass(common_ranges(ANY_TEXT, _RAW))))
     return Tree.of([*raw.branches, (_BACKSLASH, _BACKSLASH, escapes)])
 

@@ -63,7 +63,7 @@ from cfgguide.models.serving.isolation import Isolation
 from cfgguide.models.serving.lanes import Lanes, Request
 from cfgguide.models.serving.matcher import Matcher
 from cfgguide.output_types import STARTS, output_type
-from cfgguide.schema.json_schema import json_schema
+from cfgguide.schema.json_schema import read_schema
 from cfgguide.schema.messages.message_grammar import structural_tag
 
 PREFIX = "cfgguide:"  # of a name
@@ -466,7 +466,7 @@ class Backend:
         if kind == "json":
             return self._schema(text)
         if kind == "json_object":
-            return json_schema({"type": "object"}, tidy=self._is_tidy, limits=self._limits)
+            return read_schema({"type": "object"}, tidy=self._is_tidy, limits=self._limits)[0]
         if kind == "regex":
             return regex(text, tidy=self._is_tidy)
         if kind == "choice":
@@ -488,14 +488,14 @@ class Backend:
         options: dict[str, Any] = {"tidy": self._is_tidy, "closed": self._is_tidy}
         options["limits"] = self._limits
         if _KEYWORD not in text:
-            return json_schema(text, **options)
+            return read_schema(text, **options)[0]
         schema = _json(text, dict, "a schema that has the keyword x-cfgguide is a JSON object")
         chosen = schema.pop(_KEYWORD, {})
         if not isinstance(chosen, dict) or not chosen.keys() <= {*_CHOICES}:
             raise GrammarError(f"{_KEYWORD} is an object that may have {', '.join(_CHOICES)}")
         if isinstance(chosen.get("separators"), list):
             chosen["separators"] = tuple(chosen["separators"])
-        return json_schema(schema, **options | chosen)
+        return read_schema(schema, **options | chosen)[0]
 
     def _by_name(self, text: str) -> tuple[Grammar, Any]:
         """Return a grammar that has a name, and the tables with whose names it is to be."""
