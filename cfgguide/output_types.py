@@ -30,6 +30,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
+from cfgguide.base.limits import Budget, Limits
+from cfgguide.base.progress import run_within_limits
 from cfgguide.errors import GenerationError, GrammarError, SchemaError, shown
 from cfgguide.grammar.grammar import Grammar
 
@@ -201,21 +203,45 @@ def _validated(adapter: TypeAdapter[Any], text: str) -> Any:
 
 @dataclass(frozen=True)
 class TreeParser:
-    """Makes Lark's trees of the sentences of a grammar."""
+    """Makes Lark's trees of the sentences of a grammar.
+
+    Lexemes are found in time linear in the text, and LALR trees made of them. Lark's Earley parser
+    may take any time for the tree of a text with many readings.
+
+    Parameters
+    ----------
+    grammar : Grammar
+        The grammar.
+    limits : Limits, optional
+        What making a tree may cost, in time and memory.
+    """
 
     grammar: Grammar
+    limits: Limits | None = None
 
     def __call__(self, text: str | bytes) -> Any:
-        """Return the tree of a sentence; of bytes, with symbols (:mod:`cfgguide.base.symbols`)."""
-        if isinstance(text, bytes):
-            from cfgguide.grammar.lark_frontend import tree_of
+        """Return the tree of a sentence; of bytes, with symbols (:mod:`cfgguide.base.symbols`).
 
-            return tree_of(_lark(self.grammar), self.grammar, text)
-        return _lark(self.grammar).parse(text)
+        Raises
+        ------
+        lark.exceptions.LarkError
+            If it is no sentence.
+        GrammarError, PatternError, LimitError
+            As :func:`cfgguide.compile`; and if the tree would exceed the limits.
+        """
+        from cfgguide.grammar import lark_frontend
+
+        def tree(_: Budget) -> Any:
+            parser = _lark(self.grammar)
+            if isinstance(text, bytes):
+                return lark_frontend.tree_of(parser, self.grammar, text)
+            return parser.parse(text)
+
+        return run_within_limits(tree, self.limits, False)
 
 
 @functools.lru_cache(maxsize=_N_KEPT)
 def _lark(grammar: Grammar) -> Any:
-    from cfgguide.grammar.lark_frontend import parser_of
+    from cfgguide.grammar.lark_frontend import tree_parser_of
 
-    return parser_of(grammar)
+    return tree_parser_of(grammar)

@@ -25,6 +25,7 @@ from lark.lexer import PatternRE, PatternStr
 
 from cfgguide.automata.preference import may_begin
 from cfgguide.errors import GrammarError
+from cfgguide.grammar import lark_parts
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.lark_frontend import check_declared, parser_of
 from cfgguide.grammar.literals import pattern_literal, text_literal
@@ -244,7 +245,7 @@ def every_rule_of(grammar: Grammar) -> Rules:
     GrammarError
         If Lark rejects the grammar, or a special terminal is not declared.
     """
-    parser = parser_of(grammar, parses=False)
+    parser = parser_of(grammar, kind=lark_parts.Rules)
     check_declared(parser, grammar)
     productions = {
         Production(

@@ -23,10 +23,11 @@ from typing import Any
 
 import lark
 import numpy as np
-from lark.lexer import PatternStr
+from lark.lexer import BasicLexer, PatternStr
 from lark.parsers.lalr_analysis import Shift
 from lark.utils import get_regexp_width
 
+from cfgguide.automata.alternation import Alternations
 from cfgguide.automata.determinize import fsm_of_bytes, fsm_of_pattern
 from cfgguide.automata.dfa import Fsm
 from cfgguide.automata.syntax import names_of_groups
@@ -210,7 +211,7 @@ def _chosen(
 ) -> tuple[Grammar, lark.Lark]:
     """Return a grammar with a parser that takes it, and what that parser knows of it."""
     if grammar.parser != AUTO:
-        return grammar, parser_of(grammar, imports, budget=budget, parses=False)
+        return grammar, parser_of(grammar, imports, budget=budget, kind=lark_parts.Rules)
     lexer = grammar.lexer if grammar.lexer != AUTO else None
     with_lalr = replace(grammar, parser="lalr", lexer=lexer)
     try:
@@ -219,7 +220,9 @@ def _chosen(
         has_other_way = grammar.postlex is None and not grammar.strict
         if has_other_way and is_of_conflicts(error):
             with_earley = replace(grammar, parser="earley", lexer=lexer)
-            return with_earley, parser_of(with_earley, imports, budget=budget, parses=False)
+            return with_earley, parser_of(
+                with_earley, imports, budget=budget, kind=lark_parts.Rules
+            )
     except CfgGuideError:
         raise
     except Exception:  # whatever it is, it is explained below
@@ -232,12 +235,13 @@ def parser_of(
     imports: ImportedFiles | None = None,
     *,
     budget: Budget | None = None,
-    parses: bool = True,
+    kind: type[lark.Lark] = lark.Lark,
 ) -> lark.Lark:
     """Return Lark's parser of a grammar; `imports` notes the files that it reads.
 
-    Without `parses`, only its rules and terminals are asked for
-    (:class:`~cfgguide.grammar.lark_parts.Rules`).
+    It reads texts with Lark's own lexer, and so matches the grammar's patterns with ``re``.
+    :func:`tree_parser_of` does not. If only rules and terminals are asked for, its `kind` is
+    :class:`~cfgguide.grammar.lark_parts.Rules`.
 
     Raises
     ------
@@ -247,7 +251,7 @@ def parser_of(
     where = grammar.source_path or "the grammar"
     rules: list[Any] = []
     try:
-        return _parser_of(grammar, imports, budget, rules, parses=parses)
+        return _parser_of(grammar, imports, budget, rules, kind=kind)
     except RecursionError:
         raise LimitError(
             f"{where} nests too deeply for Lark to read; split its rules into smaller ones"
@@ -265,14 +269,16 @@ def _parser_of(
     budget: Budget | None,
     rules: list[Any] | None = None,
     *,
-    parses: bool = True,
+    kind: type[lark.Lark] = lark.Lark,
 ) -> lark.Lark:
     """Return Lark's parser of a grammar; what Lark has read of it is added to `rules` first."""
     lark_parts.build_reader_of_grammars()
     grammar.text  # noqa: B018  # may have to be written first
     options: dict[str, Any] = dict(grammar.lark_options)
     options["_plugins"] = {"LALR_Parser": lark_parts.LarkParser}
-    if not grammar.strict:  # strict asks for the comparison
+    if kind is lark_parts.TextParser:
+        options["strict"] = False  # that refuses grammars, and has made this one no other
+    if not options["strict"]:  # strict asks for the comparison
         options["_plugins"] |= {
             "ContextualLexer": lark_parts.Contextual,
             "BasicLexer": lark_parts.Basic,
@@ -280,7 +286,39 @@ def _parser_of(
     read = expansions.read(grammar, imports, budget)
     if rules is not None:
         rules.append(read)
-    return (lark.Lark if parses else lark_parts.Rules)(read, **options)
+    return kind(read, **options)
+
+
+def tree_parser_of(grammar: Grammar, *, budget: Budget | None = None) -> lark.Lark:
+    """Return Lark's parser of a grammar, for texts of grammars that strangers may have written.
+
+    Its trees, positions and errors are those of Lark's own. Only the lexemes are found by automata,
+    which take time linear in the text, and not by ``re``, which may take any.
+
+    Parameters
+    ----------
+    budget : Budget, optional
+        What making the automata may cost, which are made when a text first needs them.
+
+    Raises
+    ------
+    GrammarError, LimitError
+        As :func:`load`. Reading a text raises those that its terminals raise as automata.
+    """
+    budget = budget or Budget(is_timed=False)
+    grammar = grammar.chosen()
+    parser: Any = parser_of(grammar, budget=budget, kind=lark_parts.TextParser)
+    fsms = TerminalFsms(_patterns(parser, grammar), budget)
+    alternations = Alternations(fsms.__getitem__)
+
+    def scanner_of(lexer: BasicLexer) -> lark_parts.TextScanner:
+        members = _terminal_set(lexer, fsms)
+        retyped = {member.terminal: member.retyped for member in members}
+        return lark_parts.TextScanner(alternations, retyped)
+
+    parser.lex_with(alternations, scanner_of)
+    tree_parser: lark.Lark = parser
+    return tree_parser
 
 
 def tree_of(parser: lark.Lark, grammar: Grammar, data: bytes) -> Any:

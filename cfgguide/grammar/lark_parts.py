@@ -1,19 +1,21 @@
 """Parts that Lark lets others replace, as cfgguide wants them.
 
 Lark takes the classes of its lexers and its parser from its option ``_plugins``. Our lexers leave
-out a comparison of terminals that may take any time. Our parser makes Lark's tables from an
-analysis over integers (:mod:`cfgguide.grammar.lr.lalr`), since Lark's own takes most of the time of
-compiling a large grammar, and keeps what Lark only logs. Lark itself stays as it was.
+out a comparison of terminals that may take any time, and can be given a scanner that matches with
+automata in place of ``re``; positions, keywords and errors stay Lark's. Our parser makes Lark's
+tables from an analysis over integers (:mod:`cfgguide.grammar.lr.lalr`), since Lark's own takes most
+of the time of compiling a large grammar, and keeps what Lark only logs. Lark itself stays as it
+was.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from lark import Lark, load_grammar
 from lark.exceptions import GrammarError
@@ -23,13 +25,16 @@ from lark.lexer import (
     ContextualLexer,
     LexerThread,
     PatternRE,
+    Scanner,
     TerminalDef,
     Token,
+    UnlessCallback,
 )
 from lark.parser_frontends import EarleyRegexpMatcher
 from lark.parsers.lalr_analysis import IntParseTable, Reduce, Shift
 from lark.parsers.lalr_parser import LALR_Parser, _Parser
 
+from cfgguide.automata.alternation import Alternations, WholeText
 from cfgguide.automata.syntax import names_of_groups
 from cfgguide.base.locks import new_lock
 from cfgguide.base.symbols import parts
@@ -106,14 +111,99 @@ class _Reading:
 
 
 class Basic(BasicLexer):
-    """A lexer whose terminals are not compared."""
+    """A lexer whose terminals are not compared.
+
+    Attributes
+    ----------
+    scanner_of : callable or None
+        Returns its scanner, when a text is first read; None for Lark's own, which matches with
+        ``re``.
+    """
+
+    scanner_of: Callable[[BasicLexer], TextScanner] | None
 
     def __init__(self, conf: Any, comparator: Any = None) -> None:
         super().__init__(conf, _Uncompared())
+        self.scanner_of = None
+
+    def _build_scanner(self) -> Any:
+        if self.scanner_of is None:
+            return super()._build_scanner()
+        scanner = self.scanner_of(self)
+        of_strings: Any = Scanner  # without types
+        self.callback = {
+            # Lark's own scanner, but of fixed strings, with which `re` has nothing to try.
+            name: UnlessCallback(
+                of_strings(
+                    [self.terminals_by_name[each] for each in strings],
+                    self.g_regex_flags,
+                    re,
+                    False,
+                )
+            )
+            for name, strings in scanner.retyped.items()
+            if strings
+        }
+        return scanner
+
+
+class TextScanner:
+    """What a lexer of Lark's matches with, in place of its ``Scanner``: automata.
+
+    Parameters
+    ----------
+    alternations : Alternations
+        Those of all lexers of a parser.
+    retyped : mapping of str to tuple of str
+        The terminals that this lexer tries, the preferred first, and the strings that lexemes of
+        each are retyped to.
+    """
+
+    def __init__(self, alternations: Alternations, retyped: Mapping[str, tuple[str, ...]]) -> None:
+        self._alternations = alternations
+        self._names = tuple(retyped)
+        self.retyped = retyped
+        self.allowed_types = {*retyped}
+
+    def match(self, text: Any, position: int) -> tuple[str, str] | None:
+        """Return the lexeme at a position of one of Lark's texts, and its terminal."""
+        whole = text.text if type(text.text) is WholeText else WholeText(text.text[: text.end])
+        found = self._alternations.find(self._names, whole, position)
+        return None if found is None else (whole[position : found[1]], found[0])
+
+
+class EarleyMatcher:
+    """What Lark's Earley parser asks for the lexemes of one terminal, in place of ``re``."""
+
+    def __init__(self, alternations: Alternations) -> None:
+        self._alternations = alternations
+
+    def __call__(self, terminal: Any, text: str, position: int = 0) -> EarleyMatch | None:
+        """Return the preferred lexeme at a position of a text."""
+        whole = text if type(text) is WholeText else WholeText(text)
+        found = self._alternations.find((str(terminal.name),), whole, position)
+        return None if found is None else EarleyMatch(whole[position : found[1]], found[1])
+
+
+class EarleyMatch(NamedTuple):
+    """As much of a match of ``re`` as Lark's Earley parser asks for."""
+
+    text: str
+    at: int
+
+    def group(self, _: int) -> str:
+        """Return the text of the lexeme."""
+        return self.text
+
+    def end(self) -> int:
+        """Return where it ends."""
+        return self.at
 
 
 class Contextual(ContextualLexer):
     """A contextual lexer that checks the terminals that some state tries, but compares none."""
+
+    BasicLexer = Basic
 
     def __init__(self, conf: Any, states: Any, always_accept: Any = ()) -> None:
         tried = {
@@ -154,6 +244,27 @@ class Rules(Lark):
             if not (symbol.is_term or symbol in known):
                 raise GrammarError(f"Using an undefined rule: {symbol}")
         return None
+
+
+class TextParser(Lark):
+    """Lark, whose texts remember what its lexers found out about them."""
+
+    def parse(self, text: Any, *others: Any, **options: Any) -> Any:
+        """Return what Lark makes of a text."""
+        return super().parse(WholeText(text) if isinstance(text, str) else text, *others, **options)
+
+    def lex_with(
+        self, alternations: Alternations, scanner_of: Callable[[BasicLexer], TextScanner]
+    ) -> None:
+        """Have all lexers match with automata."""
+        frontend: Any = self.parser
+        if frontend.skip_lexer:
+            frontend.parser.term_matcher = EarleyMatcher(alternations)
+            return
+        lexer = getattr(frontend.lexer, "lexer", frontend.lexer)  # inside a postlex
+        contextual = isinstance(lexer, Contextual)
+        for each in (*lexer.lexers.values(), lexer.root_lexer) if contextual else (lexer,):
+            each.scanner_of = scanner_of
 
 
 class LarkParser(LALR_Parser):
@@ -226,7 +337,7 @@ class SymbolThread:
                 name = self._names.get(part, "no terminal")
                 yield Token(name, name)
             else:
-                thread: Any = LexerThread.from_text(self._lexer, part.decode())
+                thread: Any = LexerThread.from_text(self._lexer, WholeText(part.decode()))
                 self.state = thread.state
                 yield from thread.lex(parser_state)
 

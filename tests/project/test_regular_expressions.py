@@ -269,7 +269,8 @@ def test_a_name_in_a_line_is_found_in_linear_time():
     assert why_unproved(re.compile(r"\bname\b"), SEARCHED) is None
 
 
-#: What makes a parser of Lark's, whose lexer matches with the patterns of the grammar.
+#: What makes a parser of Lark's, whose lexer matches with the patterns of the grammar. That of
+#: `tree_parser_of` does not (tests/grammar/test_tree_parser.py).
 PARSING = {
     "grammar.fragments": "only rules and terminals are asked for",
     "grammar.lark_frontend": "the one place where it is made, and `tree_of`",
@@ -277,9 +278,6 @@ PARSING = {
     "grammar.rejections": "says what collides, and reads no text",
     "languages.c_tables": "without a lexer",
     "studio.cli.health": "the self-test, with a bundled grammar",
-    # Not proved: a pattern of the grammar may take any time on a text that the guide has allowed.
-    "output_types": "Lark's tree of an answer, for who asks for it",
-    "studio.playground.trees": "Lark's tree of the text on the page",
 }
 
 

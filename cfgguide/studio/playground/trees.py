@@ -30,7 +30,7 @@ def tree_of(compiled: Compiled, text: str, cancelled: Callable[[], bool]) -> dic
     def parsed(budget: Budget) -> Any:
         with budget.unwatched():
             from cfgguide.grammar import lark_frontend
-        return lark_frontend.parser_of(compiled.grammar.chosen()).parse(text)
+        return lark_frontend.tree_parser_of(compiled.grammar, budget=budget).parse(text)
 
     tree = run_within_limits(parsed, _LIMITS, False, cancelled)
     counter = [MAX_NODES]
