@@ -161,9 +161,9 @@ class TextScanner:
 
     def __init__(self, alternations: Alternations, retyped: Mapping[str, tuple[str, ...]]) -> None:
         self._alternations = alternations
-        self._names = tuple(retyped)
+        self._names = tuple(map(str, retyped))  # some are Lark's tokens
         self.retyped = retyped
-        self.allowed_types = {*retyped}
+        self.allowed_types = {*self._names}
 
     def match(self, text: Any, position: int) -> tuple[str, str] | None:
         """Return the lexeme at a position of one of Lark's texts, and its terminal."""
