@@ -134,6 +134,13 @@ class IndexPool:
             return sum(entry.nbytes for entry in self._entries.values())
 
     @property
+    def shared(self) -> list[object]:
+        """What the indexes hold that others of the vocabulary hold as well."""
+        with self._lock:
+            made = [entry.index for entry in self._entries.values() if entry.index is not None]
+        return [part for index in made for part in index.shared]
+
+    @property
     def first_visits(self) -> FirstVisits:
         """What all indexes made so far, those included that were dropped: until they were."""
         with self._lock:

@@ -158,11 +158,15 @@ class Index:
     def footprint(self) -> int:
         """Bytes that would be freed with it: masks, tables, workspace and all that it remembers.
 
-        Measuring takes some milliseconds. What the vocabulary holds does not count.
+        Measuring takes some milliseconds. What the vocabulary holds does not count, nor what is
+        `shared`.
         """
-        vocabulary, trie = self.vocabulary, self.vocabulary.trie
-        shared = [vocabulary, vocabulary.tokens, vocabulary.spelling, trie, trie.packed]
-        return footprint(self, shared=[*shared, *trie.packed, *self.masks.shared()])
+        return footprint(self, shared=[*self.vocabulary.parts, *self.shared])
+
+    @property
+    def shared(self) -> list[object]:
+        """What other indexes of the vocabulary hold as well, beside the vocabulary."""
+        return self.masks.shared()
 
     def derived(self, make: Callable[[Index], Value]) -> Value:
         """Return what a function makes of this index; it is made once and kept with the index.

@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import operator
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -268,6 +269,21 @@ class Vocabulary:
     def spelling(self) -> Spelling:
         """Which byte strings the tokens spell, made on first use."""
         return Spelling.of(self.tokens)
+
+    @property
+    def parts(self) -> list[object]:
+        """The vocabulary and what it is made of, which all indexes hold."""
+        trie = self.trie
+        return [self, self.tokens, self.spelling, trie, trie.packed, *trie.packed]
+
+    @cached_property
+    def nbytes(self) -> int:
+        """Bytes of the tokens and their trie, by their sizes: it is asked for often."""
+        from cfgguide.base.footprint import footprint  # needs numpy
+
+        return (
+            footprint(self.trie) + sys.getsizeof(self.tokens) + sum(map(sys.getsizeof, self.tokens))
+        )
 
     @cached_property
     def tokens_by_first_byte(self) -> npt.NDArray[np.int32]:

@@ -48,6 +48,7 @@ from pathlib import Path
 from typing import Any
 
 from cfgguide.base import cache
+from cfgguide.base.footprint import footprint
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.index.index import Index
@@ -90,6 +91,8 @@ _SHOWN, _MAX_SAID = 60, 200  # characters of a request, and of an error, in the 
 
 _LOG = logging.getLogger("cfgguide.serving")
 
+_PAUSE = 100  # what is shared is not measured again for so many times as long as that took
+
 
 @dataclass(frozen=True)
 class Metrics:
@@ -112,6 +115,9 @@ class Metrics:
     n_indexes, n_bytes : int
         Indexes at hand, and what they held when they were measured last; with what the texts of
         requests hold that are remembered, as their lengths tell.
+    n_shared_bytes : int
+        The vocabulary, and what all indexes share that its process knows of it, such as the masks
+        inside strings, when that was measured last.
     """
 
     n_compiled: int = 0
@@ -122,6 +128,7 @@ class Metrics:
     first_visit_seconds: float = 0.0
     n_indexes: int = 0
     n_bytes: int = 0
+    n_shared_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -209,6 +216,8 @@ class Backend:
         self._max_known = max_bytes // 8
         self._n_known = 0  # bytes
         self._metrics = Metrics()
+        self._n_shared = 0  # bytes
+        self._shared_pause_ends = 0.0  # by `time.monotonic`
         self._lanes = Lanes()
         self._one_at_a_time = new_lock()  # what takes long keeps those who write texts waiting
         self._isolation = None
@@ -256,7 +265,18 @@ class Backend:
             first_visit_seconds=sum(each.seconds for each in visits),
             n_indexes=sum(map(len, pools)),
             n_bytes=self._n_known + sum(pool.nbytes for pool in pools),
+            n_shared_bytes=self._shared_bytes(),
         )
+
+    def _shared_bytes(self) -> int:
+        """Return what the indexes share, measured again if that is not too often."""
+        started = time.monotonic()
+        if started >= self._shared_pause_ends:
+            shared = [part for pool in self._pools.values() for part in pool.shared]
+            self._n_shared = footprint(shared, shared=self.vocabulary.parts)
+            ended = time.monotonic()
+            self._shared_pause_ends = ended + _PAUSE * (ended - started)
+        return self.vocabulary.nbytes + self._n_shared
 
     def matcher(
         self,

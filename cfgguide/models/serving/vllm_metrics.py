@@ -1,7 +1,7 @@
 """Numbers of the plug-in among those of vLLM, at `/metrics`.
 
-In: what backends have done. Out: counters of `prometheus_client`, which vLLM's exporter shows with
-its own. The front end, where each request is compiled first, counts ::
+In: what backends have done. Out: counters and gauges of `prometheus_client`, which vLLM's exporter
+shows with its own. The front end, where each request is compiled first, counts ::
 
     cfgguide_compiled_total           requests whose grammar was compiled
     cfgguide_hits_total               requests whose grammar was there
@@ -14,6 +14,11 @@ and the engine, where masks are made, whenever a request comes ::
     cfgguide_first_visits_total         masks that were made for the first time
     cfgguide_first_visit_seconds_total  seconds of that
 
+Both show what they hold, as gauges ::
+
+    cfgguide_bytes         indexes and the texts of requests
+    cfgguide_shared_bytes  the vocabulary, and what all indexes share that is known of it
+
 The engine is a process of its own. vLLM shows its registry where `PROMETHEUS_MULTIPROC_DIR` is
 set: by vLLM if there are several API servers, else by the operator.
 """
@@ -22,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from prometheus_client import Counter
+from prometheus_client import Counter, Gauge
 
 from cfgguide.base.locks import new_lock
 from cfgguide.models.serving.backend import Metrics
@@ -38,11 +43,19 @@ ENGINE = {
     "n_first_visits": Counter("cfgguide_first_visits", "Masks made for the first time."),
     "first_visit_seconds": Counter("cfgguide_first_visit_seconds", "Seconds of first visits."),
 }
+#: What either of them holds: with several processes, their sum.
+HELD = {
+    name: Gauge(f"cfgguide{name[1:]}", what, multiprocess_mode="livesum")
+    for name, what in (
+        ("n_bytes", "Bytes of indexes and of the texts of requests."),
+        ("n_shared_bytes", "Bytes of the vocabulary, and of what all indexes share."),
+    )
+}
 REFERRED = Counter("cfgguide_referred", "Structural tags that vLLM's own backend got.")
 
 
 class Exported:
-    """Adds what backends have done since the last time to counters; thread-safe.
+    """Adds what backends have done since the last time to counters, and sets gauges; thread-safe.
 
     Parameters
     ----------
@@ -56,10 +69,12 @@ class Exported:
         self._shown = dict.fromkeys(counters, 0.0)
 
     def show(self, backends: Iterable[Metrics]) -> None:
-        """Bring the counters to the sums of some metrics, which never fall."""
+        """Bring the counters to the sums of some metrics, which never fall, and the gauges."""
         found = list(backends)
         with self._lock:
             for name, counter in self._counters.items():
                 total = float(sum(getattr(each, name) for each in found))
                 counter.inc(max(0.0, total - self._shown[name]))
                 self._shown[name] = max(total, self._shown[name])
+            for name, gauge in HELD.items():
+                gauge.set(sum(getattr(each, name) for each in found))

@@ -14,6 +14,7 @@ from support.threads import in_threads
 
 import cfgguide
 from cfgguide import index_pool as pool_module
+from cfgguide.base.footprint import footprint
 from cfgguide.base.limits import Limits
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError
 from cfgguide.models.serving.backend import compact
@@ -200,6 +201,22 @@ def test_what_was_asked_before_is_at_hand(caplog):
     assert compiled.startswith('compiled json \'{"type"')
     assert refused.startswith("refused json '{' after")
     assert all(len(message) < 300 and "\n" not in message for message in caplog.messages)
+
+
+def test_what_indexes_share_is_counted_once():
+    """Masks inside strings are the vocabulary's, and in no index's own memory."""
+    backend = Backend(VOCABULARY, use_cache=False)
+    vocabulary = backend.metrics.n_shared_bytes
+    assert vocabulary >= sum(len(token or b"") for token in VOCABULARY.tokens)
+    for n in (1, 2):
+        schema = json.dumps({"type": "string", "description": str(n)})
+        backend.matcher("json", schema)
+    backend = Backend(VOCABULARY, use_cache=False)  # which has not measured before
+    index = backend.matcher("json", schema).index
+    shared = backend.metrics.n_shared_bytes - vocabulary
+    assert abs(shared - footprint(index.shared, shared=VOCABULARY.parts)) < 200  # lists of them
+    backend.matcher("json", json.dumps({"type": "string", "description": "3"}))
+    assert backend.metrics.n_shared_bytes - vocabulary <= 1.5 * shared
 
 
 def test_an_index_that_was_dropped_counts_as_compiled_again():
