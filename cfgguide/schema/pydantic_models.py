@@ -59,7 +59,7 @@ _PREDICATES = {
     "isalpha": "^[A-Za-z]+$",
     "isalnum": "^[A-Za-z0-9]+$",
     "islower": "^[^\\p{Lu}\\p{Lt}\\p{Nl}\\p{So}]*[a-z][^\\p{Lu}\\p{Lt}\\p{Nl}\\p{So}]*$",
-    "isupper": "^[^\\p{L}\\p{Nl}\\p{So}]*[A-Z](?:[A-Z]|[^\\p{L}\\p{Nl}\\p{So}])*$",
+    "isupper": "^(?:[A-Z]|[^\\p{L}\\p{M}\\p{Nl}\\p{So}])*[A-Z](?:[A-Z]|[^\\p{L}\\p{M}\\p{Nl}\\p{So}])*$",
 }
 #: Functions that look at bounds of what another function made.
 _OF_BOUNDS = frozenset(

@@ -451,7 +451,7 @@ TYPES: dict[str, Any] = {
     "AfterValidator": Annotated[int, pydantic.AfterValidator(lambda value: value)],
     "BeforeValidator": Annotated[int, pydantic.BeforeValidator(lambda value: value)],
     "WrapValidator": Annotated[int, pydantic.WrapValidator(lambda value, read: read(value))],
-    "PlainValidator": Annotated[int, pydantic.PlainValidator(lambda value: int(value))],
+    "PlainValidator": Annotated[int, pydantic.PlainValidator(lambda value: int(str(value)))],
     "Predicate of a function": Annotated[int, at.Predicate(lambda value: value > 3)],
     "Even": Even,
     "Ordered": Ordered,
