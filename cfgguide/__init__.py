@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from cfgguide.models.bitmask import apply_bitmask as apply_bitmask
     from cfgguide.models.decoding.sampling import sample as sample
     from cfgguide.models.transformers.generation import generate as generate
+    from cfgguide.models.transformers.generation import stream as stream
     from cfgguide.models.transformers.logits_processor import LogitsProcessor as LogitsProcessor
     from cfgguide.schema.json_schema import json_schema as json_schema
     from cfgguide.schema.messages.message_grammar import structural_tag as structural_tag
@@ -88,6 +89,7 @@ _NAMES = {
     "regex": "grammar.combinators.patterns",
     "repeat": "grammar.combinators.sequence",
     "sample": "models.decoding.sampling",
+    "stream": "models.transformers.generation",
     "structural_tag": "schema.messages.message_grammar",
     "thinking": "schema.messages.thinking",
     "tools": "schema.messages.tools",

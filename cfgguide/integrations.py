@@ -13,20 +13,26 @@ if TYPE_CHECKING:
     from cfgguide.models.llama_cpp import LlamaCppProcessor as LlamaCppProcessor
     from cfgguide.models.transformers.causal_model import TransformersModel as TransformersModel
     from cfgguide.models.transformers.continuous_batching import guide_requests as guide_requests
-    from cfgguide.models.transformers.generation import Generation as Generation
     from cfgguide.models.transformers.generation import generate as generate
+    from cfgguide.models.transformers.generation import stream as stream
     from cfgguide.models.transformers.logits_processor import LogitsProcessor as LogitsProcessor
+    from cfgguide.models.transformers.streaming import Generation as Generation
+    from cfgguide.models.transformers.streaming import Part as Part
+    from cfgguide.models.transformers.streaming import Stream as Stream
 
 _NAMES = {
-    "Generation": "models.transformers.generation",
+    "Generation": "models.transformers.streaming",
     "LlamaCppProcessor": "models.llama_cpp",
     "LogitsProcessor": "models.transformers.logits_processor",
+    "Part": "models.transformers.streaming",
+    "Stream": "models.transformers.streaming",
     "TransformersModel": "models.transformers.causal_model",
     "additive_mask": "models.dense_mask",
     "apply_bitmask": "models.bitmask",
     "bool_mask": "models.dense_mask",
     "generate": "models.transformers.generation",
     "guide_requests": "models.transformers.continuous_batching",
+    "stream": "models.transformers.generation",
 }
 
 __all__ = sorted(_NAMES)

@@ -35,7 +35,7 @@ def main() -> int:
     n_complete = 0
     for prompt in prompts:
         print(f"> {prompt}")
-        result = cfgguide.generate(
+        stream = cfgguide.stream(
             model,
             [{"role": "user", "content": prompt}],
             tokenizer=tokenizer,
@@ -43,8 +43,10 @@ def main() -> int:
             max_new_tokens=200,
             temperature=0.7,
             seed=1,
-            on_text=lambda piece: print(piece, end="", flush=True),
         )
+        for part in stream:
+            print(part.text, end="", flush=True)
+        result = stream.result
         if result.is_complete:
             n_complete += 1
             parser.parse(result.text)

@@ -51,15 +51,17 @@ def main() -> int:
     n_complete = 0
     for signature in SIGNATURES:
         print(signature, end="", flush=True)
-        result = cfgguide.generate(
+        stream = cfgguide.stream(
             model,
             [{"role": "user", "content": REQUEST + signature}],
             tokenizer=tokenizer,
             what=index,
             prefix=signature,
             max_new_tokens=120,
-            on_text=lambda piece: print(piece, end="", flush=True),
         )
+        for part in stream:
+            print(part.text, end="", flush=True)
+        result = stream.result
         if result.is_complete:
             n_complete += 1
             (function,) = ast.parse(result.text).body  # which raises if it does not parse

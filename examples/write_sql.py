@@ -49,7 +49,7 @@ def main() -> int:
     for question in sys.argv[1:] or QUESTIONS:
         print(f"> {question}")
         request = REQUEST.format(schema=SCHEMA, question=question)
-        result = cfgguide.generate(
+        stream = cfgguide.stream(
             model,
             [
                 {"role": "user", "content": request},
@@ -59,8 +59,10 @@ def main() -> int:
             what=index,
             until=is_past_statement,
             max_new_tokens=80,
-            on_text=lambda piece: print(piece, end="", flush=True),
         )
+        for part in stream:
+            print(part.text, end="", flush=True)
+        result = stream.result
         if not result.is_complete:
             print("\n-- incomplete: the query did not end within the tokens\n")
             continue

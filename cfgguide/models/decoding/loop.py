@@ -1,8 +1,9 @@
 """The decode loop: a model's next token, drawn within a grammar, again and again.
 
-In: a :class:`~cfgguide.models.decoding.prefix_tree.PrefixTree` and prompts. Out: the node that each
-text has come to. Both :func:`cfgguide.sample` and :func:`cfgguide.generate` run this loop. One step
-of all texts that are not at their end:
+In: a :class:`~cfgguide.models.decoding.prefix_tree.PrefixTree` and where texts begin in it. Out:
+the nodes that they come to, one new token after the other, so that a caller may show a text as it
+grows, or leave it. :func:`cfgguide.sample`, :func:`cfgguide.generate` and :func:`cfgguide.stream`
+run this loop. One step of all texts that are not at their end:
 
 1. forced: where only one text can follow, its tokens are written without asking the model;
 2. look: the model is called once for all other texts that differ;
@@ -19,14 +20,13 @@ tokens that fit. Top-k, top-p and min-p apply to what has not been left out yet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from cfgguide.engine.masks.subset import are_in_bitmask
 from cfgguide.errors import GenerationError
 from cfgguide.guide.forced import Encode
-from cfgguide.models.decoding.model import Ids
 from cfgguide.models.decoding.prefix_tree import PrefixNode, PrefixTree
 from cfgguide.models.decoding.warpers import Warper
 
@@ -37,21 +37,21 @@ Seed = int | np.random.Generator | None
 
 def decode(
     tree: PrefixTree,
-    prompts: Sequence[Ids],
+    roots: Sequence[PrefixNode],
     *,
     warper: Warper,
     randoms: Sequence[np.random.Generator],
     encode: Encode | None = None,
     has_ended: Callable[[int, PrefixNode], bool] = lambda _, node: node.is_finished,
-) -> list[PrefixNode]:
-    """Return the node that each text has come to.
+) -> Iterator[tuple[int, PrefixNode]]:
+    """Yield the number of a text and its node, for each new token.
 
     Parameters
     ----------
     tree : PrefixTree
         The model, the grammar and the budget.
-    prompts : sequence of (sequence of int)
-        A prompt for each text; equal ones are allowed.
+    roots : sequence of PrefixNode
+        Where each text begins; equal ones are allowed.
     warper : Warper
         How a token is chosen.
     randoms : sequence of numpy Generator
@@ -63,10 +63,10 @@ def decode(
         Called with the number of a text and the node of each new token; True ends the text there.
         It must be true of a finished node.
 
-    Returns
-    -------
-    list of PrefixNode
-        In the order of the prompts.
+    Yields
+    ------
+    int, PrefixNode
+        Which text has grown, and to what.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def decode(
     ModelError
         If the model's logits do not fit the vocabulary, or are not numbers.
     """
-    texts = [tree.root(prompt_ids) for prompt_ids in prompts]
+    texts = list(roots)
     unfinished = [number for number, node in enumerate(texts) if not node.is_finished]
     while unfinished:
         alike: dict[PrefixNode, list[int]] = {}
@@ -94,14 +94,17 @@ def decode(
                 chosen = _chosen(tree, node, warper, [randoms[number] for number in numbers])
                 paths = [[tree.follow(node, position)] for position in chosen]
             for number, path in zip(numbers, paths, strict=True):
-                # Nothing after the end may be shown to `has_ended`, so it is called step by step.
-                end = next((step for step in path if has_ended(number, step)), None)
-                texts[number] = end or path[-1]
-                if end is None and tree.n_left(path[-1]):
+                is_ended = False
+                for step in path:  # up to the end: what is forced may go on after it
+                    texts[number] = step
+                    is_ended = has_ended(number, step)
+                    yield number, step
+                    if is_ended:
+                        break
+                if not is_ended and tree.n_left(path[-1]):
                     unfinished.append(number)
         unfinished.sort()
         tree.forget(alike)
-    return texts
 
 
 def _chosen(

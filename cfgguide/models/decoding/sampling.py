@@ -219,13 +219,16 @@ def sample_many(
         finish=finish,
         restrict=restrict,
     )
-    nodes = decode(
+    nodes = [tree.root(prompt_ids) for prompt_ids in prompts]
+    steps = decode(
         tree,
-        prompts,
+        nodes,
         warper=warper,
         randoms=generator(seed).spawn(len(prompts)),
         encode=None if force is None else encoder_of(force),
     )
+    for number, node in steps:
+        nodes[number] = node
     return [written(tree, node) for node in nodes]
 
 

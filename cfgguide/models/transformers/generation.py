@@ -1,16 +1,15 @@
 """Generation: a model of transformers, a prompt and what to write in; a sentence out.
 
-The loop is :mod:`cfgguide.models.decoding.loop`; this module compiles what is to be written, makes
-tokens of the prompt, streams the text, and says whether it is complete. Only the mask and the
-arguments change the model's distribution; the settings in the model's own generation config have no
-effect.
+The loop is :mod:`cfgguide.models.decoding.loop`, and a text as it grows is in
+:mod:`cfgguide.models.transformers.streaming`; this module compiles what is to be written, and makes
+tokens of the prompt. Only the mask and the arguments change the model's distribution; the settings
+in the model's own generation config have no effect.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 from weakref import WeakKeyDictionary
 
@@ -25,6 +24,7 @@ from cfgguide.models.decoding.prefix_tree import PrefixNode, PrefixTree
 from cfgguide.models.decoding.warpers import Warper
 from cfgguide.models.prompts import prompt_ids
 from cfgguide.models.transformers.causal_model import SingleText, TransformersModel
+from cfgguide.models.transformers.streaming import Generation, Part, Stream, TextSoFar
 from cfgguide.output_types import OutputType, TreeParser, output_type
 from cfgguide.shared_indexes import shared_index, shared_vocabulary
 
@@ -32,53 +32,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 Message = Mapping[str, str]  # "role" and "content", as in transformers' chat templates
-
-
-@dataclass(frozen=True)
-class Generation:
-    """What a model wrote.
-
-    Attributes
-    ----------
-    text : str
-        The text, from `prefix` on and without the prompt. If it was cut inside a character, that
-        part is missing.
-    token_ids : tuple of int
-        Its tokens, with EOS if the model wrote it.
-    is_complete : bool
-        Whether the text is a sentence of the grammar that the model ended with EOS, or that `until`
-        ended. If not, the tokens ran out, and the text is the start of a sentence.
-    n_model_calls : int
-        How often the model was called.
-    n_forced : int
-        How many tokens were written without asking it, because nothing else could follow.
-    log_probs : tuple of float, or None
-        The model's log-probability of each new token among all tokens; NaN for those that it was
-        not asked for. None unless `generate` was told to keep them.
-    """
-
-    text: str
-    token_ids: tuple[int, ...]
-    is_complete: bool
-    n_model_calls: int = 0
-    n_forced: int = 0
-    log_probs: tuple[float, ...] | None = None
-    _parse: Callable[[str], Any] = field(default=str, repr=False, compare=False)
-
-    @property
-    def parsed(self) -> Any:
-        """The value of the text, as the table of :mod:`cfgguide.output_types` says.
-
-        Raises
-        ------
-        GenerationError
-            If the text is not complete.
-        """
-        if not self.is_complete:
-            raise GenerationError(
-                "the text was cut, so it has no value: give more max_new_tokens, or finish=True"
-            )
-        return self._parse(self.text)
 
 
 Prompt = str | Sequence[Message]
@@ -96,7 +49,6 @@ class GenerateOptions(TypedDict, total=False):
     top_p: float
     min_p: float
     seed: Seed
-    on_text: Callable[[str], None] | None
     progress: bool | None
     finish: bool
     force: bool
@@ -108,37 +60,21 @@ class GenerateOptions(TypedDict, total=False):
 @overload
 def generate(
     model: Any, prompt: Prompt, what: object, **options: Unpack[GenerateOptions]
-) -> Generation: ...
+) -> Generation[Any]: ...
 
 
 @overload
 def generate(
     model: Any, prompt: Sequence[Prompt], what: object, **options: Unpack[GenerateOptions]
-) -> list[Generation]: ...
+) -> list[Generation[Any]]: ...
 
 
 def generate(
     model: Any,
     prompt: Prompt | Sequence[Prompt],
     what: object,
-    *,
-    tokenizer: PreTrainedTokenizerBase | None = None,
-    max_new_tokens: int = 256,
-    prefix: str = "",
-    until: Callable[[str], bool] | None = None,
-    temperature: float = 0.0,
-    top_k: int | None = None,
-    top_p: float = 1.0,
-    min_p: float = 0.0,
-    seed: Seed = None,
-    on_text: Callable[[str], None] | None = None,
-    progress: bool | None = None,
-    finish: bool = True,
-    force: bool = True,
-    heal: bool = False,
-    trailing: bool = False,
-    log_probs: bool = False,
-) -> Generation | list[Generation]:
+    **options: Unpack[GenerateOptions],
+) -> Generation[Any] | list[Generation[Any]]:
     """Return what a model writes after a prompt, within a grammar.
 
     Parameters
@@ -171,11 +107,9 @@ def generate(
     seed : int or numpy Generator, optional
         Makes sampling reproducible; the global random states stay as they were. Without it, a seed
         is drawn from torch's global random state.
-    on_text : callable, optional
-        Called with each piece of text as it is written; not with `prefix`. Not for a batch.
     progress : bool, optional
         Whether to show what is being compiled, if that takes more than a second, and a bar of
-        tokens; by default on a terminal, and no bar if `on_text` is given.
+        tokens; by default on a terminal.
     finish : bool
         Whether to finish a sentence within `max_new_tokens`: a token is allowed only if a sentence
         still fits after it. If not, the text is cut when the tokens run out.
@@ -212,63 +146,144 @@ def generate(
     TokenRejectedError
         If no sentence begins with `prefix`.
     """
-    check_max_new_tokens(max_new_tokens)
-    warper = Warper(temperature, top_k, top_p, min_p)
-    random = generator(_torch_seed() if seed is None and temperature else seed)
-    model, tokenizer = model_and_tokenizer(model, tokenizer)
-    if isinstance(what, Index):
-        index, known = what, what.output_type
-    else:
-        known = output_type(what)
-        eos_token_ids = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
-        vocabulary = shared_vocabulary(tokenizer, eos_token_ids)
-        index = shared_index(known.grammar, vocabulary, progress=progress, is_written=True)
     prompts, is_batch = _prompts(prompt)
-    if is_batch and on_text is not None:
-        raise GenerationError("on_text is for one prompt: a batch has several texts at once")
-    single_text = None if is_batch else SingleText(model)
-    tree = PrefixTree(
-        single_text or TransformersModel(model),
-        index,
-        max_new_tokens=max_new_tokens,
-        prefix_ids=_prefix_ids(prefix, tokenizer),
-        finish=finish,
-        heal=heal,
-        trailing=trailing,
-        measure=log_probs,
-    )
-    starts = [prompt_ids(each, tokenizer) for each in prompts]
-    roots = [tree.root(token_ids) for token_ids in starts]
-    if progress is None:
-        progress = on_text is None and sys.stderr.isatty()
-    total = max_new_tokens * len(prompts)
-    with tqdm(total=total, unit="token", disable=not progress, leave=False) as bar:
-        streams = [_Stream(index, prefix, until, on_text, bar) for _ in prompts]
-        nodes = decode(
-            tree,
-            starts,
-            warper=warper,
-            # What a text of a batch draws does not depend on how long the others are.
-            randoms=random.spawn(len(prompts)) if is_batch else [random],
-            encode=encoder_of(tokenizer) if force else None,
-            has_ended=lambda number, node: streams[number].add(node),
-        )
-    written = []
-    for token_ids, root, node, stream in zip(starts, roots, nodes, streams, strict=True):
-        path = list(node.path())
-        n_forced = sum(step.is_forced for step in path)
-        written.append(
-            Generation(
-                stream.text,
-                (*root.read_ids[len(token_ids) :], *node.token_ids),
-                stream.is_complete,
-                single_text.n_calls if single_text else len(path) - n_forced,
-                n_forced,
-                tuple(step.log_prob for step in path) if log_probs else None,
-                _parse_of(known, index, node, tree) if known else str,
-            )
-        )
+    writing = _Writing(model, prompts, what, is_batch=is_batch, **options)
+    for _ in writing.parts():
+        pass
+    written = writing.results()
     return written if is_batch else written[0]
+
+
+def stream(
+    model: Any, prompt: Prompt, what: object, **options: Unpack[GenerateOptions]
+) -> Stream[Any]:
+    """Return what a model writes after a prompt, part by part as it is written.
+
+    Parameters
+    ----------
+    model, prompt, what, options :
+        As for :func:`generate`; one prompt, and no bar of tokens unless `progress` is True.
+
+    Returns
+    -------
+    Stream
+        An iterator of the parts; afterwards :attr:`Stream.result` is what :func:`generate` returns.
+        A loop that is left early leaves nothing that goes on.
+
+    Raises
+    ------
+    CfgGuideError
+        As :func:`generate`: what is wrong with the arguments is told here, before the first part.
+    """
+    prompts, is_batch = _prompts(prompt)
+    if is_batch:
+        raise GenerationError(
+            "a stream is of one prompt, and a batch writes several texts at once: call generate, "
+            "or stream for each prompt"
+        )
+    writing = _Writing(model, prompts, what, is_batch=False, is_shown=True, **options)
+    return Stream(writing.parts(), lambda: writing.results()[0])
+
+
+class _Writing:
+    """Texts that are being written: all of a batch together."""
+
+    def __init__(
+        self,
+        model: Any,
+        prompts: Sequence[Prompt],
+        what: object,
+        *,
+        is_batch: bool,
+        is_shown: bool = False,
+        tokenizer: PreTrainedTokenizerBase | None = None,
+        max_new_tokens: int = 256,
+        prefix: str = "",
+        until: Callable[[str], bool] | None = None,
+        temperature: float = 0.0,
+        top_k: int | None = None,
+        top_p: float = 1.0,
+        min_p: float = 0.0,
+        seed: Seed = None,
+        progress: bool | None = None,
+        finish: bool = True,
+        force: bool = True,
+        heal: bool = False,
+        trailing: bool = False,
+        log_probs: bool = False,
+    ) -> None:
+        check_max_new_tokens(max_new_tokens)
+        self._warper = Warper(temperature, top_k, top_p, min_p)
+        random = generator(_torch_seed() if seed is None and temperature else seed)
+        # What a text of a batch draws does not depend on how long the others are.
+        self._randoms = random.spawn(len(prompts)) if is_batch else [random]
+        model, tokenizer = model_and_tokenizer(model, tokenizer)
+        if isinstance(what, Index):
+            self._index, self._known = what, what.output_type
+        else:
+            self._known = output_type(what)
+            eos_token_ids = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
+            vocabulary = shared_vocabulary(tokenizer, eos_token_ids)
+            self._index = shared_index(
+                self._known.grammar, vocabulary, progress=progress, is_written=True
+            )
+        self._tree = PrefixTree(
+            TransformersModel(model) if is_batch else SingleText(model),
+            self._index,
+            max_new_tokens=max_new_tokens,
+            prefix_ids=_prefix_ids(prefix, tokenizer),
+            finish=finish,
+            heal=heal,
+            trailing=trailing,
+            measure=log_probs,
+        )
+        self._starts = [prompt_ids(each, tokenizer) for each in prompts]
+        self._texts = [
+            TextSoFar(self._index, self._tree.root(token_ids), prefix, until)
+            for token_ids in self._starts
+        ]
+        self._encode = encoder_of(tokenizer) if force else None
+        # A bar would stand amid a text that is shown as it is written.
+        is_bar_seen = not is_shown and sys.stderr.isatty()
+        self._has_bar = is_bar_seen if progress is None else progress
+
+    def parts(self) -> Iterator[Part[Any]]:
+        """Yield the pieces of the texts as they are written."""
+        texts = self._texts
+        steps = decode(
+            self._tree,
+            [text.node for text in texts],
+            warper=self._warper,
+            randoms=self._randoms,
+            encode=self._encode,
+            has_ended=lambda number, node: texts[number].add(node),
+        )
+        total = self._tree.max_new_tokens * len(texts)
+        with tqdm(total=total, unit="token", disable=not self._has_bar, leave=False) as bar:
+            for number, _ in steps:
+                bar.update()
+                if texts[number].piece:
+                    yield Part(texts[number].piece)
+
+    def results(self) -> list[Generation[Any]]:
+        """Return what was written, in the order of the prompts."""
+        return [
+            self._result(token_ids, text)
+            for token_ids, text in zip(self._starts, self._texts, strict=True)
+        ]
+
+    def _result(self, prompt_ids: Sequence[int], text: TextSoFar) -> Generation[Any]:
+        path = text.node.path()
+        n_forced = sum(step.is_forced for step in path)
+        return Generation(
+            text.text,
+            (*text.root.read_ids[len(prompt_ids) :], *text.node.token_ids),
+            text.is_complete,
+            len(path) - n_forced,  # one call for each token that was not forced
+            n_forced,
+            tuple(step.log_prob for step in path) if self._tree.is_measured else None,
+            _parse_of(self._known, self._index, text.node, self._tree) if self._known else str,
+        )
 
 
 def _parse_of(
@@ -352,50 +367,6 @@ def _prompts(prompt: Any) -> tuple[list[Any], bool]:
         )
     is_chat = bool(prompt) and isinstance(prompt[0], Mapping)
     return ([prompt], False) if is_chat else (list(prompt), True)
-
-
-class _Stream:
-    """Passes a text on as it is written, and decides where it ends.
-
-    Attributes
-    ----------
-    text : str
-        The text so far.
-    is_complete : bool
-        Whether it is a sentence that the model or `until` has ended.
-    """
-
-    def __init__(
-        self,
-        index: Index,
-        prefix: str,
-        until: Callable[[str], bool] | None,
-        on_text: Callable[[str], None] | None,
-        bar: tqdm[Any],
-    ) -> None:
-        self._index = index
-        self._until = until
-        self._on_text = on_text
-        self._bar = bar
-        self._decoder = index.vocabulary.text_decoder()
-        self.text = prefix
-        self.is_complete = False
-
-    def add(self, node: PrefixNode) -> bool:
-        """Add the last token of a node; return whether the text ends there."""
-        assert node.parent is not None, "a root has no new token"
-        token = self._index.vocabulary.tokens[node.token_id] or b""
-        piece = self._decoder.decode(token[len(node.parent.left) :])  # less what heals the prompt
-        self.text += piece
-        self._bar.update()
-        if piece and self._on_text is not None:
-            self._on_text(piece)
-        if node.is_finished:
-            self.is_complete = True
-        elif self._until is not None and not node.left:
-            is_sentence = self._index.machine.is_sentence(node.step_node.configuration)
-            self.is_complete = is_sentence and self._until(self.text)
-        return self.is_complete
 
 
 def _torch_seed() -> int:

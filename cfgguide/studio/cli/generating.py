@@ -24,7 +24,7 @@ from cfgguide.studio.cli.parsing import FILES, FOLDERS, YES, Commands, completes
 if TYPE_CHECKING:
     from cfgguide.engine.index.index import Index
     from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-    from cfgguide.models.transformers.generation import Generation
+    from cfgguide.models.transformers.streaming import Generation
 
 
 def add_generate(commands: Commands) -> None:
@@ -77,7 +77,7 @@ def _positive(text: str) -> int:
 
 def _generate(options: argparse.Namespace) -> int:
     from cfgguide.compiler import compile, compile_recognizer
-    from cfgguide.models.transformers.generation import generate
+    from cfgguide.models.transformers.generation import stream
 
     output = options.output
     check_standard_input([options.grammar, options.prompt])
@@ -98,17 +98,19 @@ def _generate(options: argparse.Namespace) -> int:
     is_seen = is_terminal(sys.stdout) and not output.is_json  # as it is written
     # What is not named is as `generate` has it.
     chosen: Any = {n: v for n, v in vars(options).items() if n in ("max_new_tokens", "temperature")}
-    result = generate(
+    parts = stream(
         model,
         prompt,
         tokenizer=tokenizer,
         what=index,
         until=preset.has_ended if grammar.start == preset.start else None,
         seed=options.seed,
-        on_text=screen.show,
         progress=output.has_progress and not is_seen,
         **chosen,
     )
+    for part in parts:
+        screen.show(part.text)
+    result = parts.result
     screen.end(is_cut=not _ends_with_eos(result, index))
     output.document(
         {
@@ -142,7 +144,7 @@ def model_vocabulary(tokenizer: Any, model: Any) -> Vocabulary:
     return Vocabulary.from_tokenizer(tokenizer, eos_token_ids=eos_token_ids)
 
 
-def _ends_with_eos(result: Generation, index: Index) -> bool:
+def _ends_with_eos(result: Generation[Any], index: Index) -> bool:
     return result.token_ids[-1:] != () and result.token_ids[-1] in index.vocabulary.eos_token_ids
 
 

@@ -7,10 +7,12 @@ it allows.
 from __future__ import annotations
 
 import functools
+import gc
 import json
 import random
 import re
 import time
+import weakref
 from collections import Counter
 from typing import Any, Literal
 
@@ -68,6 +70,15 @@ def written(grammar: cfgguide.Grammar, prompt: Any = "a = [", **options: Any) ->
     return cfgguide.generate(
         options.pop("model"), prompt, tokenizer=tokenizer(), what=index_of(grammar), **options
     )
+
+
+def streamed(grammar: cfgguide.Grammar, **options: Any) -> tuple[list[str], Generation]:
+    """The pieces of a text, and the whole of it."""
+    options = {"model": random_model(N_COLUMNS), "max_new_tokens": 20, **options}
+    stream = cfgguide.stream(
+        options.pop("model"), "a = [", index_of(grammar), tokenizer=tokenizer(), **options
+    )
+    return [part.text for part in stream], stream.result
 
 
 #: The model is asked for every token, and may be cut off.
@@ -144,8 +155,8 @@ def test_complete_texts_parse_and_others_do_not_pretend_to():
 @pytest.mark.slow
 def test_pieces_are_passed_on_as_they_are_written_and_join_to_the_text():
     for seed in range(10):
-        pieces: list[str] = []
-        found = written(GREEK, temperature=1.0, seed=seed, on_text=pieces.append)
+        pieces, found = streamed(GREEK, temperature=1.0, seed=seed)
+        assert found == written(GREEK, temperature=1.0, seed=seed)
         assert "".join(pieces) == found.text
         assert all(pieces)  # half a character is no piece
         assert "\ufffd" not in found.text
@@ -156,8 +167,7 @@ def test_pieces_are_passed_on_as_they_are_written_and_join_to_the_text():
 def test_a_text_begins_with_its_prefix_which_the_model_goes_on_from(prefix):
     """What is written is what a prompt with the prefix at its end gets, from there on."""
     grammar = cfgguide.Grammar.bundled("json")
-    pieces: list[str] = []
-    found = written(grammar, prefix=prefix, on_text=pieces.append, max_new_tokens=12, **PLAIN)
+    pieces, found = streamed(grammar, prefix=prefix, max_new_tokens=12, **PLAIN)
     begun = tokenizer().encode(prefix)
     assert found.text == prefix + "".join(pieces)
     assert found.token_ids[: len(begun)] == tuple(begun)
@@ -254,9 +264,8 @@ def test_text_without_any_choice_needs_no_model():
 
 
 def test_pieces_that_are_forced_are_passed_on_too():
-    pieces: list[str] = []
     grammar = cfgguide.Grammar('start: "import" /[a-z]/ "import"')
-    found = written(grammar, on_text=pieces.append)
+    pieces, found = streamed(grammar)
     assert "".join(pieces) == found.text
 
 
@@ -274,15 +283,21 @@ def test_a_healed_prompt_is_spelled_again_before_the_sentence(prompt, prefix):
         assert (prompt + found.text).endswith(spelled)
 
 
-def test_an_error_in_on_text_is_the_callers():
-    class StopError(Exception):
-        pass
-
-    def stop(piece: str) -> None:
-        raise StopError(piece)
-
-    with pytest.raises(StopError):
-        written(JSON, on_text=stop)
+def test_a_loop_that_is_left_leaves_nothing_and_its_result_writes_the_rest():
+    model = fresh_random_model(N_COLUMNS)
+    options = {"tokenizer": tokenizer(), "what": index_of(GREEK), "max_new_tokens": 20}
+    stream = cfgguide.stream(model, "a = [", **options)
+    first = next(iter(stream)).text
+    whole = cfgguide.generate(model, "a = [", **options)
+    assert (stream.result, stream.result) == (whole, whole)
+    assert whole.text.startswith(first)
+    assert list(stream) == []
+    left = weakref.ref(model)
+    for _ in cfgguide.stream(model, "a = [", **options):
+        break
+    del model, stream, _
+    gc.collect()
+    assert left() is None
 
 
 # --- Randomness ----------------------------------------------------------------------------------
@@ -309,7 +324,7 @@ def test_a_seed_leaves_every_global_random_state_alone(temperature):
 def test_the_global_random_state_survives_an_error():
     before = torch.get_rng_state()
     with pytest.raises(ZeroDivisionError):
-        written(JSON, temperature=1.0, seed=1, on_text=lambda piece: 1 // 0)
+        written(LETTERS, temperature=1.0, seed=1, until=lambda text: 1 // 0)
     assert torch.equal(torch.get_rng_state(), before)
 
 
@@ -587,8 +602,7 @@ def test_finished_texts_of_smollm2_are_json(capsys):
     prompts = PROMPTS[:: or_in_ci(1, 6)]
     for number, prompt in enumerate(prompts):
         for temperature in n_complete:
-            pieces: list[str] = []
-            found = cfgguide.generate(
+            stream = cfgguide.stream(
                 model,
                 [{"role": "user", "content": prompt}],
                 tokenizer=own_tokenizer,
@@ -596,9 +610,9 @@ def test_finished_texts_of_smollm2_are_json(capsys):
                 max_new_tokens=120,
                 temperature=temperature,
                 seed=number,
-                on_text=pieces.append,
                 finish=False,
             )
+            pieces, found = [part.text for part in stream], stream.result
             n_tokens += len(found.token_ids)
             assert "".join(pieces) == found.text
             assert found.is_complete or len(found.token_ids) == 120
@@ -654,8 +668,8 @@ def test_a_batch_writes_what_its_prompts_write_alone():
     ]
     assert sampled[0] == sampled[1]
     assert len(set(sampled[0])) > 1, "equal prompts, different texts"
-    with pytest.raises(GenerationError, match="on_text is for one prompt"):
-        cfgguide.generate(model, prompts, on_text=print, **options)
+    with pytest.raises(GenerationError, match="a stream is of one prompt"):
+        cfgguide.stream(model, prompts, **options)
 
 
 def test_log_probabilities_are_the_models_own():

@@ -25,6 +25,7 @@ from support.tiny_models import N_SMALL, random_model, small_tokenizer
 
 import cfgguide
 from cfgguide.base.cache import user_cache
+from cfgguide.models.transformers.streaming import Part, Stream
 
 # --- grammars and check --------------------------------------------------------------------------
 
@@ -926,7 +927,7 @@ def test_an_interruption_ends_with_130(run, random_writer, monkeypatch):
     def interrupt(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cfgguide.models.transformers.generation.generate", interrupt)
+    monkeypatch.setattr("cfgguide.models.transformers.generation.stream", interrupt)
     found = run("generate", "json", "--prompt", "x")
     assert (found.status, found.out, found.err) == (130, "", "\ncfgguide: interrupted\n")
 
@@ -949,15 +950,15 @@ def asked(monkeypatch) -> list[SimpleNamespace]:
     chatty.chat_template = "{{ messages[0]['content'] }}"
     loaded = random_model(N_SMALL + 5), chatty
 
-    def generate(model, prompt, **options):
+    def stream(model, prompt, **options):
         calls.append(SimpleNamespace(prompt=prompt, **options))
-        return cfgguide.integrations.Generation("", (), True)
+        return Stream(iter([]), lambda: cfgguide.integrations.Generation("", (), True))
 
     monkeypatch.setattr("cfgguide.models.load.prepare_smollm2", lambda progress: Path("smollm2"))
     monkeypatch.setattr("cfgguide.models.load.load_model", lambda path: loaded)
     monkeypatch.setattr("cfgguide.compiler.compile_recognizer", lambda grammar, **options: None)
     monkeypatch.setattr("cfgguide.compiler.compile", lambda grammar, vocabulary, **options: grammar)
-    monkeypatch.setattr("cfgguide.models.transformers.generation.generate", generate)
+    monkeypatch.setattr("cfgguide.models.transformers.generation.stream", stream)
     return calls
 
 
@@ -1019,13 +1020,13 @@ def test_other_texts_end_where_the_model_ends_them(run, asked, arguments):
 def test_the_comment_by_which_a_function_is_known_to_have_ended_is_not_shown(
     run, asked, monkeypatch, pieces, is_cut, shown
 ):
-    def generate(model, prompt, *, on_text, what, **options):
-        for piece in pieces:
-            on_text(piece)
+    def stream(model, prompt, *, what, **options):
         eos = what.vocabulary.eos_token_ids[0]
-        return cfgguide.integrations.Generation("".join(pieces), (1,) if is_cut else (1, eos), True)
+        token_ids = (1,) if is_cut else (1, eos)
+        result = cfgguide.integrations.Generation("".join(pieces), token_ids, True)
+        return Stream(map(Part, pieces), lambda: result)
 
-    monkeypatch.setattr("cfgguide.models.transformers.generation.generate", generate)
+    monkeypatch.setattr("cfgguide.models.transformers.generation.stream", stream)
     monkeypatch.setattr(
         "cfgguide.compiler.compile",
         lambda grammar, vocabulary, **options: SimpleNamespace(vocabulary=vocabulary),

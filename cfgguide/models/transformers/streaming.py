@@ -1,0 +1,162 @@
+"""A text as a model writes it, and what it has written.
+
+In: the nodes of new tokens, from :mod:`cfgguide.models.decoding.loop`. Out: a :class:`Part` for
+each piece of text, and a :class:`Generation` of the whole. :class:`TextSoFar` is one text: it
+decodes its tokens, so that no piece ends inside a character, and decides where it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from cfgguide.engine.index.index import Index
+from cfgguide.errors import GenerationError
+from cfgguide.models.decoding.prefix_tree import PrefixNode
+
+T = TypeVar("T", covariant=True)
+
+
+@dataclass(frozen=True)
+class Generation(Generic[T]):
+    """What a model wrote.
+
+    Attributes
+    ----------
+    text : str
+        The text, from `prefix` on and without the prompt. If it was cut inside a character, that
+        part is missing.
+    token_ids : tuple of int
+        Its tokens, with EOS if the model wrote it.
+    is_complete : bool
+        Whether the text is a sentence of the grammar that the model ended with EOS, or that `until`
+        ended. If not, the tokens ran out, and the text is the start of a sentence.
+    n_model_calls : int
+        How often the model was called.
+    n_forced : int
+        How many tokens were written without asking it, because nothing else could follow.
+    log_probs : tuple of float, or None
+        The model's log-probability of each new token among all tokens; NaN for those that it was
+        not asked for. None unless `generate` was told to keep them.
+    """
+
+    text: str
+    token_ids: tuple[int, ...]
+    is_complete: bool
+    n_model_calls: int = 0
+    n_forced: int = 0
+    log_probs: tuple[float, ...] | None = None
+    _parse: Callable[[str], Any] = field(default=str, repr=False, compare=False)
+
+    @property
+    def parsed(self) -> T:
+        """The value of the text, as the table of :mod:`cfgguide.output_types` says.
+
+        Raises
+        ------
+        GenerationError
+            If the text is not complete.
+        """
+        if not self.is_complete:
+            raise GenerationError(
+                "the text was cut, so it has no value: give more max_new_tokens, or finish=True"
+            )
+        value: T = self._parse(self.text)
+        return value
+
+
+@dataclass(frozen=True)
+class Part(Generic[T]):
+    """A piece of a text that is being written.
+
+    Attributes
+    ----------
+    text : str
+        The new text; never half a character.
+    """
+
+    text: str
+
+
+class Stream(Generic[T]):
+    """The parts of a text, one after the other, each as soon as it is written.
+
+    A loop may be left at any time: then nothing more is written, unless :attr:`result` is asked
+    for.
+
+    Parameters
+    ----------
+    parts : iterator of Part
+        The parts.
+    result : callable
+        Returns what was written, after the last part.
+    """
+
+    def __init__(self, parts: Iterator[Part[T]], result: Callable[[], Generation[T]]) -> None:
+        self._parts = parts
+        self._result = result
+
+    def __iter__(self) -> Iterator[Part[T]]:
+        return self
+
+    def __next__(self) -> Part[T]:
+        return next(self._parts)
+
+    @property
+    def result(self) -> Generation[T]:
+        """The whole text and its value; what is left of it is written first."""
+        for _ in self._parts:
+            pass
+        return self._result()
+
+
+class TextSoFar:
+    """One text: what has been written of it, and whether it ends there.
+
+    Parameters
+    ----------
+    index : Index
+        What it is written with.
+    root : PrefixNode
+        Where it begins.
+    prefix : str
+        What it begins with.
+    until : callable, optional
+        Says of a sentence whether the text ends there.
+
+    Attributes
+    ----------
+    node : PrefixNode
+        Where it is.
+    text : str
+        The text so far.
+    is_complete : bool
+        Whether it is a sentence that the model or `until` has ended.
+    """
+
+    def __init__(
+        self, index: Index, root: PrefixNode, prefix: str, until: Callable[[str], bool] | None
+    ) -> None:
+        self._index = index
+        self._until = until
+        self._decoder = index.vocabulary.text_decoder()
+        self.node = self.root = root
+        self.text = prefix
+        self.piece = ""
+        self.is_complete = root.is_finished
+
+    def add(self, node: PrefixNode) -> bool:
+        """Add the last token of a node; return whether the text ends there."""
+        assert node.parent is not None, "a root has no new token"
+        self.node = node
+        token = self._index.vocabulary.tokens[node.token_id] or b""
+        # Less what heals the prompt.
+        self.piece = self._decoder.decode(token[len(node.parent.left) :])
+        self.text += self.piece
+        if node.is_finished:
+            self.is_complete = True
+        elif self._until is not None and not node.left:
+            is_sentence = self._index.machine.is_sentence(node.step_node.configuration)
+            self.is_complete = is_sentence and self._until(self.text)
+        return self.is_complete
