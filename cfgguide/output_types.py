@@ -15,7 +15,9 @@ a mapping: a JSON Schema                       what ``json.loads`` makes of it
 ``"json"``                                     what ``json.loads`` makes of it
 ``"sql"``, ``"python"`` and the like           Lark's tree
 a :class:`~cfgguide.grammar.grammar.Grammar`   Lark's tree; the text, if it was made of parts
-:func:`cfgguide.tools`, ``thinking``           a :class:`~cfgguide.schema.messages.message.Message`
+:func:`cfgguide.json_schema`                   what ``json.loads`` makes of it
+:func:`cfgguide.tools`                         a :class:`~cfgguide.schema.messages.message.Message`
+:func:`cfgguide.thinking`                      that of the answer
 =============================================  ===========================================
 """
 
@@ -32,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.base.progress import run_within_limits
+from cfgguide.engine.machine.partial import Reading, TextReading, WholeReading
 from cfgguide.errors import GenerationError, GrammarError, SchemaError, shown
 from cfgguide.grammar.grammar import Grammar
 
@@ -58,10 +61,24 @@ class OutputType:
         Of its texts.
     parse : callable
         From a text to its value.
+    reading : callable
+        Begins to read a text that is being written, for its value so far.
     """
 
     grammar: Grammar
     parse: Callable[[str], Any]
+    reading: Callable[[], Reading] = TextReading
+
+    def value(self, text: str, data: bytes | None) -> Any:
+        """Return the value of a text; `data` are its bytes, if it has symbols in it."""
+        if data is not None and isinstance(self.parse, TreeParser):
+            return self.parse(data)
+        return self.parse(text)
+
+    def thinking_of(self, text: str) -> str:
+        """Return the thinking before the answer in a text, of :func:`cfgguide.thinking`."""
+        reading = getattr(self.grammar, "reading", None)  # of messages
+        return "" if reading is None else str(reading.split(text)[0])
 
 
 def output_type(what: object) -> OutputType:
@@ -101,7 +118,7 @@ def _kept(what: object, *_: date) -> OutputType:
 
 def _made(what: object) -> OutputType:
     if type(what) is Grammar:
-        return OutputType(what, TreeParser(what))
+        return OutputType(what, TreeParser(what), WholeReading)
     if isinstance(what, str):
         return _bundled(what)
     if isinstance(what, Mapping):
@@ -122,6 +139,7 @@ def _is_alias(what: object) -> bool:
 
 
 def _of_schema(schema: Mapping[str, Any]) -> OutputType:
+    from cfgguide.schema.json_reading import JsonReading
     from cfgguide.schema.json_schema import json_schema
     from cfgguide.schema.keywords import is_of_schema, meant_keyword, unwrapped
 
@@ -134,7 +152,7 @@ def _of_schema(schema: Mapping[str, Any]) -> OutputType:
             f"{shown(dict(schema))} has no keyword of JSON Schema, so it would allow any value; "
             + hint
         )
-    return OutputType(json_schema(schema, tidy=True), json.loads)
+    return OutputType(json_schema(schema, tidy=True), json.loads, JsonReading)
 
 
 def _of_parts(what: Any) -> OutputType:
@@ -143,7 +161,9 @@ def _of_parts(what: Any) -> OutputType:
 
     if isinstance(what, Grammar):
         otherwise = str if isinstance(what, Composed) else TreeParser(what)
-        return OutputType(what, getattr(what, "parse", otherwise))  # messages have one
+        reading = TextReading if isinstance(what, Composed) else WholeReading
+        # Messages have both.
+        return OutputType(what, getattr(what, "parse", otherwise), getattr(what, "reader", reading))
     if isinstance(what, re.Pattern):
         return OutputType(regex(what), str)
     if not what or not all(isinstance(text, str) for text in what):
@@ -163,12 +183,13 @@ def _bundled(name: str) -> OutputType:
             "cfgguide.regex(pattern) a pattern"
         )
     grammar = Grammar.bundled(name, start=STARTS.get(name, "start"), tidy=True)
-    return OutputType(grammar, TreeParser(grammar))
+    return OutputType(grammar, TreeParser(grammar), WholeReading)
 
 
 def _of_type(what: Any) -> OutputType:
     from cfgguide.schema.json_schema import json_schema
     from cfgguide.schema.pydantic_models import schema_of_adapter
+    from cfgguide.schema.typed_reading import Shape, TypedReading
 
     try:
         from pydantic import TypeAdapter
@@ -184,7 +205,8 @@ def _of_type(what: Any) -> OutputType:
     except PydanticUserError as error:
         raise GrammarError(f"Pydantic makes no schema of {shown(what)}: {error.message}") from error
     grammar = json_schema(schema, order="declared", tidy=True)
-    return OutputType(grammar, functools.partial(_validated, adapter))
+    reading = functools.partial(TypedReading, Shape.of(adapter.core_schema))
+    return OutputType(grammar, functools.partial(_validated, adapter), reading)
 
 
 def _validated(adapter: TypeAdapter[Any], text: str) -> Any:

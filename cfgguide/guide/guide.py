@@ -12,16 +12,18 @@ import operator
 from collections.abc import Iterable
 from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.base.symbols import TextDecoder
 from cfgguide.diagnostics.explain import AFTER_EOS
 from cfgguide.diagnostics.explainers import expected_at_once, explainer_of
 from cfgguide.diagnostics.explanation import Explanation
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.machine.partial import Partial, Reading, TextReading
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import token_ids_in
 from cfgguide.engine.vocabulary.notebook import PLAIN, coloured, token_table, tokens_in_turn
@@ -29,6 +31,7 @@ from cfgguide.errors import BudgetError, CfgGuideError, RollbackError, TokenReje
 from cfgguide.guide.budget import TokenBudget, allowed_within
 from cfgguide.guide.buffers import EVERYTHING, Buffer, buffer_of
 from cfgguide.guide.forced import JumpForward, encoder_of
+from cfgguide.output_types import output_type
 from cfgguide.shared_indexes import shared_index
 
 _SHOWN_BYTES = 40  # of the text so far, in messages
@@ -92,10 +95,16 @@ class Guide:
     """
 
     def __init__(self, index: object, tokenizer: object = None) -> None:
+        if isinstance(index, Index):
+            self._output = index.output_type
+        else:
+            self._output = output_type(index)
+            index = self._output.grammar
         self._index = shared_index(index, tokenizer)
         # What the tokens led to, with the token, and whether that ended it; first where they begin.
         self._steps: list[tuple[StepNode, int, bool]] = [(self._index.start, -1, False)]
         self._buffer = _NO_BUFFER  # that was filled last
+        self._reading: _Reading | None = None  # that was asked for its value so far
         self.n_waits = 0
 
     def __repr__(self) -> str:
@@ -377,10 +386,41 @@ class Guide:
             raise RollbackError(f"cannot roll back {n} tokens: {n_tokens} were consumed")
         del self._steps[n_tokens + 1 - int(n) :]
 
+    def partial(self) -> Partial[Any]:
+        r"""Return the value of the text so far: what is certain of it, and what may still grow.
+
+        Asked again and again, it reads each token once; after a rollback it begins anew.
+
+        Examples
+        --------
+        >>> import cfgguide
+        >>> schema = {"properties": {"a": {"type": "string"}}, "required": ["a"]}
+        >>> guide = Guide(schema, cfgguide.Vocabulary.of_bytes())
+        >>> for byte in b'{"a": "caf\u00':
+        ...     guide.advance(byte)
+        >>> guide.partial()
+        Partial(value={'a': 'caf'}, growing=('a',), thinking='')
+        """
+        index, steps = self._index, self._steps
+        output, vocabulary = self._output, index.vocabulary
+        if self.is_finished and output is not None:
+            text = vocabulary.text_decoder().decode(self.text)
+            value = output.value(text, self.text if vocabulary.symbols else None)
+            return Partial(value, None, thinking=output.thinking_of(text))
+        begun, self._reading = self._reading, None  # an interruption leaves none that is behind
+        if begun is None or begun.n >= len(steps) or steps[begun.n] is not begun.step:
+            reading = TextReading() if output is None else output.reading()
+            begun = _Reading(reading, vocabulary.text_decoder(), 0, steps[0])
+        for _, token_id, _ in steps[begun.n + 1 :]:
+            begun.reading.feed(begun.decoder.decode(vocabulary.tokens[token_id] or b""))
+        self._reading = begun._replace(n=len(steps) - 1, step=steps[-1])
+        return begun.reading.partial(index.machine, self.configuration)
+
     def copy(self) -> Guide:
         """Return an independent guide in the same state."""
         copy = Guide(self._index)
         copy._steps, copy._buffer = self._steps.copy(), self._buffer
+        copy._output = self._output
         return copy
 
     def __copy__(self) -> Guide:
@@ -500,6 +540,15 @@ def bitmasks_of(guides: Iterable[Guide | None]) -> list[Int32Array]:
             error.add_note(f"in row {len(masks)} of the batch")
             raise
     return masks
+
+
+class _Reading(NamedTuple):
+    """What has read the first tokens of a guide for their value."""
+
+    reading: Reading
+    decoder: TextDecoder
+    n: int
+    step: tuple[StepNode, int, bool]
 
 
 def _read_again(index: Index, token_ids: tuple[int, ...]) -> Guide:

@@ -264,6 +264,11 @@ class SchemaAutomaton(Pushdown):
         """Return whether a state is inside a string, a name, a number or a constant."""
         return type(self.meaning(state)[0]) is _Lexer
 
+    def is_listed(self, state: int) -> bool:
+        """Return whether a state is inside a string that is one of a list of texts."""
+        kind = self.meaning(state)[0]
+        return type(kind) is _Lexer and isinstance(kind.lexemes, Words)
+
     def meaning_of_frame(self, frame: int) -> Any:
         """Return what a frame was pushed for: a kind and more."""
         return self._frame_keys[frame]

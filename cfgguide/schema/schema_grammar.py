@@ -8,6 +8,7 @@ judged by Lark, or to make it a part of another grammar.
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cfgguide.engine.index.index import Index
+    from cfgguide.engine.machine.partial import Reading
     from cfgguide.engine.vocabulary.vocabulary import Vocabulary
     from cfgguide.schema.schema_machine import SchemaMachine
 
@@ -190,6 +192,16 @@ class SchemaGrammar(Grammar):
         from cfgguide.schema.json_schema import read_again
 
         return read_again, (self.schema, asdict(self.options))
+
+    def parse(self, text: str) -> Any:
+        """Return the value of a text."""
+        return json.loads(text)
+
+    def reader(self) -> Reading:
+        """Return what reads a text as it is written."""
+        from cfgguide.schema.json_reading import JsonReading
+
+        return JsonReading()
 
     @property
     def root(self) -> Node:

@@ -87,6 +87,10 @@ class SchemaMachine(ByteMachine):
             found.add("$END")
         return tuple(sorted(found))
 
+    def is_listed(self, configuration: ByteConfiguration) -> bool:
+        """Return whether the text is inside a string that is one of a list of texts."""
+        return self.pushdown.is_listed(configuration.state)
+
     def endings(
         self, vocabulary: Vocabulary, n_tokens: Callable[[bytes], int | None]
     ) -> list[Callable[[ByteConfiguration], bytes | None]]:

@@ -63,6 +63,9 @@ TRUSTED = {
         "the bundled grammar of SQL"
     ),
     ("schema.messages.grammar_tools", "f\"({'|'.join(map(re.escape, known))})\""): NAMES,
+    ("schema.messages.message_reading", "form.call.search(self._pending)"): (
+        "a piece of a text, after at most 400 characters that are kept back"
+    ),
     ("schema.messages.structure", "'(' + '|'.join(map(re.escape, names)) + ')'"): NAMES,
     ("schema.schema_machine", "_WHOLE"): TOKENS,
     ("schema.schema_machine", "_ENDED"): TOKENS,

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 from weakref import WeakKeyDictionary
 
 from tqdm import tqdm
 
 from cfgguide.engine.index.index import Index
+from cfgguide.engine.machine.partial import Partial, TextReading
 from cfgguide.errors import GenerationError
 from cfgguide.guide.budget import check_max_new_tokens
 from cfgguide.guide.forced import encoder_of
@@ -25,7 +27,7 @@ from cfgguide.models.decoding.warpers import Warper
 from cfgguide.models.prompts import prompt_ids
 from cfgguide.models.transformers.causal_model import SingleText, TransformersModel
 from cfgguide.models.transformers.streaming import Generation, Part, Stream, TextSoFar
-from cfgguide.output_types import OutputType, TreeParser, output_type
+from cfgguide.output_types import output_type
 from cfgguide.shared_indexes import shared_index, shared_vocabulary
 
 if TYPE_CHECKING:
@@ -238,8 +240,9 @@ class _Writing:
             measure=log_probs,
         )
         self._starts = [prompt_ids(each, tokenizer) for each in prompts]
+        reading = self._known.reading if self._known else TextReading
         self._texts = [
-            TextSoFar(self._index, self._tree.root(token_ids), prefix, until)
+            TextSoFar(self._index, self._tree.root(token_ids), prefix, until, reading)
             for token_ids in self._starts
         ]
         self._encode = encoder_of(tokenizer) if force else None
@@ -262,8 +265,16 @@ class _Writing:
         with tqdm(total=total, unit="token", disable=not self._has_bar, leave=False) as bar:
             for number, _ in steps:
                 bar.update()
-                if texts[number].piece:
-                    yield Part(texts[number].piece)
+                text = texts[number]
+                if text.piece:
+                    yield Part(text.piece, text.partial())
+                if text.is_complete:
+                    yield Part("", partial(self._whole, text))
+
+    def _whole(self, text: TextSoFar) -> Partial[Any]:
+        """Return the value of a text that is complete."""
+        result = self._result((), text)
+        return Partial(result.parsed, None, thinking=result.thinking)
 
     def results(self) -> list[Generation[Any]]:
         """Return what was written, in the order of the prompts."""
@@ -282,19 +293,18 @@ class _Writing:
             len(path) - n_forced,  # one call for each token that was not forced
             n_forced,
             tuple(step.log_prob for step in path) if self._tree.is_measured else None,
-            _parse_of(self._known, self._index, text.node, self._tree) if self._known else str,
+            self._known.thinking_of(text.text) if self._known else "",
+            self._parse_of(text.node),
         )
 
-
-def _parse_of(
-    known: OutputType, index: Index, node: PrefixNode, tree: PrefixTree
-) -> Callable[[str], Any]:
-    """Return what makes a value of a text: with special tokens in it, of its symbols."""
-    parse: Any = known.parse
-    if not index.vocabulary.symbols or not isinstance(parse, TreeParser):
-        return known.parse
-    data = index.vocabulary.spell((*tree.prefix_ids, *node.token_ids))
-    return lambda _: parse(data)
+    def _parse_of(self, node: PrefixNode) -> Callable[[str], Any]:
+        """Return what makes a value of a text."""
+        if self._known is None:
+            return str
+        vocabulary = self._index.vocabulary
+        token_ids = (*self._tree.prefix_ids, *node.token_ids)
+        data = vocabulary.spell(token_ids) if vocabulary.symbols else None
+        return partial(self._known.value, data=data)
 
 
 def model_and_tokenizer(model: Any, tokenizer: Any) -> tuple[Any, Any]:

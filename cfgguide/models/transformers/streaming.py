@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
 from cfgguide.engine.index.index import Index
+from cfgguide.engine.machine.partial import Partial, Reading
 from cfgguide.errors import GenerationError
 from cfgguide.models.decoding.prefix_tree import PrefixNode
 
@@ -39,6 +41,8 @@ class Generation(Generic[T]):
     log_probs : tuple of float, or None
         The model's log-probability of each new token among all tokens; NaN for those that it was
         not asked for. None unless `generate` was told to keep them.
+    thinking : str
+        The thinking before the answer, of :func:`cfgguide.thinking`; empty for all else.
     """
 
     text: str
@@ -47,6 +51,7 @@ class Generation(Generic[T]):
     n_model_calls: int = 0
     n_forced: int = 0
     log_probs: tuple[float, ...] | None = None
+    thinking: str = ""
     _parse: Callable[[str], Any] = field(default=str, repr=False, compare=False)
 
     @property
@@ -73,10 +78,17 @@ class Part(Generic[T]):
     Attributes
     ----------
     text : str
-        The new text; never half a character.
+        The new text; never half a character. When the text is complete, there is a last part that
+        says so, mostly without any.
     """
 
     text: str
+    _partial: Callable[[], Partial[T]] = field(repr=False, compare=False)
+
+    @cached_property
+    def partial(self) -> Partial[T]:
+        """The value so far, up to the end of this part; made when it is asked for."""
+        return self._partial()
 
 
 class Stream(Generic[T]):
@@ -124,6 +136,8 @@ class TextSoFar:
         What it begins with.
     until : callable, optional
         Says of a sentence whether the text ends there.
+    reading : callable
+        Begins to read it for its value so far.
 
     Attributes
     ----------
@@ -136,7 +150,12 @@ class TextSoFar:
     """
 
     def __init__(
-        self, index: Index, root: PrefixNode, prefix: str, until: Callable[[str], bool] | None
+        self,
+        index: Index,
+        root: PrefixNode,
+        prefix: str,
+        until: Callable[[str], bool] | None,
+        reading: Callable[[], Reading],
     ) -> None:
         self._index = index
         self._until = until
@@ -145,6 +164,10 @@ class TextSoFar:
         self.text = prefix
         self.piece = ""
         self.is_complete = root.is_finished
+        self._begin = reading
+        self._reading = reading()
+        self._pieces = [prefix]
+        self._n_read = 0  # of the pieces
 
     def add(self, node: PrefixNode) -> bool:
         """Add the last token of a node; return whether the text ends there."""
@@ -154,9 +177,22 @@ class TextSoFar:
         # Less what heals the prompt.
         self.piece = self._decoder.decode(token[len(node.parent.left) :])
         self.text += self.piece
+        self._pieces.append(self.piece)
         if node.is_finished:
             self.is_complete = True
         elif self._until is not None and not node.left:
             is_sentence = self._index.machine.is_sentence(node.step_node.configuration)
             self.is_complete = is_sentence and self._until(self.text)
         return self.is_complete
+
+    def partial(self) -> Callable[[], Partial[Any]]:
+        """Return what makes the value so far, when it is asked for."""
+        return partial(self._partial, len(self._pieces), self.node.step_node.configuration)
+
+    def _partial(self, n_pieces: int, configuration: Any) -> Partial[Any]:
+        if n_pieces < self._n_read:  # of a part before one that was asked for
+            self._reading, self._n_read = self._begin(), 0
+        for piece in self._pieces[self._n_read : n_pieces]:
+            self._reading.feed(piece)
+        self._n_read = n_pieces
+        return self._reading.partial(self._index.machine, configuration)

@@ -71,6 +71,8 @@ class Format:
         Makes the structural tag of a message.
     call : re.Pattern
         What stands before the arguments of a call; its group is the name.
+    openings : tuple of str
+        How that begins; in a text that is being written, text from there on may be a call.
     content, thinking : re.Pattern or None
         What texts look like that are no call; None if all before the first call is content.
     separators : (str, str) or None
@@ -81,6 +83,7 @@ class Format:
 
     tag: Callable[[Wanted], Tag]
     call: re.Pattern[str]
+    openings: tuple[str, ...]
     content: re.Pattern[str] | None = None
     thinking: re.Pattern[str] | None = None
     separators: tuple[str, str] | None = None
@@ -233,17 +236,25 @@ def _deepseek(begin: str, end: str, separator: str) -> Callable[[Wanted], Tag]:
 
 _NAME = r"([\w.-]+)"
 _CALLS = "(?:<｜tool▁calls▁begin｜>)?"
+_BEGINS = ("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>")
 _ON_ONE_LINE = (", ", ": ")
 
 FORMATS: dict[str, Format] = {
-    "qwen": Format(_qwen, re.compile(rf'<tool_call>\n{{"name": "{_NAME}", "arguments": ')),
-    "llama3": Format(_llama3, re.compile(rf'{{"name": "{_NAME}", "parameters": ')),
+    "qwen": Format(
+        _qwen,
+        re.compile(rf'<tool_call>\n{{"name": "{_NAME}", "arguments": '),
+        ("<tool_call>",),
+    ),
+    "llama3": Format(_llama3, re.compile(rf'{{"name": "{_NAME}", "parameters": '), ('{"name": "',)),
     "mistral": Format(
         _mistral,
         re.compile(rf'(?:\[TOOL_CALLS\] ?\[|, ){{"name": "{_NAME}", "arguments": '),
+        ("[TOOL_CALLS]", ', {"name": "'),
     ),
     "mistral_v11": Format(
-        _mistral_v11, re.compile(rf"\[TOOL_CALLS\]{_NAME}(?:\[CALL_ID\]\w{{9}})?\[ARGS\]")
+        _mistral_v11,
+        re.compile(rf"\[TOOL_CALLS\]{_NAME}(?:\[CALL_ID\]\w{{9}})?\[ARGS\]"),
+        ("[TOOL_CALLS]",),
     ),
     "harmony": Format(
         _harmony,
@@ -251,17 +262,20 @@ FORMATS: dict[str, Format] = {
             rf"(?:<\|channel\|>commentary)? to=functions\.{_NAME}"
             r"(?:<\|channel\|>commentary)? (?:<\|constrain\|>)?json<\|message\|>"
         ),
+        ("<|channel|>", " to=functions."),
         content=re.compile(r"<\|channel\|>(?:final|commentary)<\|message\|>(.*?)<\|", re.DOTALL),
         thinking=re.compile(r"<\|channel\|>analysis<\|message\|>(?:(.*?)<\|end\|>|.*)", re.DOTALL),
     ),
     "deepseek_v3": Format(
         _deepseek("function<｜tool▁sep｜>NAME\n```json\n", "\n```<｜tool▁call▁end｜>", "\n"),
         re.compile(rf"{_CALLS}<｜tool▁call▁begin｜>function<｜tool▁sep｜>{_NAME}\n```json\n"),
+        _BEGINS,
         separators=_ON_ONE_LINE,
     ),
     "deepseek_v31": Format(
         _deepseek("NAME<｜tool▁sep｜>", "<｜tool▁call▁end｜>", ""),
         re.compile(rf"{_CALLS}<｜tool▁call▁begin｜>{_NAME}<｜tool▁sep｜>"),
+        _BEGINS,
         separators=_ON_ONE_LINE,
     ),
 }

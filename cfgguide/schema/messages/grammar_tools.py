@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any
 
 from cfgguide.automata.pattern_notations import without_head
+from cfgguide.engine.machine.partial import Reading
 from cfgguide.errors import GrammarError, SchemaError, shown
 from cfgguide.grammar.combinators.escaping import json_string
 from cfgguide.grammar.combinators.parts import Composed
@@ -34,6 +35,7 @@ from cfgguide.grammar.grammar import Grammar
 from cfgguide.schema.json_schema import json_schema
 from cfgguide.schema.messages.formats import Tag
 from cfgguide.schema.messages.message import Message, MessageReading
+from cfgguide.schema.messages.message_reading import message_reader
 from cfgguide.schema.messages.parts import (
     AnyText,
     Choice,
@@ -93,6 +95,10 @@ class ToolGrammar(Composed):
     def parse(self, text: str) -> Message:
         """Return the message of a text: its content and its calls."""
         return self.reading.parse(text)
+
+    def reader(self) -> Reading:
+        """Return what reads a message as it is written."""
+        return message_reader(self.reading, None)
 
     def for_tokens(self, special_tokens: Mapping[str, int]) -> Composed:
         """Return the grammar for a vocabulary in which some names are those of tokens."""

@@ -57,18 +57,25 @@ class MessageReading(NamedTuple):
         The name of the format of its calls (:data:`~cfgguide.schema.messages.formats.FORMATS`).
     opening, closing : str
         What stands around its thinking; empty if there is none.
+    answer : str
+        What comes after the thinking, if it has a value of its own: "json" or "text".
     """
 
     format: str | None = None
     opening: str = ""
     closing: str = ""
+    answer: str = ""
+
+    def split(self, text: str) -> tuple[str, str]:
+        """Return the thinking before a message, and the message."""
+        if not self.closing or self.closing not in text:
+            return "", text
+        thoughts, _, text = text.partition(self.closing)
+        return thoughts.removeprefix(self.opening).strip("\n"), text.lstrip("\n")
 
     def parse(self, text: str) -> Message:
         """Return the message of a text."""
-        thoughts = ""
-        if self.closing and self.closing in text:
-            thoughts, _, text = text.partition(self.closing)
-            thoughts, text = thoughts.removeprefix(self.opening).strip("\n"), text.lstrip("\n")
+        thoughts, text = self.split(text)
         if self.format is None:
             return Message(text, [], thoughts)
         form = FORMATS[self.format]

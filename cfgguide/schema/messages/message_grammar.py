@@ -12,19 +12,22 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
 from dataclasses import asdict
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from cfgguide.base.limits import Limits, Steps
 from cfgguide.base.symbols import symbols_of
+from cfgguide.engine.machine.partial import Reading, TextReading
 from cfgguide.errors import GrammarError, LimitError, SchemaError
 from cfgguide.grammar.combinators import parts as composed
 from cfgguide.grammar.llguidance.languages import first_ends
 from cfgguide.schema.completions import completed
+from cfgguide.schema.json_reading import JsonReading
 from cfgguide.schema.json_schema import json_schema
 from cfgguide.schema.json_schema import read_again as schema_again
 from cfgguide.schema.messages.message import Message, MessageReading
 from cfgguide.schema.messages.message_automaton import MessageAutomaton
+from cfgguide.schema.messages.message_reading import message_reader
 from cfgguide.schema.messages.parts import (
     AnyText,
     Choice,
@@ -42,17 +45,19 @@ from cfgguide.schema.messages.parts import (
 from cfgguide.schema.messages.structural_tag import TagReader
 from cfgguide.schema.messages.structure import ALL_BYTES, Structure, token_name
 from cfgguide.schema.schema_grammar import SchemaGrammar, SchemaOptions
+from cfgguide.schema.typed_reading import Shape, TypedReading
 
 if TYPE_CHECKING:
     from cfgguide.engine.vocabulary.vocabulary import Vocabulary
     from cfgguide.schema.messages.message_machine import MessageMachine
 
+T = TypeVar("T", covariant=True)
 
 _COMPOSED = "composed"  # in place of a structural tag, where a grammar of parts was written
 
 
-class MessageGrammar(SchemaGrammar):
-    """A grammar of the messages that a structural tag allows.
+class MessageGrammar(SchemaGrammar, Generic[T]):
+    """A grammar of the messages that a structural tag allows, with values of a type.
 
     Parameters
     ----------
@@ -68,6 +73,8 @@ class MessageGrammar(SchemaGrammar):
         Bounds what each step on the way to a mask may take.
     reading : MessageReading
         How messages are read.
+    answer : type, optional
+        That of the answer after thinking, if Pydantic makes it.
     """
 
     def __init__(
@@ -78,6 +85,7 @@ class MessageGrammar(SchemaGrammar):
         values: Mapping[str, SchemaGrammar],
         steps: Steps,
         reading: MessageReading,
+        answer: Any = None,
     ) -> None:
         left_out = [each for grammar in values.values() for each in grammar.left_out]
         for name, value in (
@@ -88,22 +96,23 @@ class MessageGrammar(SchemaGrammar):
             ("_values", dict(values)),
             ("_steps", steps),
             ("reading", reading),
+            ("answer", answer),
         ):
             object.__setattr__(self, name, value)
 
     reading: MessageReading
+    answer: Any
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MessageGrammar):
             return NotImplemented
-        return (self.schema, self.options, self.reading) == (
-            other.schema,
-            other.options,
-            other.reading,
-        )
+        return self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash((self.schema, self.options, self.reading))
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return self.schema, self.options, self.reading, self.answer
 
     def __repr__(self) -> str:
         shown = self.schema if len(self.schema) <= 60 else f"{self.schema[:60]}..."
@@ -111,7 +120,7 @@ class MessageGrammar(SchemaGrammar):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`: what it was read from."""
-        return read_again, (self.schema, asdict(self.options), self.reading)
+        return read_again, (self.schema, asdict(self.options), self.reading, self.answer)
 
     def _new_machine(self, vocabulary: Vocabulary) -> MessageMachine:
         from cfgguide.schema.messages.message_machine import MessageMachine
@@ -119,18 +128,40 @@ class MessageGrammar(SchemaGrammar):
         used = vocabulary.spelling.reachable_bytes
         return MessageMachine(self, vocabulary.symbols, used)
 
-    def tidied(self) -> MessageGrammar:
+    def tidied(self) -> MessageGrammar[T]:
         """Return the grammar of the messages that a model writes by default."""
         return self if self.options.tidy is not None else self._tidied
 
     @cached_property
-    def _tidied(self) -> MessageGrammar:
+    def _tidied(self) -> MessageGrammar[T]:
         options = {**asdict(self.options), "tidy": True}
-        return read_again(self.schema, options, self.reading)
+        return read_again(self.schema, options, self.reading, self.answer)
 
-    def parse(self, text: str) -> Message:
-        """Return the message of a text: its thinking, its content and its calls."""
-        return self.reading.parse(text)
+    def parse(self, text: str) -> T:
+        """Return the value of a text: a message, or that of the answer after thinking."""
+        value: Any
+        if self._answer is None:
+            value = self.reading.parse(text)
+        else:
+            value = self._answer[0](self.reading.split(text)[1])
+        found: T = value
+        return found
+
+    def reader(self) -> Reading:
+        """Return what reads a message as it is written."""
+        return message_reader(self.reading, self._answer and self._answer[1])
+
+    @cached_property
+    def _answer(self) -> tuple[Callable[[str], Any], Callable[[], Reading]] | None:
+        """What makes a value of an answer, and what reads one as it is written."""
+        if self.answer is not None:
+            from pydantic import TypeAdapter
+
+            adapter = TypeAdapter(self.answer)
+            return adapter.validate_json, partial(TypedReading, Shape.of(adapter.core_schema))
+        if self.reading.answer == "json":
+            return json.loads, JsonReading
+        return (str, TextReading) if self.reading.answer else None
 
     def _written(self) -> str:
         raise GrammarError(
@@ -186,7 +217,7 @@ def structural_tag(
     registry: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
     cancelled: Callable[[], bool] | None = None,
-) -> MessageGrammar:
+) -> MessageGrammar[Message]:
     r"""Return a grammar of the messages that a structural tag allows.
 
     Parameters
@@ -247,7 +278,8 @@ def message_grammar(
     registry: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
     cancelled: Callable[[], bool] | None = None,
-) -> MessageGrammar:
+    answer: Any = None,
+) -> MessageGrammar[Any]:
     """Return the grammar of a structural tag; as :func:`structural_tag`."""
     reader = TagReader(has_common_spaces=bool(tidy))
     part = reader.message(tag)
@@ -281,7 +313,7 @@ def message_grammar(
         **chosen,
     )
     options.check()
-    return MessageGrammar(written, options, part, values, steps, reading)
+    return MessageGrammar(written, options, part, values, steps, reading, answer)
 
 
 def _grammar_of(value: Value, **options: Any) -> SchemaGrammar:
@@ -294,7 +326,7 @@ def _grammar_of(value: Value, **options: Any) -> SchemaGrammar:
 # --- Grammars of parts (`cfgguide.concat`), some of which are schemas ----------------------------
 
 
-def message_of(part: composed.Part) -> MessageGrammar | None:
+def message_of(part: composed.Part) -> MessageGrammar[Message] | None:
     """Return the grammar of a composed grammar's part as a message around JSON values.
 
     None if it has no schema, or something that is not a part of a message; or if the next byte
@@ -340,7 +372,7 @@ def _written(part: composed.Part) -> list[Any]:
 
 def _composed(
     structure: Mapping[str, Any], options: SchemaOptions, grammar_of: Callable[[str], SchemaGrammar]
-) -> MessageGrammar:
+) -> MessageGrammar[Message]:
     """Return the message of parts that were written as JSON."""
     space = options.layout.space
     around = PlainText(rf"[ \t\n\r]{'*' if space is None else f'{{0,{space}}}'}")
@@ -374,7 +406,9 @@ def _one(found: set[Any], name: str, otherwise: Any) -> Any:
     return next(iter(found), otherwise)
 
 
-def read_again(tag: str, options: Mapping[str, Any], reading: SequenceOf[Any]) -> MessageGrammar:
+def read_again(
+    tag: str, options: Mapping[str, Any], reading: SequenceOf[Any], answer: Any = None
+) -> MessageGrammar[Any]:
     """Return a grammar again, of its structural tag as JSON, its options, and how it is read.
 
     Raises
@@ -395,4 +429,5 @@ def read_again(tag: str, options: Mapping[str, Any], reading: SequenceOf[Any]) -
         best_effort=options["best_effort"],
         registry=json.loads(options["registry"]),
         limits=limits,
+        answer=answer,
     )

@@ -40,10 +40,10 @@ class MessageMachine(SchemaMachine):
     """
 
     pushdown: MessageAutomaton
-    grammar: MessageGrammar
+    grammar: MessageGrammar[Any]
 
     def __init__(
-        self, grammar: MessageGrammar, symbols: Iterable[str], used: frozenset[int]
+        self, grammar: MessageGrammar[Any], symbols: Iterable[str], used: frozenset[int]
     ) -> None:
         super().__init__(grammar, grammar.automaton(symbols, used))
         self._symbols, self._used = [*symbols], used

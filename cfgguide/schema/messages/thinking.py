@@ -9,16 +9,47 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict, TypeVar, Unpack, overload
 
 from cfgguide.automata.pattern_notations import headed
 from cfgguide.automata.rewrite import rewritten
 from cfgguide.errors import SchemaError, shown
 from cfgguide.schema.messages.formats import Tag, exact, one_of, sequence, tag, text
-from cfgguide.schema.messages.message import MessageReading
+from cfgguide.schema.messages.message import Message, MessageReading
 from cfgguide.schema.messages.message_grammar import MessageGrammar, message_grammar
 from cfgguide.schema.pydantic_models import schema_of_model
 from cfgguide.schema.schema_grammar import SchemaGrammar
+
+T = TypeVar("T")
+
+
+class _Options(TypedDict, total=False):
+    opening: str
+    closing: str
+    max_tokens: int | None
+    is_open: bool
+    is_optional: bool
+    tidy: bool | None
+
+
+@overload
+def thinking(answer: type[T], **options: Unpack[_Options]) -> MessageGrammar[T]: ...
+
+
+@overload
+def thinking(
+    answer: re.Pattern[str] | list[str] | tuple[str, ...], **options: Unpack[_Options]
+) -> MessageGrammar[str]: ...
+
+
+@overload
+def thinking(
+    answer: MessageGrammar[Message] | None, **options: Unpack[_Options]
+) -> MessageGrammar[Message]: ...
+
+
+@overload
+def thinking(answer: object, **options: Unpack[_Options]) -> MessageGrammar[Any]: ...
 
 
 def thinking(
@@ -30,7 +61,7 @@ def thinking(
     is_open: bool = False,
     is_optional: bool = False,
     tidy: bool | None = None,
-) -> MessageGrammar:
+) -> MessageGrammar[Any]:
     r"""Return a grammar of messages that have thinking before an answer.
 
     Parameters
@@ -52,6 +83,14 @@ def thinking(
         As for :func:`cfgguide.structural_tag`; by default what was chosen for the answer, if it is
         a grammar.
 
+    Returns
+    -------
+    MessageGrammar
+        Its value is that of the answer: of JSON what `json.loads` makes of it, of a type what
+        Pydantic does; of tools, a tag or any text a
+        :class:`~cfgguide.schema.messages.message.Message`. The thinking is in
+        :attr:`Generation.thinking <cfgguide.integrations.Generation>`.
+
     Raises
     ------
     SchemaError
@@ -61,7 +100,7 @@ def thinking(
     --------
     >>> grammar = thinking({"type": "integer"}, max_tokens=100)
     >>> grammar.parse("<think>\n3 x 4\n</think>\n\n12")
-    Message(content='12', calls=[], thinking='3 x 4')
+    12
     """
     if not (isinstance(opening, str) and isinstance(closing, str) and opening and closing):
         raise SchemaError("opening and closing are texts")
@@ -85,10 +124,20 @@ def thinking(
     if is_optional:
         before = {"type": "optional", "content": before}
     whole = sequence(before, _tag_of(answer, opening))
-    reading = reading._replace(opening="" if is_open else opening, closing=closing)
+    reading = reading._replace(
+        opening="" if is_open else opening, closing=closing, answer=_kind_of(answer)
+    )
     if tidy is not None:
         options["tidy"] = tidy
-    return message_grammar(whole, reading, **options)
+    typed = answer if hasattr(answer, "model_json_schema") else None
+    return message_grammar(whole, reading, answer=typed, **options)
+
+
+def _kind_of(answer: object) -> str:
+    """Return what kind of value an answer has; empty if that is a message."""
+    if answer is None or isinstance(answer, MessageGrammar):
+        return ""
+    return "text" if isinstance(answer, re.Pattern | list | tuple) else "json"
 
 
 def _tag_of(answer: object, opening: str) -> Tag:

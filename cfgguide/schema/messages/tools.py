@@ -20,7 +20,7 @@ from cfgguide.schema.messages.grammar_tools import (
     has_grammar,
     tool_grammar,
 )
-from cfgguide.schema.messages.message import MessageReading
+from cfgguide.schema.messages.message import Message, MessageReading
 from cfgguide.schema.messages.message_grammar import MessageGrammar, message_grammar
 from cfgguide.schema.pydantic_models import schema_of_model
 from cfgguide.schema.schema_grammar import SEPARATORS
@@ -42,7 +42,7 @@ def tools(
     formats: bool = True,
     best_effort: bool = False,
     limits: Limits | None = None,
-) -> MessageGrammar | ToolGrammar:
+) -> MessageGrammar[Message] | ToolGrammar:
     r"""Return a grammar of messages that may call tools.
 
     Parameters

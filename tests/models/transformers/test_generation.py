@@ -14,6 +14,7 @@ import re
 import time
 import weakref
 from collections import Counter
+from itertools import pairwise
 from typing import Any, Literal
 
 import lark
@@ -21,6 +22,7 @@ import numpy as np
 import pydantic
 import pytest
 import torch
+from support import partial_laws
 from support.ci import or_in_ci
 from support.tiny_models import (
     EOS,
@@ -158,7 +160,8 @@ def test_pieces_are_passed_on_as_they_are_written_and_join_to_the_text():
         pieces, found = streamed(GREEK, temperature=1.0, seed=seed)
         assert found == written(GREEK, temperature=1.0, seed=seed)
         assert "".join(pieces) == found.text
-        assert all(pieces)  # half a character is no piece
+        assert all(pieces[:-1])  # half a character is no piece
+        assert bool(pieces[-1]) != found.is_complete
         assert "\ufffd" not in found.text
         assert len(pieces) > 1
 
@@ -298,6 +301,44 @@ def test_a_loop_that_is_left_leaves_nothing_and_its_result_writes_the_rest():
     del model, stream, _
     gc.collect()
     assert left() is None
+
+
+def test_the_parts_of_a_stream_have_the_value_so_far():
+    class Pair(pydantic.BaseModel):
+        a: Literal["one", "two"]
+        b: list[str]
+
+    options = {"tokenizer": tokenizer(), "max_new_tokens": 60, "temperature": 1.0}
+    for seed in range(5):
+        stream = cfgguide.stream(random_model(N_COLUMNS), "a", Pair, seed=seed, **options)
+        parts = list(stream)
+        assert "".join(part.text for part in parts) == stream.result.text
+        final = stream.result.parsed
+        assert final == Pair.model_validate_json(stream.result.text)
+        read = json.loads(stream.result.text)
+        partial_laws.check((part.partial for part in parts), final, read)
+        # In any order, and again.
+        assert parts[-1].partial.value == final
+        again = cfgguide.stream(random_model(N_COLUMNS), "a", Pair, seed=seed, **options)
+        seen = [part.partial for part in reversed(list(again))]
+        assert seen == [part.partial for part in reversed(parts)]
+
+
+def test_the_value_so_far_begins_with_the_prefix():
+    stream = cfgguide.stream(
+        random_model(N_COLUMNS), "a", {"type": "array", "items": {"type": "string"}},
+        tokenizer=tokenizer(), prefix='["a", "', max_new_tokens=12,
+    )  # fmt: skip
+    assert next(stream).partial.value[0] == "a"
+
+
+def test_a_text_without_another_value_is_its_own():
+    stream = cfgguide.stream(
+        random_model(N_COLUMNS), "a", re.compile("[ab]{9}"), tokenizer=tokenizer()
+    )
+    seen = [part.partial.value for part in stream]
+    assert seen[-1] == stream.result.text
+    assert all(later.startswith(value) for value, later in pairwise(seen))
 
 
 # --- Randomness ----------------------------------------------------------------------------------

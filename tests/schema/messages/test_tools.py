@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
 import random
@@ -9,10 +10,14 @@ import re
 from pathlib import Path
 
 import jsonschema
+import pydantic
 import pytest
+from support import partial_laws
+from support.ci import or_in_ci
 
 import cfgguide
 from cfgguide.errors import SchemaError
+from cfgguide.output_types import output_type
 from cfgguide.schema.messages.formats import ALIASES, FORMATS
 from cfgguide.schema.messages.message import Message, ToolCall
 
@@ -226,34 +231,44 @@ def test_each_alias_is_that_of_a_format():
     assert set(ALIASES.values()) <= set(FORMATS)
 
 
+class Pick(pydantic.BaseModel):
+    one: list[int]
+
+
 @pytest.mark.parametrize(
-    ("answer", "text"),
+    ("answer", "text", "value"),
     [
-        ({"type": "integer"}, "12"),
-        (re.compile("[a-c]+"), "abc"),
-        (re.compile(r"(?x) [a-c]\w # é\n", re.I), "Aé"),  # as `re` has it
-        (["yes", "no"], "no"),
-        (None, "Anything."),
-        (cfgguide.json_schema({"type": "boolean"}), "true"),
-        (cfgguide.json_schema({"type": "array"}, separators=(",  ", ":")), "[1,  2]"),
+        ({"type": "integer"}, "12", 12),
+        (Pick, '{"one": [1]}', Pick(one=[1])),
+        (re.compile("[a-c]+"), "abc", "abc"),
+        (re.compile(r"(?x) [a-c]\w # é\n", re.I), "Aé", "Aé"),  # as `re` has it
+        (["yes", "no"], "no", "no"),
+        (None, "Anything.", Message("Anything.", [], "So < 3.")),
+        (cfgguide.json_schema({"type": "boolean"}), "true", True),
+        (cfgguide.json_schema({"type": "array"}, separators=(",  ", ":")), "[1,  2]", [1, 2]),
     ],
     ids=str,
 )
 @pytest.mark.parametrize("vocabulary", [WITH, WITHOUT], ids=["tokens", "text"])
-def test_an_answer_follows_thinking(answer, text, vocabulary):
+def test_an_answer_follows_thinking(answer, text, value, vocabulary):
     grammar = cfgguide.thinking(answer, is_optional=True)
     for before in ("", "<think>\nSo < 3.\n</think>\n\n", "<think></think>"):
         guide = cfgguide.Guide(grammar, vocabulary)
         for token_id in encoded(before + text, vocabulary):
             guide.advance(token_id)
         assert guide.is_accepting
-    assert grammar.parse(f"<think>\nSo < 3.\n</think>\n\n{text}") == Message(text, [], "So < 3.")
+    said = f"<think>\nSo < 3.\n</think>\n\n{text}"
+    assert grammar.parse(said) == value
+    assert output_type(grammar).thinking_of(said) == "So < 3."
+    again = pickle.loads(pickle.dumps(grammar))
+    assert (again, again.parse(said)) == (grammar, value)
     inside = cfgguide.thinking(answer, is_open=True)
     guide = cfgguide.Guide(inside, vocabulary)
     for token_id in encoded(f"So.</think>{text}", vocabulary):
         guide.advance(token_id)
     assert guide.is_accepting
-    assert inside.parse(f"So.</think>{text}") == Message(text, [], "So.")
+    found = inside.parse(f"So < 3.</think>{text}")
+    assert found == value
 
 
 @pytest.mark.parametrize(
@@ -268,3 +283,105 @@ def test_an_answer_follows_thinking(answer, text, vocabulary):
 def test_wrong_answers_are_errors(answer, options, message):
     with pytest.raises(SchemaError, match=message):
         cfgguide.thinking(answer, **options)
+
+
+# --- Beginnings of messages ----------------------------------------------------------------------
+
+
+def partials_of(grammar, token_ids, vocabulary):
+    """The values of the beginnings of a message, token by token, and of the whole."""
+    guide = cfgguide.Guide(grammar, vocabulary)
+    for token_id in [*token_ids, EOS]:
+        yield guide.partial()
+        guide.advance(token_id)
+    yield guide.partial()
+
+
+@pytest.mark.parametrize("vocabulary", [WITH, WITHOUT], ids=["tokens", "text"])
+@pytest.mark.parametrize(
+    "case", CONVERSATIONS["cases"], ids=lambda case: f"{case['template']}-{case['text'][-20:]!a}"
+)
+def test_no_beginning_of_what_a_template_renders_contradicts_the_whole(case, vocabulary):
+    grammar = grammar_of(case)
+    token_ids, final = encoded(written(case), vocabulary), grammar.parse(written(case))
+    partials = partials_of(grammar, token_ids, vocabulary)
+    partial_laws.check(partials, final, dataclasses.asdict(final))
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "message", "growing"),
+    [
+        ("qwen", "I look. <tool_", Message("I look. "), ("content",)),
+        ("qwen", '<tool_call>\n{"name": "get_wea', Message(), ("content",)),
+        (
+            "qwen",
+            'So.<tool_call>\n{"name": "get_weather", "arguments": {"city": "Ro',
+            Message("So.", [ToolCall("get_weather", {"city": "Ro"})]),
+            ("calls", 0, "arguments", "city"),
+        ),
+        (
+            "mistral_v11",
+            '[TOOL_CALLS]get_weather[ARGS]{"city": "Rome"}',
+            Message("", [ToolCall("get_weather", {"city": "Rome"})]),
+            ("calls",),
+        ),
+        ("harmony", "<|channel|>analysis<|message|>We n", Message("", [], "We n"), ("thinking",)),
+        ("harmony", "<|channel|>final<|message|>He<", Message("He"), ("content",)),
+        ("harmony", "<|channel|>commentary to=functions.get", Message(), ()),
+    ],
+)
+def test_what_of_a_message_is_shown(form, text, message, growing):
+    guide = cfgguide.Guide(cfgguide.tools(TOOLS, format=form), WITHOUT)
+    for byte in text.encode():
+        guide.advance(byte)
+    partial = guide.partial()
+    assert (partial.value, partial.growing) == (message, growing)
+
+
+def test_what_is_complete_in_a_message_is_told():
+    reading = output_type(cfgguide.tools(TOOLS, format="qwen")).reading()
+    reading.feed('So.<tool_call>\n{"name": "get_weather", "arguments": {"city": "Rome", "d')
+    partial = reading.partial(None, None)
+    assert partial.is_complete("content")
+    assert partial.is_complete("calls", 0, "name")
+    assert partial.is_complete("calls", 0, "arguments", "city")
+    assert not partial.is_complete("calls")
+    assert not partial.is_complete("calls", 0, "arguments")
+
+
+def test_an_answer_after_thinking_grows_as_its_type():
+    reading = output_type(cfgguide.thinking(Pick)).reading()
+    seen = []
+    for piece in ("<thi", "nk>\nSo", ".\n</th", "ink>\n", '\n{"one": [', "1, ", "2]}"):
+        reading.feed(piece)
+        partial = reading.partial(None, None)
+        seen.append((partial.thinking, partial.value and partial.value.one, partial.growing))
+    assert seen == [
+        ("", None, ("thinking",)),
+        ("So", None, ("thinking",)),
+        ("So.", None, ("thinking",)),
+        ("So.", None, ()),
+        ("So.", [], ("one", 0)),
+        ("So.", [1], ("one", 1)),
+        ("So.", [1, 2], None),
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMATS)
+def test_no_beginning_of_a_random_message_contradicts_the_whole(form):
+    rng = random.Random(form)
+    grammar = cfgguide.tools(TOOLS, format=form, max_whitespace=1)
+    index, n = cfgguide.compile(grammar, WITH), or_in_ci(500, 6)
+    for _ in range(n):
+        guide, partials = cfgguide.Guide(index), []
+        for left in range(60, 0, -1):
+            partials.append(guide.partial())
+            allowed = guide.allowed_within(left)
+            special = [each for each in allowed.tolist() if each >= N]
+            guide.advance(int(rng.choice(special if special and rng.random() < 0.3 else allowed)))
+            if guide.is_finished:
+                break
+        partials.append(guide.partial())
+        final = grammar.parse(decoded(guide.token_ids[:-1]))
+        partial_laws.check(partials, final, dataclasses.asdict(final))

@@ -25,6 +25,7 @@ from support.tiny_models import N_SMALL, random_model, small_tokenizer
 
 import cfgguide
 from cfgguide.base.cache import user_cache
+from cfgguide.engine.machine.partial import Partial
 from cfgguide.models.transformers.streaming import Part, Stream
 
 # --- grammars and check --------------------------------------------------------------------------
@@ -1024,7 +1025,8 @@ def test_the_comment_by_which_a_function_is_known_to_have_ended_is_not_shown(
         eos = what.vocabulary.eos_token_ids[0]
         token_ids = (1,) if is_cut else (1, eos)
         result = cfgguide.integrations.Generation("".join(pieces), token_ids, True)
-        return Stream(map(Part, pieces), lambda: result)
+        parts = (Part(piece, lambda: Partial(None)) for piece in pieces)
+        return Stream(parts, lambda: result)
 
     monkeypatch.setattr("cfgguide.models.transformers.generation.stream", stream)
     monkeypatch.setattr(
