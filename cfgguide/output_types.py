@@ -167,7 +167,10 @@ def _of_parts(what: Any) -> OutputType:
     if isinstance(what, re.Pattern):
         return OutputType(regex(what), str)
     if not what or not all(isinstance(text, str) for text in what):
-        raise GrammarError("a list of choices holds texts; give at least one")
+        raise GrammarError(
+            "a list is a choice among texts, of which there is at least one; for one of several "
+            "types give `A | B`, and call once for each type: all prompts of a call share one"
+        )
     return OutputType(choice(what), str)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cfgguide.errors import GenerationError
+from cfgguide.errors import GenerationError, shown
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -30,7 +30,7 @@ def prompt_ids(
     Raises
     ------
     GenerationError
-        If the prompt is a chat, and the tokenizer has no chat template.
+        If the prompt is a chat, and the tokenizer has no chat template, or a message no content.
     """
     encode: Any = tokenizer
     if not isinstance(prompt, str):
@@ -39,7 +39,7 @@ def prompt_ids(
                 "the prompt is a chat, but the tokenizer has no chat template; "
                 "give the prompt as a text"
             )
-        messages = [dict(message) for message in prompt]
+        messages = [_message(message, number) for number, message in enumerate(prompt)]
         is_begun = bool(messages) and messages[-1].get("role") == "assistant"
         encode = tokenizer.apply_chat_template
         encoded = encode(
@@ -52,3 +52,19 @@ def prompt_ids(
     if not prompt:  # a model needs at least one token to start from
         prompt = tokenizer.bos_token or tokenizer.eos_token
     return list(encode(prompt)["input_ids"])
+
+
+def _message(message: object, number: int) -> dict[str, Any]:
+    """Return a message that a template can render."""
+    if not isinstance(message, Mapping):
+        raise GenerationError(
+            f"message {number} of the chat is {shown(message)}; a message is a mapping with `role` "
+            "and `content`"
+        )
+    missing = [name for name in ("role", "content") if name not in message]
+    if "role" in missing or (missing and not message.get("tool_calls")):
+        raise GenerationError(
+            f"message {number} of the chat has no `{missing[0]}`: a message is a mapping with "
+            "`role` and `content`"
+        )
+    return dict(message)

@@ -69,9 +69,9 @@ WRONG_CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "arguments in the wrong order": (
         lambda: cfgguide.compile(VOCABULARY, GRAMMAR), "does not say what to write; give a type"
     ),
-    "no choices": (lambda: cfgguide.compile([], VOCABULARY), "a list of choices holds texts"),
+    "no choices": (lambda: cfgguide.compile([], VOCABULARY), "a list is a choice among texts"),
     "choices that are numbers": (
-        lambda: cfgguide.compile([1, 2], VOCABULARY), "a list of choices holds texts"
+        lambda: cfgguide.compile([1, 2], VOCABULARY), "a list is a choice among texts"
     ),
     "a schema that is a number": (lambda: cfgguide.json_schema(5), "a schema is an object"),
     "a schema that is no JSON": (lambda: cfgguide.json_schema("{"), "the schema is not JSON"),

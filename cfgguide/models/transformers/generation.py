@@ -8,17 +8,18 @@ in the model's own generation config have no effect.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 from weakref import WeakKeyDictionary
 
 from tqdm import tqdm
 
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.machine.partial import Partial, TextReading
-from cfgguide.errors import GenerationError
+from cfgguide.errors import GenerationError, shown
 from cfgguide.guide.budget import check_max_new_tokens
 from cfgguide.guide.forced import encoder_of
 from cfgguide.models.decoding.loop import Seed, decode, generator
@@ -28,15 +29,19 @@ from cfgguide.models.prompts import prompt_ids
 from cfgguide.models.transformers.causal_model import SingleText, TransformersModel
 from cfgguide.models.transformers.streaming import Generation, Part, Stream, TextSoFar
 from cfgguide.output_types import output_type
+from cfgguide.schema.messages.message_grammar import MessageGrammar
 from cfgguide.shared_indexes import shared_index, shared_vocabulary
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-Message = Mapping[str, str]  # "role" and "content", as in transformers' chat templates
-
+Message = Mapping[str, Any]  # "role" and "content", as in transformers' chat templates
 
 Prompt = str | Sequence[Message]
+T = TypeVar("T")
+#: What has values of a type that type checkers know.
+_Typed = type[T] | MessageGrammar[T]
+_Texts = re.Pattern[str] | list[str] | tuple[str, ...]
 
 
 class GenerateOptions(TypedDict, total=False):
@@ -46,6 +51,7 @@ class GenerateOptions(TypedDict, total=False):
     max_new_tokens: int
     prefix: str
     until: Callable[[str], bool] | None
+    stop: str | Sequence[str]
     temperature: float
     top_k: int | None
     top_p: float
@@ -61,8 +67,50 @@ class GenerateOptions(TypedDict, total=False):
 
 @overload
 def generate(
+    model: Any, prompt: Prompt, what: _Typed[T], **options: Unpack[GenerateOptions]
+) -> Generation[T]: ...
+
+
+@overload
+def generate(
+    model: Any, prompt: Prompt, what: _Texts, **options: Unpack[GenerateOptions]
+) -> Generation[str]: ...
+
+
+@overload
+def generate(
     model: Any, prompt: Prompt, what: object, **options: Unpack[GenerateOptions]
 ) -> Generation[Any]: ...
+
+
+@overload
+def generate(
+    model: Any, prompt: Prompt, what: _Typed[T], *, n: int, **options: Unpack[GenerateOptions]
+) -> list[Generation[T]]: ...
+
+
+@overload
+def generate(
+    model: Any, prompt: Prompt, what: _Texts, *, n: int, **options: Unpack[GenerateOptions]
+) -> list[Generation[str]]: ...
+
+
+@overload
+def generate(
+    model: Any, prompt: Prompt, what: object, *, n: int, **options: Unpack[GenerateOptions]
+) -> list[Generation[Any]]: ...
+
+
+@overload
+def generate(
+    model: Any, prompt: Sequence[Prompt], what: _Typed[T], **options: Unpack[GenerateOptions]
+) -> list[Generation[T]]: ...
+
+
+@overload
+def generate(
+    model: Any, prompt: Sequence[Prompt], what: _Texts, **options: Unpack[GenerateOptions]
+) -> list[Generation[str]]: ...
 
 
 @overload
@@ -75,6 +123,8 @@ def generate(
     model: Any,
     prompt: Prompt | Sequence[Prompt],
     what: object,
+    *,
+    n: int | None = None,
     **options: Unpack[GenerateOptions],
 ) -> Generation[Any] | list[Generation[Any]]:
     """Return what a model writes after a prompt, within a grammar.
@@ -92,6 +142,8 @@ def generate(
         What to write: anything that :func:`cfgguide.output_types.output_type` takes, or an index of
         it and this tokenizer. The same grammar is compiled once, with all tokens that the model's
         generation config lets end a text.
+    n : int, optional
+        How many texts to write of one prompt, each with its own random numbers; they are a list.
     tokenizer : PreTrainedTokenizerBase, optional
         The model's tokenizer. By default that beside the model: in the pair, the pipeline, or the
         folder that the model was loaded from.
@@ -102,6 +154,9 @@ def generate(
     until : callable, optional
         Called with the text, `prefix` included, wherever it is a sentence: True ends it there,
         without EOS.
+    stop : str or sequence of str
+        The text ends before the first of these that is written, and has none of it. It is complete
+        if it is a sentence so far, as of free text it always is.
     temperature, top_k, top_p, min_p
         How a token is chosen among the allowed ones, see
         :class:`~cfgguide.models.decoding.warpers.Warper`; they are applied in this order, after the
@@ -149,11 +204,36 @@ def generate(
         If no sentence begins with `prefix`.
     """
     prompts, is_batch = _prompts(prompt)
+    if n is not None:
+        if is_batch or not isinstance(n, int) or n < 1:
+            raise GenerationError(
+                f"n is {shown(n)}; it is a number from 1 up, of one prompt: in a batch, give a "
+                "prompt as often as you want texts of it"
+            )
+        prompts, is_batch = prompts * n, True
     writing = _Writing(model, prompts, what, is_batch=is_batch, **options)
     for _ in writing.parts():
         pass
     written = writing.results()
     return written if is_batch else written[0]
+
+
+@overload
+def stream(
+    model: Any, prompt: Prompt, what: _Typed[T], **options: Unpack[GenerateOptions]
+) -> Stream[T]: ...
+
+
+@overload
+def stream(
+    model: Any, prompt: Prompt, what: _Texts, **options: Unpack[GenerateOptions]
+) -> Stream[str]: ...
+
+
+@overload
+def stream(
+    model: Any, prompt: Prompt, what: object, **options: Unpack[GenerateOptions]
+) -> Stream[Any]: ...
 
 
 def stream(
@@ -202,6 +282,7 @@ class _Writing:
         max_new_tokens: int = 256,
         prefix: str = "",
         until: Callable[[str], bool] | None = None,
+        stop: str | Sequence[str] = (),
         temperature: float = 0.0,
         top_k: int | None = None,
         top_p: float = 1.0,
@@ -240,9 +321,10 @@ class _Writing:
             measure=log_probs,
         )
         self._starts = [prompt_ids(each, tokenizer) for each in prompts]
+        stops = _stops(stop)
         reading = self._known.reading if self._known else TextReading
         self._texts = [
-            TextSoFar(self._index, self._tree.root(token_ids), prefix, until, reading)
+            TextSoFar(self._index, self._tree.root(token_ids), prefix, until, stops, reading)
             for token_ids in self._starts
         ]
         self._encode = encoder_of(tokenizer) if force else None
@@ -270,6 +352,9 @@ class _Writing:
                     yield Part(text.piece, text.partial())
                 if text.is_complete:
                     yield Part("", partial(self._whole, text))
+        for text in texts:  # the tokens ran out where a stop might have begun
+            if held := text.flush():
+                yield Part(held, text.partial())
 
     def _whole(self, text: TextSoFar) -> Partial[Any]:
         """Return the value of a text that is complete."""
@@ -377,6 +462,14 @@ def _prompts(prompt: Any) -> tuple[list[Any], bool]:
         )
     is_chat = bool(prompt) and isinstance(prompt[0], Mapping)
     return ([prompt], False) if is_chat else (list(prompt), True)
+
+
+def _stops(stop: object) -> tuple[str, ...]:
+    """Return the texts at which a text is to end."""
+    stops = (stop,) if isinstance(stop, str) else stop
+    if not isinstance(stops, Sequence) or not all(isinstance(each, str) and each for each in stops):
+        raise GenerationError(f"stop is {shown(stop)}; it is a text, or a list of texts")
+    return tuple(stops)
 
 
 def _torch_seed() -> int:

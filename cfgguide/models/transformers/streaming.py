@@ -7,11 +7,12 @@ decodes its tokens, so that no piece ends inside a character, and decides where 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
+from cfgguide.base.symbols import SYMBOLS
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.machine.partial import Partial, Reading
 from cfgguide.errors import GenerationError
@@ -136,6 +137,8 @@ class TextSoFar:
         What it begins with.
     until : callable, optional
         Says of a sentence whether the text ends there.
+    stops : sequence of str
+        Before the first of these that is written the text ends.
     reading : callable
         Begins to read it for its value so far.
 
@@ -155,10 +158,15 @@ class TextSoFar:
         root: PrefixNode,
         prefix: str,
         until: Callable[[str], bool] | None,
+        stops: Sequence[str],
         reading: Callable[[], Reading],
     ) -> None:
         self._index = index
         self._until = until
+        self._stops = stops
+        self._held = ""  # which may begin a stop
+        #: Of nodes without half a character: how long the text is, and where the machine is.
+        self._marks = [(len(prefix), root.step_node.configuration)]
         self._decoder = index.vocabulary.text_decoder()
         self.node = self.root = root
         self.text = prefix
@@ -175,15 +183,60 @@ class TextSoFar:
         self.node = node
         token = self._index.vocabulary.tokens[node.token_id] or b""
         # Less what heals the prompt.
-        self.piece = self._decoder.decode(token[len(node.parent.left) :])
-        self.text += self.piece
-        self._pieces.append(self.piece)
+        piece = self._decoder.decode(token[len(node.parent.left) :])
+        is_stopped = bool(self._stops) and self._is_stopped(piece, token, node)
+        if not self._stops:
+            self._add(piece)
+        if is_stopped:
+            return True
         if node.is_finished:
             self.is_complete = True
         elif self._until is not None and not node.left:
             is_sentence = self._index.machine.is_sentence(node.step_node.configuration)
-            self.is_complete = is_sentence and self._until(self.text)
+            self.is_complete = is_sentence and self._until(self.text + self._held)
+        if self.is_complete:
+            self.flush()
         return self.is_complete
+
+    def _add(self, piece: str) -> None:
+        self.piece = piece
+        self.text += piece
+        self._pieces.append(piece)
+
+    def flush(self) -> str:
+        """Add what was held back, as nothing follows any more; return it."""
+        held, self._held = self._held, ""
+        if held:
+            self.piece += held
+            self.text += held
+            self._pieces.append(held)
+        return held
+
+    def _is_stopped(self, piece: str, token: bytes, node: PrefixNode) -> bool:
+        """Add a piece as far as it begins no stop; return whether there is one."""
+        text = self._held + piece
+        places = [place for stop in self._stops if (place := text.find(stop)) >= 0]
+        if places:
+            self._held = ""
+            self._add(text[: min(places)])
+            self.is_complete = self._is_sentence()
+            return True
+        longest = max(map(len, self._stops))
+        begins = range(max(0, len(text) - longest + 1), len(text))
+        rests = (n for n in begins if any(stop.startswith(text[n:]) for stop in self._stops))
+        begin = next(rests, len(text))
+        self._held = text[begin:]
+        self._add(text[:begin])
+        if piece and (piece.encode().endswith(token) or token[0] in SYMBOLS):
+            self._marks.append((len(self.text) + len(self._held), node.step_node.configuration))
+        return False
+
+    def _is_sentence(self) -> bool:
+        """Return whether the text, which was cut, is a sentence."""
+        machine = self._index.machine
+        place, configuration = [mark for mark in self._marks if mark[0] <= len(self.text)][-1]
+        after = machine.read(configuration, self.text[place:].encode())
+        return after is not None and machine.is_sentence(after)
 
     def partial(self) -> Callable[[], Partial[Any]]:
         """Return what makes the value so far, when it is asked for."""

@@ -303,6 +303,41 @@ def test_a_loop_that_is_left_leaves_nothing_and_its_result_writes_the_rest():
     assert left() is None
 
 
+@pytest.mark.parametrize("what", [cfgguide.free_text(), LETTERS], ids=["any", "letters"])
+def test_a_stop_ends_a_text_and_is_not_in_it(what):
+    n_stopped = 0
+    for seed in range(12):
+        options = {"temperature": 1.0, "seed": seed, "max_new_tokens": 40, "finish": False}
+        plain = written(what, **options).text
+        stops = [plain[9:12], plain[20:22]]
+        if not all(stops):
+            continue
+        n_stopped += 1
+        pieces, found = streamed(what, stop=stops, **options)
+        end = min(plain.find(stop) for stop in stops)
+        assert found.text == plain[:end] == "".join(pieces)
+        assert found.is_complete == (end > 0 or what is not LETTERS)
+    assert n_stopped
+
+
+def test_a_text_that_no_stop_ends_is_whole():
+    options = {"temperature": 1.0, "max_new_tokens": 12, "finish": False}
+    for seed in range(5):
+        plain = written(LETTERS, seed=seed, **options)
+        stops = [plain.text[-2:] + "~", plain.text[:1] + "~"]
+        pieces, found = streamed(LETTERS, seed=seed, stop=stops, **options)
+        assert found == plain
+        assert "".join(pieces) == plain.text
+
+
+def test_many_texts_of_one_prompt_are_a_list():
+    options = {"temperature": 1.5, "seed": 4}
+    texts = [one.text for one in written(LETTERS, n=4, **options)]
+    assert texts == [one.text for one in written(LETTERS, ["a = ["] * 4, **options)]
+    assert len(set(texts)) > 1
+    assert len(written(LETTERS, n=1)) == 1
+
+
 def test_the_parts_of_a_stream_have_the_value_so_far():
     class Pair(pydantic.BaseModel):
         a: Literal["one", "two"]
@@ -758,6 +793,11 @@ def test_a_tokenizer_is_found_beside_the_model(tmp_path):
         ({"what": 'start: "a"'}, "cfgguide.Grammar(text) takes the text of a grammar"),
         ({"what": None}, "None does not say what to write; give a type"),
         ({"max_new_tokens": 0}, "max_new_tokens is 0"),
+        ({"n": 0}, "n is 0; it is a number from 1 up, of one prompt"),
+        ({"n": 2, "prompt": ["a", "b"]}, "n is 2; it is a number from 1 up, of one prompt"),
+        ({"stop": ""}, "stop is ''; it is a text, or a list of texts"),
+        ({"stop": 5}, "stop is 5; it is a text, or a list of texts"),
+        ({"prompt": ["a", "b"], "what": [int, str]}, "all prompts of a call share one"),
     ],
 )
 def test_wrong_arguments_are_told_at_the_door(arguments, message):
@@ -770,6 +810,22 @@ def test_wrong_arguments_are_told_at_the_door(arguments, message):
     }
     with pytest.raises(CfgGuideError, match=re.escape(message)):
         cfgguide.generate(**{**right, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        ({"role": "user"}, "message 1 of the chat has no `content`"),
+        ({"content": "x"}, "message 1 of the chat has no `role`"),
+        ("x", "message 1 of the chat is 'x'; a message is a mapping"),
+    ],
+)
+def test_a_message_without_its_parts_is_told(message, error):
+    chatty = small_tokenizer()
+    chatty.chat_template = CHAT_TEMPLATE
+    chat = [{"role": "user", "content": "a"}, message]
+    with pytest.raises(GenerationError, match=re.escape(error)):
+        cfgguide.generate(random_model(N_COLUMNS), chat, index_of(THREE), tokenizer=chatty)
 
 
 def test_a_text_ends_where_nothing_but_white_space_could_follow():

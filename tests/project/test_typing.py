@@ -1,0 +1,54 @@
+"""Type checkers know what is returned: `mypy --strict` reads ten calls."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+CALLS = """
+import re
+from dataclasses import dataclass
+from typing import TypedDict
+
+import cfgguide
+import pydantic
+
+class Review(pydantic.BaseModel):
+    stars: int
+
+@dataclass
+class Point:
+    x: int
+
+class Film(TypedDict):
+    title: str
+
+model: object = None
+chat = [{"role": "user", "content": "x"}]
+reveal_type(cfgguide.generate(model, "x", Review).parsed)  # Review
+reveal_type(cfgguide.generate(model, chat, list[Review]).parsed)  # list[Review]
+reveal_type(cfgguide.generate(model, "x", Point).parsed)  # Point
+reveal_type(cfgguide.generate(model, "x", Film).parsed)  # TypedDict(Film, {'title': str})
+reveal_type(cfgguide.generate(model, ["x", "y"], int))  # list[Generation[int]]
+reveal_type(cfgguide.generate(model, "x", Review, n=3))  # list[Generation[Review]]
+reveal_type(cfgguide.generate(model, "x", ["a", "b"]).parsed)  # str
+reveal_type(cfgguide.generate(model, "x", re.compile("a"), max_new_tokens=3).parsed)  # str
+reveal_type(cfgguide.generate(model, "x", {"type": "integer"}).parsed)  # Any
+reveal_type(cfgguide.generate(model, "x", cfgguide.thinking(Review)).parsed)  # Review
+reveal_type(cfgguide.stream(model, chat, Review).result.parsed)  # Review
+reveal_type(next(cfgguide.stream(model, "x", Review)).partial.value)  # Review | None
+texts = cfgguide.stream(model, "x", ["a"])
+reveal_type([part.partial.value for part in texts])  # list[str | None]
+"""
+
+
+def test_mypy_knows_what_calls_return(tmp_path):
+    path = tmp_path / "calls.py"
+    path.write_text(CALLS)
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", str(path)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = re.findall(r'note: Revealed type is "(.*)"', found.stdout)
+    shown = [re.sub(r"(?:[a-z_]+\.)+(?=[A-Za-z])", "", each) for each in said]
+    assert shown == re.findall(r"  # (.*)$", CALLS, re.MULTILINE), found.stdout
+    assert "error" not in found.stdout
