@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from cfgguide.index_pool import IndexPool as IndexPool
     from cfgguide.models.bitmask import apply_bitmask as apply_bitmask
     from cfgguide.models.decoding.sampling import sample as sample
+    from cfgguide.models.transformers.asynchronous import agenerate as agenerate
+    from cfgguide.models.transformers.asynchronous import astream as astream
     from cfgguide.models.transformers.generation import generate as generate
     from cfgguide.models.transformers.generation import stream as stream
     from cfgguide.models.transformers.logits_processor import LogitsProcessor as LogitsProcessor
@@ -77,7 +79,9 @@ _NAMES = {
     "LogitsProcessor": "models.transformers.logits_processor",
     "TokenRejectedError": "errors",
     "Vocabulary": "engine.vocabulary.vocabulary",
+    "agenerate": "models.transformers.asynchronous",
     "apply_bitmask": "models.bitmask",
+    "astream": "models.transformers.asynchronous",
     "check": "diagnostics.diagnosis",
     "choice": "grammar.combinators.patterns",
     "compile": "compiler",

@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parent / "api"
 PACKAGE = Path(__file__).parent.parent / "cfgguide"
 WIDTH = 96
 SHOWN = ("Parameters", "Attributes", "Raises")
-Definition = ast.FunctionDef | ast.ClassDef
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 HEAD = """\
 # API reference
 
@@ -104,7 +104,7 @@ def _described(title: str, node: Definition | ast.Assign) -> list[str]:
     if isinstance(node, ast.Assign):
         return [f"## {title}", "", "```text", ast.unparse(node), "```", ""]
     docstring = ast.get_docstring(node) or ""
-    kind = "class " if isinstance(node, ast.ClassDef) else ""
+    kind = {ast.ClassDef: "class ", ast.AsyncFunctionDef: "async "}.get(type(node), "")
     signature = _wrapped(kind + node.name + _arguments(node))
     lines = [f"## {title}", "", "```text", *signature, "```", "", _first(docstring), ""]
     for section in SHOWN:

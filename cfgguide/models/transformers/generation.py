@@ -23,6 +23,7 @@ from cfgguide.errors import GenerationError, shown
 from cfgguide.guide.budget import check_max_new_tokens
 from cfgguide.guide.forced import encoder_of
 from cfgguide.models.decoding.loop import Seed, decode, generator
+from cfgguide.models.decoding.model import AnyModel
 from cfgguide.models.decoding.prefix_tree import PrefixNode, PrefixTree
 from cfgguide.models.decoding.warpers import Warper
 from cfgguide.models.prompts import prompt_ids
@@ -133,7 +134,8 @@ def generate(
     ----------
     model : PreTrainedModel, or a pipeline
         A causal language model of transformers; or a model and its tokenizer, as a pair or a
-        pipeline of transformers.
+        pipeline of transformers. With a tokenizer, a function from token ids to logits, as
+        :func:`cfgguide.sample` takes it.
     prompt : str or sequence of messages, or a list of those
         A text to continue, or a chat, which goes through the tokenizer's chat template. If its last
         message is the assistant's, the model goes on with that; no part of it is in the sentence.
@@ -311,7 +313,7 @@ class _Writing:
                 self._known.grammar, vocabulary, progress=progress, is_written=True
             )
         self._tree = PrefixTree(
-            TransformersModel(model) if is_batch else SingleText(model),
+            _logits_of(model, is_batch=is_batch),
             self._index,
             max_new_tokens=max_new_tokens,
             prefix_ids=_prefix_ids(prefix, tokenizer),
@@ -412,11 +414,12 @@ def model_and_tokenizer(model: Any, tokenizer: Any) -> tuple[Any, Any]:
     else:
         beside = getattr(model, "tokenizer", None)
         model = getattr(model, "model", model) if beside is not None else model
-    if not callable(getattr(model, "forward", None)):
+    is_function = callable(model) and not isinstance(model, type) and callable(tokenizer)
+    if not callable(getattr(model, "forward", None)) and not is_function:
         raise GenerationError(
             f"a model of transformers is needed, not {model!r:.60}: load one with "
             "transformers.AutoModelForCausalLM.from_pretrained or cfgguide.models.load_model; "
-            "cfgguide.sample takes any function from token ids to logits"
+            "a function from token ids to logits needs a tokenizer beside it"
         )
     tokenizer = tokenizer or beside
     if tokenizer is None:
@@ -462,6 +465,14 @@ def _prompts(prompt: Any) -> tuple[list[Any], bool]:
         )
     is_chat = bool(prompt) and isinstance(prompt[0], Mapping)
     return ([prompt], False) if is_chat else (list(prompt), True)
+
+
+def _logits_of(model: Any, *, is_batch: bool) -> AnyModel:
+    """Return a model as a function from token ids to logits."""
+    if not callable(getattr(model, "forward", None)):
+        found: AnyModel = model
+        return found
+    return TransformersModel(model) if is_batch else SingleText(model)
 
 
 def _stops(stop: object) -> tuple[str, ...]:
