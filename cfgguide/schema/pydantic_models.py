@@ -50,6 +50,7 @@ _LOOKS_ELSEWHERE = {
     "import_string": "what it names has to be importable",
     "PaymentCardNumber.validate": "it is the number of a card",
 }
+_UNCASED = "[^\\p{L}\\p{M}\\p{Nl}\\p{So}]"
 #: Predicates of a text that patterns can say, by the method of `str`.
 _PREDICATES = {
     "isascii": "^[\\x00-\\x7f]*$",
@@ -59,7 +60,7 @@ _PREDICATES = {
     "isalpha": "^[A-Za-z]+$",
     "isalnum": "^[A-Za-z0-9]+$",
     "islower": "^[^\\p{Lu}\\p{Lt}\\p{Nl}\\p{So}]*[a-z][^\\p{Lu}\\p{Lt}\\p{Nl}\\p{So}]*$",
-    "isupper": "^(?:[A-Z]|[^\\p{L}\\p{M}\\p{Nl}\\p{So}])*[A-Z](?:[A-Z]|[^\\p{L}\\p{M}\\p{Nl}\\p{So}])*$",
+    "isupper": f"^{_UNCASED}*[A-Z](?:[A-Z]|{_UNCASED})*$",
 }
 #: Functions that look at bounds of what another function made.
 _OF_BOUNDS = frozenset(
