@@ -10,6 +10,7 @@ what                                           value of a text
 =============================================  ===========================================
 a Pydantic model, a dataclass, a ``TypedDict``,  an instance, validated by Pydantic
 ``Literal``, ``list[Model]``, any other type
+a function: JSON of its arguments              a call, which can be run
 a mapping: a JSON Schema                       what ``json.loads`` makes of it
 ``re.compile(...)``; a list or tuple of texts  the text
 ``"json"``                                     what ``json.loads`` makes of it
@@ -27,7 +28,7 @@ import functools
 import json
 import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
@@ -37,13 +38,14 @@ from cfgguide.base.progress import run_within_limits
 from cfgguide.engine.machine.partial import Reading, TextReading, WholeReading
 from cfgguide.errors import GenerationError, GrammarError, SchemaError, shown
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.schema.functions import is_function
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 _ACCEPTED = (
-    "a type (a Pydantic model, a dataclass, list[...], Literal[...]), a JSON Schema as a dict, "
-    "re.compile(...), a list of texts, the name of a bundled grammar, or a cfgguide.Grammar"
+    "a type (a Pydantic model, a dataclass, list[...], Literal[...]), a function, a JSON Schema as "
+    "a dict, re.compile(...), a list of texts, the name of a bundled grammar, or a cfgguide.Grammar"
 )
 _N_KEPT = 64
 _JSON = {"type": ["object", "array"]}  # what "json" means
@@ -125,6 +127,8 @@ def _made(what: object) -> OutputType:
         return _of_schema(what)
     if isinstance(what, Grammar | re.Pattern | list | tuple):
         return _of_parts(what)
+    if is_function(what):
+        return _of_function(what)
     if isinstance(what, type | typing.NewType) or typing.get_origin(what) or _is_alias(what):
         return _of_type(what)
     raise GrammarError(f"{shown(what)} does not say what to write; give {_ACCEPTED}")
@@ -133,6 +137,27 @@ def _made(what: object) -> OutputType:
 def _is_alias(what: object) -> bool:
     """Return whether something is ``type X = ...``, of Python or of an extension of `typing`."""
     return type(what).__name__ == "TypeAliasType"
+
+
+def calls_of(tools: Sequence[object], format: str, choice: str | Mapping[str, Any]) -> OutputType:
+    """Return messages that may call tools: the calls of functions can be run.
+
+    Parameters
+    ----------
+    tools, format, choice :
+        As for :func:`cfgguide.tools`.
+
+    Raises
+    ------
+    SchemaError, GrammarError
+        As :func:`cfgguide.tools`.
+    """
+    from cfgguide.schema.functions import bound, name_of
+    from cfgguide.schema.messages.tools import tools as tool_grammar
+
+    grammar: Any = tool_grammar(tools, format=format, choice=choice)
+    functions = {name_of(each): each for each in tools if is_function(each)}
+    return OutputType(grammar, lambda text: bound(grammar.parse(text), functions), grammar.reader)
 
 
 # What is imported below takes a tenth of a second, and whoever has a grammar needs none of it.
@@ -210,6 +235,15 @@ def _of_type(what: Any) -> OutputType:
     grammar = json_schema(schema, order="declared", tidy=True)
     reading = functools.partial(TypedReading, Shape.of(adapter.core_schema))
     return OutputType(grammar, functools.partial(_validated, adapter), reading)
+
+
+def _of_function(what: Callable[..., Any]) -> OutputType:
+    from cfgguide.schema.functions import read_call, tool_of
+    from cfgguide.schema.json_reading import JsonReading
+    from cfgguide.schema.json_schema import json_schema
+
+    grammar = json_schema(tool_of(what)["parameters"], order="declared", tidy=True)
+    return OutputType(grammar, functools.partial(read_call, what), JsonReading)
 
 
 def _validated(adapter: TypeAdapter[Any], text: str) -> Any:

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def prompt_ids(
-    prompt: str | Sequence[Mapping[str, str]], tokenizer: PreTrainedTokenizerBase
+    prompt: str | Sequence[Mapping[str, str]],
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    tools: Sequence[Mapping[str, Any]] = (),
 ) -> list[int]:
     """Return the tokens of a prompt: of an empty one, that with which texts begin.
 
@@ -26,11 +29,14 @@ def prompt_ids(
         assistant's.
     tokenizer : PreTrainedTokenizerBase
         The model's.
+    tools : sequence of mapping
+        What the chat template is told that may be called, as OpenAI's API has it.
 
     Raises
     ------
     GenerationError
-        If the prompt is a chat, and the tokenizer has no chat template, or a message no content.
+        If there are tools, and the prompt is no chat; if it is one, and the tokenizer has no chat
+        template, or a message no content.
     """
     encode: Any = tokenizer
     if not isinstance(prompt, str):
@@ -47,8 +53,14 @@ def prompt_ids(
             add_generation_prompt=not is_begun,
             continue_final_message=is_begun,
             return_dict=True,
+            **({"tools": list(tools)} if tools else {}),
         )
         return list(encoded["input_ids"])
+    if tools:
+        raise GenerationError(
+            "a model is told of its tools in a chat: give the prompt as a list of messages, as in "
+            '[{"role": "user", "content": "..."}]'
+        )
     if not prompt:  # a model needs at least one token to start from
         prompt = tokenizer.bos_token or tokenizer.eos_token
     return list(encode(prompt)["input_ids"])
@@ -68,3 +80,34 @@ def _message(message: object, number: int) -> dict[str, Any]:
             "`role` and `content`"
         )
     return dict(message)
+
+
+# What a chat template has, and no other: the name of the format of calls.
+_MARKS = (
+    ("<|channel|>", "harmony"),
+    ("<｜tool▁sep｜>' + tool['function']['name']", "deepseek_v31"),
+    ("<｜tool▁calls▁begin｜>", "deepseek_v3"),
+    ("<tool_call>", "qwen"),
+    ("[ARGS]", "mistral_v11"),
+    ("[TOOL_CALLS]", "mistral"),
+    ("<|python_tag|>", "llama3"),
+    ('"parameters": ', "llama3"),
+)
+
+
+def tool_format(tokenizer: PreTrainedTokenizerBase) -> str:
+    """Return the name of the format of calls that a tokenizer's chat template renders.
+
+    Raises
+    ------
+    GenerationError
+        If it renders none that is known.
+    """
+    template = getattr(tokenizer, "chat_template", None) or ""
+    for mark, name in _MARKS:
+        if mark in str(template):
+            return name
+    raise GenerationError(
+        "the chat template of this tokenizer has no calls of tools in a format that is known: give "
+        "generate(model, prompt, cfgguide.tools(tools, format=...)), with the tools in the prompt"
+    )

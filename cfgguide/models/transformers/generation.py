@@ -26,10 +26,12 @@ from cfgguide.models.decoding.loop import Seed, decode, generator
 from cfgguide.models.decoding.model import AnyModel
 from cfgguide.models.decoding.prefix_tree import PrefixNode, PrefixTree
 from cfgguide.models.decoding.warpers import Warper
-from cfgguide.models.prompts import prompt_ids
+from cfgguide.models.prompts import prompt_ids, tool_format
 from cfgguide.models.transformers.causal_model import SingleText, TransformersModel
 from cfgguide.models.transformers.streaming import Generation, Part, Stream, TextSoFar
-from cfgguide.output_types import output_type
+from cfgguide.output_types import calls_of, output_type
+from cfgguide.schema.functions import described_tool
+from cfgguide.schema.messages.message import Message as ToolMessage
 from cfgguide.schema.messages.message_grammar import MessageGrammar
 from cfgguide.shared_indexes import shared_index, shared_vocabulary
 
@@ -42,6 +44,7 @@ Prompt = str | Sequence[Message]
 T = TypeVar("T")
 #: What has values of a type that type checkers know.
 _Typed = type[T] | MessageGrammar[T]
+ToolChoice = str | Mapping[str, Any]
 _Texts = re.Pattern[str] | list[str] | tuple[str, ...]
 
 
@@ -68,64 +71,127 @@ class GenerateOptions(TypedDict, total=False):
 
 @overload
 def generate(
-    model: Any, prompt: Prompt, what: _Typed[T], **options: Unpack[GenerateOptions]
+    model: Any,
+    prompt: Prompt,
+    what: _Typed[T],
+    *,
+    retries: int = 0,
+    **options: Unpack[GenerateOptions],
 ) -> Generation[T]: ...
 
 
 @overload
 def generate(
-    model: Any, prompt: Prompt, what: _Texts, **options: Unpack[GenerateOptions]
+    model: Any,
+    prompt: Prompt,
+    what: _Texts,
+    *,
+    retries: int = 0,
+    **options: Unpack[GenerateOptions],
 ) -> Generation[str]: ...
 
 
 @overload
 def generate(
-    model: Any, prompt: Prompt, what: object, **options: Unpack[GenerateOptions]
+    model: Any,
+    prompt: Prompt,
+    what: object,
+    *,
+    retries: int = 0,
+    **options: Unpack[GenerateOptions],
 ) -> Generation[Any]: ...
 
 
 @overload
 def generate(
-    model: Any, prompt: Prompt, what: _Typed[T], *, n: int, **options: Unpack[GenerateOptions]
+    model: Any,
+    prompt: Prompt,
+    *,
+    tools: Sequence[object],
+    tool_choice: ToolChoice = "auto",
+    retries: int = 0,
+    **options: Unpack[GenerateOptions],
+) -> Generation[ToolMessage]: ...
+
+
+@overload
+def generate(
+    model: Any,
+    prompt: Prompt,
+    what: _Typed[T],
+    *,
+    n: int,
+    retries: int = 0,
+    **options: Unpack[GenerateOptions],
 ) -> list[Generation[T]]: ...
 
 
 @overload
 def generate(
-    model: Any, prompt: Prompt, what: _Texts, *, n: int, **options: Unpack[GenerateOptions]
+    model: Any,
+    prompt: Prompt,
+    what: _Texts,
+    *,
+    n: int,
+    retries: int = 0,
+    **options: Unpack[GenerateOptions],
 ) -> list[Generation[str]]: ...
 
 
 @overload
 def generate(
-    model: Any, prompt: Prompt, what: object, *, n: int, **options: Unpack[GenerateOptions]
+    model: Any,
+    prompt: Prompt,
+    what: object,
+    *,
+    n: int,
+    retries: int = 0,
+    **options: Unpack[GenerateOptions],
 ) -> list[Generation[Any]]: ...
 
 
 @overload
 def generate(
-    model: Any, prompt: Sequence[Prompt], what: _Typed[T], **options: Unpack[GenerateOptions]
+    model: Any,
+    prompt: Sequence[Prompt],
+    what: _Typed[T],
+    *,
+    retries: int = 0,
+    **options: Unpack[GenerateOptions],
 ) -> list[Generation[T]]: ...
 
 
 @overload
 def generate(
-    model: Any, prompt: Sequence[Prompt], what: _Texts, **options: Unpack[GenerateOptions]
+    model: Any,
+    prompt: Sequence[Prompt],
+    what: _Texts,
+    *,
+    retries: int = 0,
+    **options: Unpack[GenerateOptions],
 ) -> list[Generation[str]]: ...
 
 
 @overload
 def generate(
-    model: Any, prompt: Sequence[Prompt], what: object, **options: Unpack[GenerateOptions]
+    model: Any,
+    prompt: Sequence[Prompt],
+    what: object,
+    *,
+    retries: int = 0,
+    **options: Unpack[GenerateOptions],
 ) -> list[Generation[Any]]: ...
 
 
 def generate(
     model: Any,
     prompt: Prompt | Sequence[Prompt],
-    what: object,
+    what: object = None,
     *,
     n: int | None = None,
+    retries: int = 0,
+    tools: Sequence[object] = (),
+    tool_choice: ToolChoice = "auto",
     **options: Unpack[GenerateOptions],
 ) -> Generation[Any] | list[Generation[Any]]:
     """Return what a model writes after a prompt, within a grammar.
@@ -146,6 +212,9 @@ def generate(
         generation config lets end a text.
     n : int, optional
         How many texts to write of one prompt, each with its own random numbers; they are a list.
+    retries : int
+        How often a text is written again whose type refuses it: validators in Python decide what
+        no mask can. The model is shown the text, and what the validator says.
     tokenizer : PreTrainedTokenizerBase, optional
         The model's tokenizer. By default that beside the model: in the pair, the pipeline, or the
         folder that the model was loaded from.
@@ -184,6 +253,12 @@ def generate(
         nothing else could follow. By default the model ends the text there.
     log_probs : bool
         Whether to keep the log-probabilities of the tokens.
+    tools : sequence of callable, mapping or type
+        Instead of `what`: the model may call these, in the format of its own chat template, which
+        is told of them. The value is a :class:`~cfgguide.schema.messages.message.Message`; its
+        calls have the arguments with their types, and those of functions can be run.
+    tool_choice : str or mapping
+        As `choice` of :func:`cfgguide.tools`.
 
     Returns
     -------
@@ -213,11 +288,50 @@ def generate(
                 "prompt as often as you want texts of it"
             )
         prompts, is_batch = prompts * n, True
-    writing = _Writing(model, prompts, what, is_batch=is_batch, **options)
+    if not isinstance(retries, int) or retries < 0:
+        raise GenerationError(f"retries is {shown(retries)}; it is a number from 0 up")
+    called: dict[str, Any] = {"tools": tools, "tool_choice": tool_choice, **options}
+    written = _written(model, prompts, what, is_batch=is_batch, **called)
+    for _ in range(retries):
+        refused = {number: why for number, each in enumerate(written) if (why := _refusal(each))}
+        if not refused:
+            break
+        again = [_with_refusal(prompts[n], written[n].text, why) for n, why in refused.items()]
+        for number, prompt in zip(refused, again, strict=True):
+            prompts[number] = prompt
+        rewritten = _written(model, again, what, is_batch=is_batch, **called)
+        for number, each in zip(refused, rewritten, strict=True):
+            written[number] = each
+    return written if is_batch else written[0]
+
+
+def _written(model: Any, prompts: Sequence[Prompt], what: object, **options: Any) -> list[Any]:
+    writing = _Writing(model, prompts, what, **options)
     for _ in writing.parts():
         pass
-    written = writing.results()
-    return written if is_batch else written[0]
+    return writing.results()
+
+
+def _refusal(written: Generation[Any]) -> str | None:
+    """Return why the type of a text refuses it, or None."""
+    if not written.is_complete:
+        return None
+    try:
+        _ = written.parsed
+    except GenerationError as error:
+        return str(error.__cause__ or error)
+    return None
+
+
+def _with_refusal(prompt: Prompt, text: str, why: str) -> Prompt:
+    """Return a prompt that goes on with a text and with why it was refused."""
+    said = f"That was refused: {why}\nWrite it again."
+    if isinstance(prompt, str):
+        return f"{prompt}{text}\n\n{said}\n\n"
+    last = prompt[-1]
+    begun = [] if last.get("role") != "assistant" else [last]
+    answer = {"role": "assistant", "content": "".join(each["content"] for each in begun) + text}
+    return [*prompt[: len(prompt) - len(begun)], answer, {"role": "user", "content": said}]
 
 
 @overload
@@ -238,14 +352,31 @@ def stream(
 ) -> Stream[Any]: ...
 
 
+@overload
 def stream(
-    model: Any, prompt: Prompt, what: object, **options: Unpack[GenerateOptions]
+    model: Any,
+    prompt: Prompt,
+    *,
+    tools: Sequence[object],
+    tool_choice: ToolChoice = "auto",
+    **options: Unpack[GenerateOptions],
+) -> Stream[ToolMessage]: ...
+
+
+def stream(
+    model: Any,
+    prompt: Prompt,
+    what: object = None,
+    *,
+    tools: Sequence[object] = (),
+    tool_choice: ToolChoice = "auto",
+    **options: Unpack[GenerateOptions],
 ) -> Stream[Any]:
     """Return what a model writes after a prompt, part by part as it is written.
 
     Parameters
     ----------
-    model, prompt, what, options :
+    model, prompt, what, tools, tool_choice, options :
         As for :func:`generate`; one prompt, and no bar of tokens unless `progress` is True.
 
     Returns
@@ -265,7 +396,8 @@ def stream(
             "a stream is of one prompt, and a batch writes several texts at once: call generate, "
             "or stream for each prompt"
         )
-    writing = _Writing(model, prompts, what, is_batch=False, is_shown=True, **options)
+    called: dict[str, Any] = {"tools": tools, "tool_choice": tool_choice, **options}
+    writing = _Writing(model, prompts, what, is_batch=False, is_shown=True, **called)
     return Stream(writing.parts(), lambda: writing.results()[0])
 
 
@@ -296,6 +428,8 @@ class _Writing:
         heal: bool = False,
         trailing: bool = False,
         log_probs: bool = False,
+        tools: Sequence[object] = (),
+        tool_choice: ToolChoice = "auto",
     ) -> None:
         check_max_new_tokens(max_new_tokens)
         self._warper = Warper(temperature, top_k, top_p, min_p)
@@ -303,10 +437,14 @@ class _Writing:
         # What a text of a batch draws does not depend on how long the others are.
         self._randoms = random.spawn(len(prompts)) if is_batch else [random]
         model, tokenizer = model_and_tokenizer(model, tokenizer)
+        if (what is None) == (not tools):
+            raise GenerationError("say what to write, or which tools may be called; one of both")
         if isinstance(what, Index):
             self._index, self._known = what, what.output_type
         else:
-            self._known = output_type(what)
+            self._known = (
+                calls_of(tools, tool_format(tokenizer), tool_choice) if tools else output_type(what)
+            )
             eos_token_ids = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
             vocabulary = shared_vocabulary(tokenizer, eos_token_ids)
             self._index = shared_index(
@@ -322,7 +460,8 @@ class _Writing:
             trailing=trailing,
             measure=log_probs,
         )
-        self._starts = [prompt_ids(each, tokenizer) for each in prompts]
+        described = [described_tool(each) for each in tools]
+        self._starts = [prompt_ids(each, tokenizer, tools=described) for each in prompts]
         stops = _stops(stop)
         reading = self._known.reading if self._known else TextReading
         self._texts = [

@@ -7,9 +7,11 @@ the calls of tools in it.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from cfgguide.errors import GenerationError
 from cfgguide.schema.messages.formats import FORMATS
 
 
@@ -27,6 +29,19 @@ class ToolCall:
 
     name: str
     arguments: Any
+    _function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
+
+    def call(self) -> Any:
+        """Call the function that was given as the tool, and return what it returns.
+
+        Raises
+        ------
+        GenerationError
+            If the tool was no function.
+        """
+        if self._function is None:
+            raise GenerationError(f"{self.name} is no function: give the function as the tool")
+        return self._function(**self.arguments)
 
 
 @dataclass(frozen=True)

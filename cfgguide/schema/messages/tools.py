@@ -13,6 +13,7 @@ from typing import Any
 
 from cfgguide.base.limits import Limits
 from cfgguide.errors import SchemaError, shown
+from cfgguide.schema.functions import is_function, tool_of
 from cfgguide.schema.messages.formats import ALIASES, FORMATS, Call, Tag, Wanted
 from cfgguide.schema.messages.grammar_tools import (
     ToolGrammar,
@@ -33,7 +34,7 @@ def tools(
     given: Iterable[object],
     *,
     format: str,
-    choice: str = "auto",
+    choice: str | Mapping[str, Any] = "auto",
     parallel: bool = True,
     max_thinking: int | None = None,
     order: str = "any",
@@ -47,11 +48,12 @@ def tools(
 
     Parameters
     ----------
-    given : iterable of mapping or type
+    given : iterable of mapping, callable or type
         The tools: ``{"type": "function", "function": {"name": ..., "parameters": ...}}`` or the
-        inner mapping, with a JSON Schema of the arguments; or Pydantic models, whose names are
-        those of the tools. Properties of the arguments may be grammars: the value is then a
-        sentence, such as SQL. All arguments of such a tool are required, in their order.
+        inner mapping, with a JSON Schema of the arguments; or functions, whose annotations are read
+        so; or Pydantic models, whose names are those of the tools. Properties of the arguments may
+        be grammars: the value is then a sentence, such as SQL. All arguments of such a tool are
+        required, in their order.
     format : str
         How the model writes calls: ``"qwen"`` or ``"hermes"``, ``"llama3"``, ``"mistral"`` (up to
         version 7 of its tokenizer), ``"mistral_v11"``, ``"harmony"`` or ``"gpt-oss"``,
@@ -89,6 +91,8 @@ def tools(
     >>> grammar.parse(text).calls
     [ToolCall(name='weather', arguments={'city': 'Rome'})]
     """
+    if isinstance(choice, Mapping):  # as OpenAI's API has it
+        choice = choice.get("function", choice).get("name", "")
     name = ALIASES.get(format, format)
     if name not in FORMATS:
         raise SchemaError(
@@ -130,13 +134,17 @@ def tools(
 
 def _call(given: object, value: Mapping[str, Any], options: tuple[tuple[str, Any], ...]) -> Call:
     """Return the call of a tool."""
+    if is_function(given):
+        given = tool_of(given)
     if hasattr(given, "model_json_schema"):
         schema: Any = schema_of_model(given)
         return Call(_checked(getattr(given, "__name__", None)), _arguments(schema, value))
     if isinstance(given, Mapping) and isinstance(given.get("function"), Mapping):
         given = given["function"]
     if not isinstance(given, Mapping):
-        raise SchemaError(f"a tool is a mapping or a Pydantic model, not {shown(given)}")
+        raise SchemaError(
+            f"a tool is a mapping, a function or a Pydantic model, not {shown(given)}"
+        )
     parameters = given.get("parameters", {})
     if has_grammar(parameters):
         return Call(_checked(given.get("name")), arguments(parameters, options))

@@ -1,0 +1,164 @@
+"""Functions as what a model writes: their arguments, and calls of them.
+
+In: a function with annotations. Out: it as a tool, in the form of OpenAI's API, and what makes the
+values of its arguments of JSON. What is said of the arguments is from the docstring, in the form of
+NumPy, Google or Sphinx; ``Annotated[int, Field(description=...)]`` comes before that.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from cfgguide.errors import GenerationError, GrammarError, shown
+from cfgguide.schema.messages.message import Message, ToolCall
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+_N_KEPT = 256
+Function = Callable[..., Any]
+
+# `name : int` of NumPy, `name (int): said` of Google, `:param int name: said` of Sphinx.
+_OF_NUMPY = re.compile(r"^(\w+) ?(?:,[^:\n]*)?(?::[^\n]*)?\n((?: {4}[^\n]*\n?|\n)+)", re.MULTILINE)
+_OF_GOOGLE = re.compile(r"^ {2,8}(\w+)(?: ?\([^)\n]*\))?: ([^\n]+)$", re.MULTILINE)
+_OF_SPHINX = re.compile(r"^:param (?:[^:\n]* )?(\w+): ([^\n]+)$", re.MULTILINE)
+
+
+def is_function(what: object) -> TypeGuard[Function]:
+    """Return whether something is a function or a method, and no class."""
+    return inspect.isroutine(what) or isinstance(what, functools.partial)
+
+
+def tool_of(function: Function) -> dict[str, Any]:
+    """Return a function as a tool: its name, what it does, and the schema of its arguments.
+
+    Raises
+    ------
+    GrammarError
+        If its arguments have no schema.
+
+    Examples
+    --------
+    >>> def weather(city: str, days: int = 1) -> str:
+    ...     '''Tell what the weather will be.'''
+    >>> made = tool_of(weather)
+    >>> made["name"], made["description"], made["parameters"]["required"]
+    ('weather', 'Tell what the weather will be.', ['city'])
+    """
+    from cfgguide.schema.pydantic_models import schema_of_adapter
+
+    documented = inspect.getdoc(function) or ""
+    said = _said_of_arguments(documented)
+    schema = dict(schema_of_adapter(_adapter(function)))
+    schema["properties"] = {
+        name: {"description": said[name], **part} if name in said else part
+        for name, part in schema.get("properties", {}).items()
+    }
+    description = documented.partition("\n\n")[0].replace("\n", " ").strip()
+    return {"name": name_of(function), "description": description, "parameters": schema}
+
+
+def described_tool(tool: Any) -> dict[str, Any]:
+    """Return a tool as chat templates take it: a function, a Pydantic model, or a mapping."""
+    if is_function(tool):
+        inner = tool_of(tool)
+    elif hasattr(tool, "model_json_schema"):
+        documented = (inspect.getdoc(tool) or "").partition("\n\n")[0]
+        schema = tool.model_json_schema()
+        inner = {"name": tool.__name__, "description": documented, "parameters": schema}
+    else:
+        inner = dict(tool.get("function", tool)) if isinstance(tool, Mapping) else {}
+    return {"type": "function", "function": inner}
+
+
+def name_of(function: Function) -> str:
+    """Return the name that a model calls a function by."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function.__name__
+
+
+def read_call(function: Function, text: str) -> ToolCall:
+    """Return the call of a function whose arguments are given as JSON.
+
+    Raises
+    ------
+    GenerationError
+        If a validator refuses them.
+    """
+    try:
+        arguments = _adapter(function).validate_json(text)
+    except (ValueError, OSError) as error:
+        name = name_of(function)
+        raise GenerationError(f"{name} does not take {shown(text)}: {error}") from error
+    return ToolCall(name_of(function), arguments, function)
+
+
+def bound(message: Message, functions: Mapping[str, Function]) -> Message:
+    """Return a message whose calls are those of functions, with the values that they take.
+
+    Raises
+    ------
+    GenerationError
+        If a validator refuses the arguments of a call.
+    """
+    return replace(message, calls=[_bound(call, functions) for call in message.calls])
+
+
+def _bound(call: ToolCall, functions: Mapping[str, Function]) -> ToolCall:
+    function = functions.get(call.name)
+    if function is None:
+        return call
+    try:
+        arguments = _adapter(function).validate_json(json.dumps(call.arguments))
+    except (ValueError, OSError) as error:
+        raise GenerationError(f"{call.name} does not take {call.arguments}: {error}") from error
+    return ToolCall(call.name, arguments, function)
+
+
+@functools.lru_cache(maxsize=_N_KEPT)
+def _adapter(function: Function) -> TypeAdapter[Any]:
+    """Return what makes the arguments of a function of JSON, by name, and does not call it."""
+    try:
+        from pydantic import TypeAdapter
+        from pydantic.errors import PydanticUserError
+    except ImportError:
+        raise GrammarError(
+            f"Pydantic makes the schema of {name_of(function)}: pip install pydantic"
+        ) from None
+    signature = inspect.signature(function)
+
+    def arguments(*values: Any, **named: Any) -> dict[str, Any]:
+        return dict(signature.bind(*values, **named).arguments)
+
+    for parameter in signature.parameters.values():
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
+            raise GrammarError(
+                f"{name_of(function)} takes {parameter} by its position, but a model writes the "
+                "names of arguments"
+            )
+    functools.update_wrapper(arguments, function)
+    try:
+        recorded: Any = arguments
+        return TypeAdapter(recorded)
+    except (PydanticUserError, NameError) as error:
+        raise GrammarError(f"Pydantic makes no schema of {name_of(function)}: {error}") from error
+
+
+def _said_of_arguments(documented: str) -> dict[str, str]:
+    """Return what a docstring says of each argument."""
+    _, heading, rest = documented.partition("Parameters\n----------\n")
+    if heading:
+        section = rest.partition("\n\n\n")[0]
+        section = re.split(r"\n\w+\n-+\n", section)[0] + "\n"
+        return {name: " ".join(said.split()) for name, said in _OF_NUMPY.findall(section)}
+    _, heading, rest = documented.partition("Args:\n")
+    if heading:
+        return dict(_OF_GOOGLE.findall(rest.partition("\n\n")[0]))
+    return dict(_OF_SPHINX.findall(documented))
