@@ -11,7 +11,7 @@ import functools
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 _N_KEPT = 256
 Function = Callable[..., Any]
 
-# `name : int` of NumPy, `name (int): said` of Google, `:param int name: said` of Sphinx.
-_OF_NUMPY = re.compile(r"^(\w+) ?(?:,[^:\n]*)?(?::[^\n]*)?\n((?: {4}[^\n]*\n?|\n)+)", re.MULTILINE)
+# `name (int): said` of Google, `:param int name: said` of Sphinx.
 _OF_GOOGLE = re.compile(r"^ {2,8}(\w+)(?: ?\([^)\n]*\))?: ([^\n]+)$", re.MULTILINE)
 _OF_SPHINX = re.compile(r"^:param (?:[^:\n]* )?(\w+): ([^\n]+)$", re.MULTILINE)
 
@@ -155,10 +154,22 @@ def _said_of_arguments(documented: str) -> dict[str, str]:
     """Return what a docstring says of each argument."""
     _, heading, rest = documented.partition("Parameters\n----------\n")
     if heading:
-        section = rest.partition("\n\n\n")[0]
-        section = re.split(r"\n\w+\n-+\n", section)[0] + "\n"
-        return {name: " ".join(said.split()) for name, said in _OF_NUMPY.findall(section)}
+        return _said_by_numpy(rest.splitlines())
     _, heading, rest = documented.partition("Args:\n")
     if heading:
         return dict(_OF_GOOGLE.findall(rest.partition("\n\n")[0]))
     return dict(_OF_SPHINX.findall(documented))
+
+
+def _said_by_numpy(lines: Sequence[str]) -> dict[str, str]:
+    """Return what is said of each argument below a heading, up to the next one."""
+    said: dict[str, list[str]] = {}
+    name = ""
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        if below and not below.strip("-"):
+            break
+        if line.startswith(" "):
+            said.setdefault(name, []).extend(line.split())
+        elif line:
+            name = line.partition(":")[0].strip()
+    return {name: " ".join(words) for name, words in said.items()}
