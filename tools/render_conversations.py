@@ -32,6 +32,7 @@ TEMPLATES = [
     ("harmony", "openai-gpt-oss-120b", "<|start|>assistant"),
     ("deepseek_v3", "deepseek-ai-DeepSeek-R1-Distill-Qwen-32B", "<｜Assistant｜>"),
     ("deepseek_v31", "deepseek-ai-DeepSeek-V3.1", "<think></think>"),
+    ("kimi_k2", "moonshotai-Kimi-K2", "<|im_assistant|>assistant<|im_middle|>"),
 ]
 #: What ends an answer; some formats have it in their structure.
 ENDS = ["<|im_end|>\n", "<|im_end|>", "<|eot_id|>", "</s>", "<｜end▁of▁sentence｜>"]

@@ -58,6 +58,10 @@ DEEPSEEK = [
     *("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", "<｜tool▁call▁begin｜>"),
     *("<｜tool▁call▁end｜>", "<｜tool▁sep｜>"),
 ]
+KIMI = [
+    *("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", "<|tool_call_begin|>"),
+    *("<|tool_call_argument_begin|>", "<|tool_call_end|>"),
+]
 #: Our format, vLLM's parser of it, and the tokens that its models have.
 PARSERS = {
     "qwen": ("hermes", ["<tool_call>", "</tool_call>"]),
@@ -66,6 +70,7 @@ PARSERS = {
     "mistral": ("mistral", ["[TOOL_CALLS]"]),
     "deepseek_v3": ("deepseek_v3", DEEPSEEK),
     "deepseek_v31": ("deepseek_v31", DEEPSEEK),
+    "kimi_k2": ("kimi_k2", KIMI),
 }
 
 

@@ -11,6 +11,7 @@ models have seen nothing else. ::
     harmony       <|channel|>commentary to=functions.f <|constrain|>json<|message|>{...}<|call|>
     deepseek_v3   <｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{...}\n```...
     deepseek_v31  <｜tool▁call▁begin｜>f<｜tool▁sep｜>{...}<｜tool▁call▁end｜>
+    kimi_k2       <|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{...}<|tool_call_end|>
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def one_of(*elements: Tag) -> Tag:
     return elements[0] if len(elements) == 1 else {"type": "or", "elements": list(elements)}
 
 
-def tag(begin: str, content: Tag, end: str) -> Tag:
+def tag(begin: str | Tag, content: Tag, end: str) -> Tag:
     """Return a tag."""
     return {"type": "tag", "begin": begin, "content": content, "end": end}
 
@@ -234,6 +235,24 @@ def _deepseek(begin: str, end: str, separator: str) -> Callable[[Wanted], Tag]:
     return made
 
 
+def _kimi_k2(wanted: Wanted) -> Tag:
+    section = "<|tool_calls_section_begin|>"
+    if not wanted.calls:
+        return text(section)
+    number = {"type": "regex", "pattern": "0|[1-9][0-9]{0,3}"}  # of the call in the conversation
+    after = exact("<|tool_call_argument_begin|>")
+    tags = [
+        tag(
+            sequence(exact(f"<|tool_call_begin|>functions.{call.name}:"), number, after),
+            call.arguments,
+            "<|tool_call_end|>",
+        )
+        for call in wanted.calls
+    ]
+    calls = tag(section, _several(tags, "", wanted), "<|tool_calls_section_end|>")
+    return _after_text(text(section), calls, wanted)
+
+
 _NAME = r"([\w.-]+)"
 _CALLS = "(?:<｜tool▁calls▁begin｜>)?"
 _BEGINS = ("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>")
@@ -277,6 +296,14 @@ FORMATS: dict[str, Format] = {
         re.compile(rf"{_CALLS}<｜tool▁call▁begin｜>{_NAME}<｜tool▁sep｜>"),
         _BEGINS,
         separators=_ON_ONE_LINE,
+    ),
+    "kimi_k2": Format(
+        _kimi_k2,
+        re.compile(
+            r"(?:<\|tool_calls_section_begin\|>)?<\|tool_call_begin\|>"
+            rf"functions\.{_NAME}:\d+<\|tool_call_argument_begin\|>"
+        ),
+        ("<|tool_calls_section_begin|>", "<|tool_call_begin|>"),
     ),
 }
 #: What else the formats are called.

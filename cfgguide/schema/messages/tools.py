@@ -8,6 +8,7 @@ In: tools as OpenAI's API has them, and the name of a format
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -57,10 +58,11 @@ def tools(
     format : str
         How the model writes calls: ``"qwen"`` or ``"hermes"``, ``"llama3"``, ``"mistral"`` (up to
         version 7 of its tokenizer), ``"mistral_v11"``, ``"harmony"`` or ``"gpt-oss"``,
-        ``"deepseek_v3"`` (R1 too), ``"deepseek_v31"`` or ``"deepseek"``.
-    choice : str
+        ``"deepseek_v3"`` (R1 too), ``"deepseek_v31"`` or ``"deepseek"``, ``"kimi_k2"``.
+    choice : str or mapping
         ``"auto"`` for text or calls, ``"required"`` for at least one call, ``"none"`` for none, or
-        the name of the tool to call.
+        the name of the tool to call; OpenAI's ``{"type": "function", "function": {"name": ...}}``
+        names one too.
     parallel : bool
         Whether there may be several calls.
     max_thinking : int, optional
@@ -112,8 +114,15 @@ def tools(
     exact = {"order": order, "separators": SEPARATORS, "tidy": tidy is not False}
     written = tuple(sorted({**options, **exact}.items()))
     calls = [_call(each, value, written) for each in given]
+    choice = _name_of(choice)
     if not calls and choice != "none":
         raise SchemaError("there are no tools; say choice='none' for text alone")
+    for called, n_times in Counter(call.name for call in calls).items():
+        if n_times > 1:
+            raise SchemaError(
+                f"{n_times} tools are called {called!r}, and a call says no more than the name; "
+                "rename all but one"
+            )
     is_forced = choice not in _CHOICES
     if choice == "none":
         calls = []
@@ -130,6 +139,20 @@ def tools(
             raise SchemaError("beside a grammar, JSON has the separators of json.dumps alone")
         return tool_grammar(made, MessageReading(name), written)
     return message_grammar(made, MessageReading(name), tidy=tidy, **options)
+
+
+def _name_of(choice: object) -> str:
+    """Return a choice as a text; OpenAI's API has a mapping for the name of a tool."""
+    name = choice
+    if isinstance(choice, Mapping):
+        function = choice.get("function")
+        name = function.get("name") if isinstance(function, Mapping) else None
+    if not isinstance(name, str):
+        raise SchemaError(
+            f"choice is {shown(choice)}; it is {', '.join(_CHOICES)}, the name of a tool, or "
+            '{"type": "function", "function": {"name": ...}}'
+        )
+    return name
 
 
 def _call(given: object, value: Mapping[str, Any], options: tuple[tuple[str, Any], ...]) -> Call:
@@ -164,6 +187,11 @@ def _arguments(schema: object, value: Mapping[str, Any]) -> Tag:
     schema = {} if schema is None else schema
     if not isinstance(schema, Mapping):
         raise SchemaError(f"the parameters of a tool are a JSON Schema, not {shown(schema)}")
-    if schema.get("type") != "object":
-        schema = {**schema, "type": "object"}
+    kind = schema.get("type", "object")
+    if kind != "object" and not (isinstance(kind, list) and "object" in kind):
+        raise SchemaError(
+            f"the parameters of a tool are an object, by names; these have the type {shown(kind)}: "
+            'say {"type": "object", "properties": {"value": ...}}'
+        )
+    schema = {**schema, "type": "object"}
     return {"type": "json_schema", "json_schema": schema, **value}

@@ -31,6 +31,8 @@ NAMES = sorted(
         *("[CALL_ID]", "<|channel|>", "<|message|>", "<|constrain|>", "<|start|>", "<|end|>"),
         *("<|call|>", "<|return|>", "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
         *("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", "<｜tool▁sep｜>"),
+        *("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", "<|tool_call_begin|>"),
+        *("<|tool_call_argument_begin|>", "<|tool_call_end|>"),
     ]
 )
 N = 256
@@ -210,7 +212,17 @@ def test_grammars_of_tools_are_equal_and_pickled():
         ([{"parameters": {}}], {}, "the name of a tool"),
         ([1], {}, "a tool is"),
         ([{"name": "a", "parameters": 1}], {}, "a JSON Schema"),
-        ([{"name": "a", "parameters": {"type": "array"}}], {"choice": "none"}, None),
+        (
+            [{"name": "a", "parameters": {"type": "string"}}],
+            {"choice": "none"},
+            r"the type 'string': say \{\"type\": \"object\", \"properties\"",
+        ),
+        ([{"name": "a", "parameters": {"type": ["object", "null"]}}], {}, None),
+        ([{"name": "a"}, {"name": "b"}, {"name": "a"}], {}, "2 tools are called 'a'.*rename"),
+        (TOOLS, {"choice": {"type": "function", "function": {"name": "get_weather"}}}, None),
+        (TOOLS, {"choice": {"type": "function", "function": {"name": "f"}}}, "choice is 'f'"),
+        (TOOLS, {"choice": {"name": "get_weather", "type": "function"}}, "choice is {'name'"),
+        (TOOLS, {"choice": None}, "choice is None; it is auto, required, none, the name"),
         (
             [{"name": "a", "parameters": {"required": ["x"], "properties": {"x": False}}}],
             {},
@@ -225,6 +237,12 @@ def test_wrong_tools_are_errors_that_say_what_is_wrong(given, options, message):
         return
     with pytest.raises(SchemaError, match=message):
         cfgguide.tools(given, **options)
+
+
+def test_a_choice_of_openai_is_that_of_a_name():
+    named = {"type": "function", "function": {"name": "get_weather"}}
+    grammars = [cfgguide.tools(TOOLS, format="qwen", choice=c) for c in (named, "get_weather")]
+    assert grammars[0] == grammars[1]
 
 
 def test_each_alias_is_that_of_a_format():
