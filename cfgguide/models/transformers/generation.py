@@ -437,8 +437,11 @@ class _Writing:
         # What a text of a batch draws does not depend on how long the others are.
         self._randoms = random.spawn(len(prompts)) if is_batch else [random]
         model, tokenizer = model_and_tokenizer(model, tokenizer)
-        if (what is None) == (not tools):
-            raise GenerationError("say what to write, or which tools may be called; one of both")
+        if what is not None and tools:
+            raise GenerationError(
+                "say what to write, or which tools may be called; cfgguide.tools(...) is a grammar "
+                "that can be a part of what to write"
+            )
         if isinstance(what, Index):
             self._index, self._known = what, what.output_type
         else:

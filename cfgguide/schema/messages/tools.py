@@ -93,8 +93,6 @@ def tools(
     >>> grammar.parse(text).calls
     [ToolCall(name='weather', arguments={'city': 'Rome'})]
     """
-    if isinstance(choice, Mapping):  # as OpenAI's API has it
-        choice = choice.get("function", choice).get("name", "")
     name = ALIASES.get(format, format)
     if name not in FORMATS:
         raise SchemaError(

@@ -140,7 +140,8 @@ def test_arguments_have_their_types() -> None:
         ({"tools": [weather], "template": "{{ messages }}"}, "format that is known"),
         ({"tools": [3]}, "a tool is a mapping, a function or a Pydantic model"),
         ({"tools": [weather], "tool_choice": "sun"}, "choice is 'sun'"),
-        ({}, "say what to write, or which tools"),
+        ({}, "None does not say what to write"),
+        ({"what": weather, "tools": [weather]}, "say what to write, or which tools"),
         ({"tools": [lambda *values: values]}, "a model writes the names of arguments"),
     ],
 )
