@@ -13,14 +13,16 @@ follow it, as a JSON object: `cfgguide:sql {"tables": {"users": ["id", "name"]}}
 are tidy, and those of SQL one statement, as for :func:`cfgguide.generate`; `{"tidy": false}` asks
 for the whole language. If a line break follows the colon, the rest is a grammar in Lark's language.
 After `cfgguide:llguidance` and a line break it is one in llguidance's dialect, and so is a text
-that begins with `%llguidance`. No other file is read: a request comes from strangers, so compiling
+that begins with `%llguidance`. After `cfgguide:json_schema`, `cfgguide:regex`, `cfgguide:choice` or
+`cfgguide:structural_tag` and a line break comes what those kinds have: so clients mark all of their
+requests. No other file is read: a request comes from strangers, so compiling
 has :meth:`Limits.for_strangers`.
 
 What a model would write without end is left out, as :func:`cfgguide.generate` has it: JSON is
 tidy (:func:`cfgguide.json_schema`), and nothing follows what is complete. The operator may choose
 otherwise, and so may a schema, by a keyword of our own at its top::
 
-    {"x-cfgguide": {"tidy": false}, ...}    also: "closed", "separators", "max_whitespace"
+    {"x-cfgguide": {"tidy": false}, ...}    also: the other names in `CHOICES`
 
 `closed` is as for :func:`cfgguide.json_schema`: clients make schemas of types, whose objects have
 no other members, and a small model invents some without end.
@@ -70,6 +72,8 @@ from cfgguide.schema.messages.message_grammar import structural_tag
 PREFIX = "cfgguide:"  # of a name
 #: What a grammar in llguidance's dialect begins with; the second is a part of it.
 DIALECT = re.compile(r"(?:cfgguide:llguidance[ \t]*\r?\n|(?=\s*%llguidance\b))")
+#: How a request of another kind begins that is written as a grammar, since only those are marked.
+_MARKED = re.compile(r"cfgguide:(json_schema|regex|choice|structural_tag)[ \t]*\r?\n")
 KINDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag")
 
 #: A grammar that has a name is the operator's or ours; tables that follow it are a stranger's.
@@ -78,8 +82,12 @@ _FOR_NAMED: dict[str, Any] = {"allows_imports": True, "max_seconds": 60.0}
 _OPTIONS = ("start", "max_ignored")  # of a grammar that a request names; `tidy` of a bundled one
 _TYPES: dict[str, type] = {"start": str, "max_ignored": int, "tidy": bool}
 
-_KEYWORD = "x-cfgguide"  # of a schema
-_CHOICES = ("tidy", "separators", "max_whitespace", "closed")  # of that keyword
+KEYWORD = "x-cfgguide"  # of a schema
+#: What that keyword may say, as for :func:`cfgguide.json_schema`.
+CHOICES = (
+    *("tidy", "separators", "max_whitespace", "closed"),
+    *("order", "formats", "best_effort"),
+)
 _SCHEMAS = ("json", "json_object", "structural_tag")  # kinds
 _MAX_KNOWN = 1_000  # requests whose grammars are remembered
 _LONG = 0.1  # seconds of compiling
@@ -327,6 +335,7 @@ class Backend:
         CfgGuideError
             As :meth:`matcher`.
         """
+        kind, text = unmarked(kind, text)
         started = time.perf_counter()
         try:
             asked = self._asked(kind, text)
@@ -367,6 +376,7 @@ class Backend:
         kind, text, cancelled
             As for :meth:`index`, and so are the errors of the future.
         """
+        kind, text = unmarked(kind, text)
         try:
             asked = self._asked(kind, text)
         except CfgGuideError as error:
@@ -392,7 +402,7 @@ class Backend:
     def ready(self, kind: str, text: str) -> Index | None:
         """Return the index of what a request asks for if it is there, at once; else None."""
         try:
-            return self._ready(self._asked(kind, text))
+            return self._ready(self._asked(*unmarked(kind, text)))
         except CfgGuideError:
             return None
 
@@ -437,7 +447,7 @@ class Backend:
         CfgGuideError
             If the text is wrong.
         """
-        return self._read(self._asked(kind, text))
+        return self._read(self._asked(*unmarked(kind, text)))
 
     def _read(self, asked: _Asked, cancelled: Callable[[], bool] | None = None) -> Grammar:
         """Return the grammar that is asked for, known or read now within the limits."""
@@ -507,12 +517,12 @@ class Backend:
         """Return the grammar of a schema, which may say how its values are written."""
         options: dict[str, Any] = {"tidy": self._is_tidy, "closed": self._is_tidy}
         options["limits"] = self._limits
-        if _KEYWORD not in text:
+        if KEYWORD not in text:
             return read_schema(text, **options)[0]
         schema = _json(text, dict, "a schema that has the keyword x-cfgguide is a JSON object")
-        chosen = schema.pop(_KEYWORD, {})
-        if not isinstance(chosen, dict) or not chosen.keys() <= {*_CHOICES}:
-            raise GrammarError(f"{_KEYWORD} is an object that may have {', '.join(_CHOICES)}")
+        chosen = schema.pop(KEYWORD, {})
+        if not isinstance(chosen, dict) or not chosen.keys() <= {*CHOICES}:
+            raise GrammarError(f"{KEYWORD} is an object that may have {', '.join(CHOICES)}")
         if isinstance(chosen.get("separators"), list):
             chosen["separators"] = tuple(chosen["separators"])
         return read_schema(schema, **options | chosen)[0]
@@ -576,9 +586,31 @@ def compact(kind: str, text: str, *, is_compact: bool, is_closed: bool) -> tuple
         schema = {"allOf": [schema]}
     chosen: dict[str, Any] = {"separators": [",", ":"]} if is_compact else {}
     chosen |= {"closed": True} if is_closed else {}
-    said = schema.get(_KEYWORD)
+    said = schema.get(KEYWORD)
     chosen |= said if isinstance(said, dict) else {}
-    return "json", json.dumps({**schema, _KEYWORD: chosen})
+    return "json", json.dumps({**schema, KEYWORD: chosen})
+
+
+def unmarked(kind: str, text: str) -> tuple[str, str]:
+    r"""Return a request as the kind that it is, if it is written as a grammar.
+
+    Examples
+    --------
+    >>> unmarked("grammar", "cfgguide:regex\n[0-9]+"), unmarked("grammar", "cfgguide:json")
+    (('regex', '[0-9]+'), ('grammar', 'cfgguide:json'))
+    """
+    found = _MARKED.match(text) if kind == "grammar" and isinstance(text, str) else None
+    if found is None:
+        return kind, text
+    return found[1].removesuffix("_schema"), text[found.end() :]
+
+
+def name_in(text: str) -> str | None:
+    """Return the name that a request for a grammar gives; None if it gives a text."""
+    if not _is_named("grammar", text):
+        return None
+    found = _NAME.fullmatch(text.removeprefix(PREFIX))
+    return None if found is None else found[1]
 
 
 def _is_named(kind: str, text: str) -> bool:

@@ -30,7 +30,7 @@ from cfgguide.base.locks import new_lock
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import CfgGuideError
-from cfgguide.models.serving.backend import KINDS, PREFIX, Backend, compact
+from cfgguide.models.serving.backend import KINDS, PREFIX, Backend, compact, unmarked
 from cfgguide.models.serving.guarded import GuardedMatcher
 from cfgguide.models.serving.matcher import Matcher
 from cfgguide.models.serving.vllm_metrics import ENGINE, FRONT_END, REFERRED, Exported
@@ -80,6 +80,7 @@ def asked(params: Any, takes_all: bool) -> Asked | None:
         return None
     if not takes_all and not (text.startswith(PREFIX) and kind == "grammar"):
         return None
+    kind, text = unmarked(kind, text)
     is_compact, is_closed = (bool(getattr(params, name, False)) for name in _OPTIONS)
     return compact(kind, text, is_compact=is_compact, is_closed=is_closed)
 

@@ -63,6 +63,23 @@ def takes(backend: Backend, kind: str, text: str, written: str) -> bool:
         ("grammar", 'cfgguide:\nroot ::= [0-9]+ ("+" root)?', "1+23", "1+"),
         ("grammar", 'cfgguide:llguidance\nstart: "a"{2} %json {"const": 1}', "aa1", "a1"),
         ("grammar", 'cfgguide:llguidance \r\nstart: "a"{2}', "aa", "a"),
+        ("grammar", 'cfgguide:json_schema\n{"type": "integer"}', "12", '"12"'),
+        ("grammar", "cfgguide:regex\n[0-9]{2}", "12", "123"),
+        ("grammar", 'cfgguide:choice \r\n["yes", "no"]', "no", "maybe"),
+        (
+            "grammar",
+            'cfgguide:structural_tag\n{"type": "structural_tag", "format": '
+            '{"type": "const_string", "value": "a"}}',
+            "a",
+            "b",
+        ),
+        (
+            "grammar",
+            'cfgguide:json_schema\n{"properties": {"a": {"const": 1}, "b": {"const": 2}}, "type": '
+            '"object", "required": ["b"], "x-cfgguide": {"closed": true, "order": "declared"}}',
+            '{"a": 1, "b": 2}',
+            '{"b": 2, "a": 1}',
+        ),
         ("grammar", '%llguidance {}\nstart: "a"{2}', "aa", "a"),
         ("grammar", '\n  %llguidance {}\nstart: "a"{2}', "aa", "a"),
         pytest.param(
