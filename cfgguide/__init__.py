@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from cfgguide.index_pool import IndexPool as IndexPool
     from cfgguide.models.bitmask import apply_bitmask as apply_bitmask
     from cfgguide.models.decoding.sampling import sample as sample
+    from cfgguide.models.serving.client import client as client
     from cfgguide.models.transformers.asynchronous import agenerate as agenerate
     from cfgguide.models.transformers.asynchronous import astream as astream
     from cfgguide.models.transformers.generation import generate as generate
@@ -84,6 +85,7 @@ _NAMES = {
     "astream": "models.transformers.asynchronous",
     "check": "diagnostics.diagnosis",
     "choice": "grammar.combinators.patterns",
+    "client": "models.serving.client",
     "compile": "compiler",
     "concat": "grammar.combinators.sequence",
     "fill_bitmasks": "guide.batch",

@@ -9,12 +9,14 @@ from cfgguide.base.lazy import lazy_names
 if TYPE_CHECKING:
     from cfgguide.models.serving.backend import Backend as Backend
     from cfgguide.models.serving.backend import Metrics as Metrics
+    from cfgguide.models.serving.client import Client as Client
     from cfgguide.models.serving.matcher import Matcher as Matcher
     from cfgguide.models.serving.matcher import fill_bitmasks as fill_bitmasks
     from cfgguide.models.serving.mlx import MlxProcessor as MlxProcessor
 
 _NAMES = {
     "Backend": "models.serving.backend",
+    "Client": "models.serving.client",
     "Matcher": "models.serving.matcher",
     "Metrics": "models.serving.backend",
     "MlxProcessor": "models.serving.mlx",

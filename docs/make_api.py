@@ -158,8 +158,16 @@ def _wrapped(signature: str) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def _functions(node: ast.ClassDef) -> list[ast.FunctionDef]:
-    return [each for each in node.body if isinstance(each, ast.FunctionDef)]
+def _functions(node: ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Return the methods of a class, without overloads."""
+    functions = (
+        each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    return [
+        each
+        for each in functions
+        if not any(ast.unparse(decorator) == "overload" for decorator in each.decorator_list)
+    ]
 
 
 def _members(node: ast.ClassDef) -> Iterator[str]:

@@ -33,7 +33,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Start": ("quickstart", "installing", "choosing", "coming-from"),
     "Guides": (
         "json-schema", "types", "own-grammar", "grammars", "sql", "python", "languages", "tools",
-        "defaults", "transformers", "llama-cpp", "sampling", "serving", "capacity",
+        "defaults", "transformers", "llama-cpp", "sampling", "client", "serving", "capacity",
         "fine-tuning", "measuring", "seeing-why", "monitors", "llguidance",
     ),
     "Understanding": ("how-a-mask-is-made", "paper", "drawing", "playground", "architecture"),

@@ -21,7 +21,7 @@ from cfgguide.models.load import prepare_smollm2
 START = 600.0  # seconds that a server gets to start
 
 
-def run_server(folder: Path, port: int) -> subprocess.Popen[bytes]:
+def run_server(folder: Path, port: int, mode: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
     command += ["--model", str(prepare_smollm2()), "--served-model-name", "smollm2"]
     command += ["--max-model-len", "1024", "--max-num-seqs", "64", "--enforce-eager"]
@@ -31,7 +31,7 @@ def run_server(folder: Path, port: int) -> subprocess.Popen[bytes]:
     metrics.mkdir()
     environment = {
         **os.environ,
-        "CFGGUIDE_VLLM": "all",
+        "CFGGUIDE_VLLM": mode,
         "VLLM_PLUGINS": "cfgguide",
         # A connection that is closed for being idle just as a client uses it is a request lost.
         "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "60",
@@ -59,9 +59,10 @@ def wait_for(server: subprocess.Popen[bytes], client: openai.OpenAI, folder: Pat
 
 
 class Running:
-    """A server, and a client of it."""
+    """A server, and a client of it; `mode` is what of its requests are the plug-in's."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, mode: str = "all") -> None:
+        self.mode = mode
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -72,7 +73,7 @@ class Running:
         self.start()
 
     def start(self) -> None:
-        self.process = run_server(self.folder, self.port)
+        self.process = run_server(self.folder, self.port, self.mode)
         try:
             wait_for(self.process, self.client, self.folder)
         except BaseException:

@@ -43,9 +43,9 @@ Message = Mapping[str, Any]  # "role" and "content", as in transformers' chat te
 Prompt = str | Sequence[Message]
 T = TypeVar("T")
 #: What has values of a type that type checkers know.
-_Typed = type[T] | MessageGrammar[T]
+Typed = type[T] | MessageGrammar[T]
 ToolChoice = str | Mapping[str, Any]
-_Texts = re.Pattern[str] | list[str] | tuple[str, ...]
+Texts = re.Pattern[str] | list[str] | tuple[str, ...]
 
 
 class GenerateOptions(TypedDict, total=False):
@@ -73,7 +73,7 @@ class GenerateOptions(TypedDict, total=False):
 def generate(
     model: Any,
     prompt: Prompt,
-    what: _Typed[T],
+    what: Typed[T],
     *,
     retries: int = 0,
     **options: Unpack[GenerateOptions],
@@ -84,7 +84,7 @@ def generate(
 def generate(
     model: Any,
     prompt: Prompt,
-    what: _Texts,
+    what: Texts,
     *,
     retries: int = 0,
     **options: Unpack[GenerateOptions],
@@ -118,7 +118,7 @@ def generate(
 def generate(
     model: Any,
     prompt: Prompt,
-    what: _Typed[T],
+    what: Typed[T],
     *,
     n: int,
     retries: int = 0,
@@ -130,7 +130,7 @@ def generate(
 def generate(
     model: Any,
     prompt: Prompt,
-    what: _Texts,
+    what: Texts,
     *,
     n: int,
     retries: int = 0,
@@ -154,7 +154,7 @@ def generate(
 def generate(
     model: Any,
     prompt: Sequence[Prompt],
-    what: _Typed[T],
+    what: Typed[T],
     *,
     retries: int = 0,
     **options: Unpack[GenerateOptions],
@@ -165,7 +165,7 @@ def generate(
 def generate(
     model: Any,
     prompt: Sequence[Prompt],
-    what: _Texts,
+    what: Texts,
     *,
     retries: int = 0,
     **options: Unpack[GenerateOptions],
@@ -280,7 +280,7 @@ def generate(
     TokenRejectedError
         If no sentence begins with `prefix`.
     """
-    prompts, is_batch = _prompts(prompt)
+    prompts, is_batch = prompts_of(prompt)
     if n is not None:
         if is_batch or not isinstance(n, int) or n < 1:
             raise GenerationError(
@@ -336,13 +336,13 @@ def _with_refusal(prompt: Prompt, text: str, why: str) -> Prompt:
 
 @overload
 def stream(
-    model: Any, prompt: Prompt, what: _Typed[T], **options: Unpack[GenerateOptions]
+    model: Any, prompt: Prompt, what: Typed[T], **options: Unpack[GenerateOptions]
 ) -> Stream[T]: ...
 
 
 @overload
 def stream(
-    model: Any, prompt: Prompt, what: _Texts, **options: Unpack[GenerateOptions]
+    model: Any, prompt: Prompt, what: Texts, **options: Unpack[GenerateOptions]
 ) -> Stream[str]: ...
 
 
@@ -390,7 +390,7 @@ def stream(
     CfgGuideError
         As :func:`generate`: what is wrong with the arguments is told here, before the first part.
     """
-    prompts, is_batch = _prompts(prompt)
+    prompts, is_batch = prompts_of(prompt)
     if is_batch:
         raise GenerationError(
             "a stream is of one prompt, and a batch writes several texts at once: call generate, "
@@ -465,7 +465,7 @@ class _Writing:
         )
         described = [described_tool(each) for each in tools]
         self._starts = [prompt_ids(each, tokenizer, tools=described) for each in prompts]
-        stops = _stops(stop)
+        stops = stops_of(stop)
         reading = self._known.reading if self._known else TextReading
         self._texts = [
             TextSoFar(self._index, self._tree.root(token_ids), prefix, until, stops, reading)
@@ -596,7 +596,7 @@ def _loaded_beside(model: Any) -> Any:
     return _TOKENIZERS[model]
 
 
-def _prompts(prompt: Any) -> tuple[list[Any], bool]:
+def prompts_of(prompt: Any) -> tuple[list[Any], bool]:
     """Return the prompts, and whether they are a batch."""
     if isinstance(prompt, str):
         return [prompt], False
@@ -617,7 +617,7 @@ def _logits_of(model: Any, *, is_batch: bool) -> AnyModel:
     return TransformersModel(model) if is_batch else SingleText(model)
 
 
-def _stops(stop: object) -> tuple[str, ...]:
+def stops_of(stop: object) -> tuple[str, ...]:
     """Return the texts at which a text is to end."""
     stops = (stop,) if isinstance(stop, str) else stop
     if not isinstance(stops, Sequence) or not all(isinstance(each, str) and each for each in stops):

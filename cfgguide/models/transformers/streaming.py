@@ -124,6 +124,43 @@ class Stream(Generic[T]):
         return self._result()
 
 
+class Pieces:
+    """What has been written of a text, piece by piece, for its value so far.
+
+    Parameters
+    ----------
+    reading : callable
+        Begins to read it.
+    machine : machine, or None
+        What reads it too, and knows more; None only for what is its own value.
+    first : str
+        What it begins with.
+    """
+
+    def __init__(self, reading: Callable[[], Reading], machine: Any, first: str = "") -> None:
+        self._begin = reading
+        self._reading = reading()
+        self._machine = machine
+        self._pieces = [first]
+        self._n_read = 0
+
+    def add(self, piece: str) -> None:
+        """Add a piece."""
+        self._pieces.append(piece)
+
+    def partial(self, configuration: Any) -> Callable[[], Partial[Any]]:
+        """Return what makes the value so far when it is asked for, given where the machine is."""
+        return partial(self._partial, len(self._pieces), configuration)
+
+    def _partial(self, n_pieces: int, configuration: Any) -> Partial[Any]:
+        if n_pieces < self._n_read:  # of a part before one that was asked for
+            self._reading, self._n_read = self._begin(), 0
+        for piece in self._pieces[self._n_read : n_pieces]:
+            self._reading.feed(piece)
+        self._n_read = n_pieces
+        return self._reading.partial(self._machine, configuration)
+
+
 class TextSoFar:
     """One text: what has been written of it, and whether it ends there.
 
@@ -172,10 +209,7 @@ class TextSoFar:
         self.text = prefix
         self.piece = ""
         self.is_complete = root.is_finished
-        self._begin = reading
-        self._reading = reading()
-        self._pieces = [prefix]
-        self._n_read = 0  # of the pieces
+        self._pieces = Pieces(reading, index.machine, prefix)
 
     def add(self, node: PrefixNode) -> bool:
         """Add the last token of a node; return whether the text ends there."""
@@ -201,7 +235,7 @@ class TextSoFar:
     def _add(self, piece: str) -> None:
         self.piece = piece
         self.text += piece
-        self._pieces.append(piece)
+        self._pieces.add(piece)
 
     def flush(self) -> str:
         """Add what was held back, as nothing follows any more; return it."""
@@ -209,7 +243,7 @@ class TextSoFar:
         if held:
             self.piece += held
             self.text += held
-            self._pieces.append(held)
+            self._pieces.add(held)
         return held
 
     def _is_stopped(self, piece: str, token: bytes, node: PrefixNode) -> bool:
@@ -240,12 +274,4 @@ class TextSoFar:
 
     def partial(self) -> Callable[[], Partial[Any]]:
         """Return what makes the value so far, when it is asked for."""
-        return partial(self._partial, len(self._pieces), self.node.step_node.configuration)
-
-    def _partial(self, n_pieces: int, configuration: Any) -> Partial[Any]:
-        if n_pieces < self._n_read:  # of a part before one that was asked for
-            self._reading, self._n_read = self._begin(), 0
-        for piece in self._pieces[self._n_read : n_pieces]:
-            self._reading.feed(piece)
-        self._n_read = n_pieces
-        return self._reading.partial(self._index.machine, configuration)
+        return self._pieces.partial(self.node.step_node.configuration)
