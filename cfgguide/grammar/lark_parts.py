@@ -144,6 +144,7 @@ class Basic(BasicLexer):
             for name, strings in scanner.retyped.items()
             if strings
         }
+        self._scanner: Any = scanner  # Lark 1.2 takes it from here, later ones what is returned
         return scanner
 
 
@@ -167,7 +168,9 @@ class TextScanner:
 
     def match(self, text: Any, position: int) -> tuple[str, str] | None:
         """Return the lexeme at a position of one of Lark's texts, and its terminal."""
-        whole = text.text if type(text.text) is WholeText else WholeText(text.text[: text.end])
+        if not isinstance(text, str):  # Lark 1.2 has texts, later ones slices of them
+            text = text.text if type(text.text) is WholeText else text.text[: text.end]
+        whole = text if type(text) is WholeText else WholeText(text)
         found = self._alternations.find(self._names, whole, position)
         return None if found is None else (whole[position : found[1]], found[0])
 
