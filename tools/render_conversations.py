@@ -33,9 +33,14 @@ TEMPLATES = [
     ("deepseek_v3", "deepseek-ai-DeepSeek-R1-Distill-Qwen-32B", "<｜Assistant｜>"),
     ("deepseek_v31", "deepseek-ai-DeepSeek-V3.1", "<think></think>"),
     ("kimi_k2", "moonshotai-Kimi-K2", "<|im_assistant|>assistant<|im_middle|>"),
+    ("qwen3_coder", "Qwen3-Coder", "<|im_start|>assistant\n"),
+    ("glm45", "GLM-4.6", "<|assistant|>\n"),
+    ("glm47", "GLM-4.7-Flash", "<|assistant|></think>"),
+    ("deepseek_v32", "deepseek-ai-DeepSeek-V3.2", "<｜Assistant｜></think>"),
+    ("minimax_m2", "MiniMax-M2", "]~b]ai\n"),
 ]
 #: What ends an answer; some formats have it in their structure.
-ENDS = ["<|im_end|>\n", "<|im_end|>", "<|eot_id|>", "</s>", "<｜end▁of▁sentence｜>"]
+ENDS = ["<|im_end|>\n", "<|im_end|>", "<|eot_id|>", "</s>", "<｜end▁of▁sentence｜>", "[e~["]
 TOOLS = [
     {
         "type": "function",

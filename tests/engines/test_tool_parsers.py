@@ -62,6 +62,7 @@ KIMI = [
     *("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", "<|tool_call_begin|>"),
     *("<|tool_call_argument_begin|>", "<|tool_call_end|>"),
 ]
+GLM = [*("<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>")]
 #: Our format, vLLM's parser of it, and the tokens that its models have.
 PARSERS = {
     "qwen": ("hermes", ["<tool_call>", "</tool_call>"]),
@@ -71,6 +72,11 @@ PARSERS = {
     "deepseek_v3": ("deepseek_v3", DEEPSEEK),
     "deepseek_v31": ("deepseek_v31", DEEPSEEK),
     "kimi_k2": ("kimi_k2", KIMI),
+    "qwen3_coder": ("qwen3_coder", ["<tool_call>", "</tool_call>"]),
+    "glm45": ("glm45", GLM),
+    "glm47": ("glm47", GLM),
+    "deepseek_v32": ("deepseek_v32", ["｜DSML｜"]),
+    "minimax_m2": ("minimax_m2", ["<minimax:tool_call>", "</minimax:tool_call>"]),
 }
 
 

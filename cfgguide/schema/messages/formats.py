@@ -12,6 +12,14 @@ models have seen nothing else. ::
     deepseek_v3   <｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{...}\n```...
     deepseek_v31  <｜tool▁call▁begin｜>f<｜tool▁sep｜>{...}<｜tool▁call▁end｜>
     kimi_k2       <|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{...}<|tool_call_end|>
+
+In others arguments are pairs (:mod:`cfgguide.schema.messages.pairs`)::
+
+    qwen3_coder   <tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>...
+    glm45         <tool_call>f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_call>
+    glm47         <tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>
+    deepseek_v32  <｜DSML｜invoke name="f">\n<｜DSML｜parameter name="a" string="false">1</｜DSML...
+    minimax_m2    <invoke name="f">\n<parameter name="a">1</parameter>\n</invoke>
 """
 
 from __future__ import annotations
@@ -78,6 +86,8 @@ class Format:
         What texts look like that are no call; None if all before the first call is content.
     separators : (str, str) or None
         The separators in arguments, if the models' parsers read no others.
+    style : str or None
+        How arguments are written that are pairs, and not JSON.
     has_thinking : bool
         Whether thinking is a part of the format.
     """
@@ -88,6 +98,7 @@ class Format:
     content: re.Pattern[str] | None = None
     thinking: re.Pattern[str] | None = None
     separators: tuple[str, str] | None = None
+    style: str | None = None
 
     @property
     def has_thinking(self) -> bool:
@@ -138,25 +149,29 @@ def _after_text(before: Tag, calls: Tag, wanted: Wanted) -> Tag:
     return sequence(before, {"type": "optional", "content": calls})
 
 
-def _qwen(wanted: Wanted) -> Tag:
-    if not wanted.calls:
-        return text("<tool_call>")
-    tags = [
-        tag(
-            f'<tool_call>\n{{"name": "{call.name}", "arguments": ',
-            call.arguments,
-            "}\n</tool_call>",
-        )
-        for call in wanted.calls
-    ]
-    if wanted.is_required:
-        return _several(tags, "\n", wanted)
-    return {
-        "type": "triggered_tags",
-        "triggers": ["<tool_call>"],
-        "tags": tags,
-        "stop_after_first": not wanted.is_parallel,
-    }
+def _in_tool_call(
+    begin: str, end: str, *others: str, separator: str = "\n"
+) -> Callable[[Wanted], Tag]:
+    """Return what writes each call in a tag of its own; text has no other beginnings of calls."""
+
+    def made(wanted: Wanted) -> Tag:
+        if not wanted.calls:
+            return text("<tool_call>", *others)
+        tags = [
+            tag(f"<tool_call>{begin.replace('NAME', call.name)}", call.arguments, end)
+            for call in wanted.calls
+        ]
+        if wanted.is_required:
+            return _several(tags, separator, wanted)
+        return {
+            "type": "triggered_tags",
+            "triggers": ["<tool_call>"],
+            "excludes": list(others),
+            "tags": tags,
+            "stop_after_first": not wanted.is_parallel,
+        }
+
+    return made
 
 
 def _llama3(wanted: Wanted) -> Tag:
@@ -253,6 +268,25 @@ def _kimi_k2(wanted: Wanted) -> Tag:
     return _after_text(text(section), calls, wanted)
 
 
+def _in_block(begin: str, call_begin: str, call_end: str, end: str) -> Callable[[Wanted], Tag]:
+    """Return what writes all calls in one tag; each begins as its tag does, and with a name."""
+
+    def made(wanted: Wanted) -> Tag:
+        before = text(begin, call_begin.partition("NAME")[0])
+        if not wanted.calls:
+            return before
+        tags = [
+            tag(call_begin.replace("NAME", call.name), call.arguments, call_end)
+            for call in wanted.calls
+        ]
+        calls = tag(f"{begin}\n", _several(tags, "", wanted), end)
+        if wanted.is_required:  # templates write line breaks before it
+            return sequence({"type": "regex", "pattern": "\n{0,2}"}, calls)
+        return _after_text(before, calls, wanted)
+
+    return made
+
+
 _NAME = r"([\w.-]+)"
 _CALLS = "(?:<｜tool▁calls▁begin｜>)?"
 _BEGINS = ("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>")
@@ -260,7 +294,7 @@ _ON_ONE_LINE = (", ", ": ")
 
 FORMATS: dict[str, Format] = {
     "qwen": Format(
-        _qwen,
+        _in_tool_call('\n{"name": "NAME", "arguments": ', "}\n</tool_call>"),
         re.compile(rf'<tool_call>\n{{"name": "{_NAME}", "arguments": '),
         ("<tool_call>",),
     ),
@@ -305,6 +339,44 @@ FORMATS: dict[str, Format] = {
         ),
         ("<|tool_calls_section_begin|>", "<|tool_call_begin|>"),
     ),
+    "qwen3_coder": Format(
+        _in_tool_call("\n<function=NAME>\n", "</function>\n</tool_call>", "<function="),
+        re.compile(rf"<tool_call>\n<function={_NAME}>\n"),
+        ("<tool_call>",),
+        style="qwen_xml",
+    ),
+    "glm45": Format(
+        _in_tool_call("NAME\n", "</tool_call>"),
+        re.compile(rf"<tool_call>{_NAME}\n"),
+        ("<tool_call>",),
+        style="glm45_xml",
+    ),
+    "glm47": Format(
+        _in_tool_call("NAME", "</tool_call>", separator=""),
+        re.compile(rf"<tool_call>{_NAME}(?=<)"),
+        ("<tool_call>",),
+        style="glm_xml",
+    ),
+    "deepseek_v32": Format(
+        _in_block(
+            "<｜DSML｜function_calls>",
+            '<｜DSML｜invoke name="NAME">\n',
+            "</｜DSML｜invoke>\n",
+            "</｜DSML｜function_calls>",
+        ),
+        re.compile(rf'(?:<｜DSML｜function_calls>\n)?<｜DSML｜invoke name="{_NAME}">\n'),
+        ("<｜DSML｜function_calls>", "<｜DSML｜invoke name="),
+        style="deepseek_xml",
+    ),
+    "minimax_m2": Format(
+        _in_block(
+            "<minimax:tool_call>", '<invoke name="NAME">\n', "</invoke>\n", "</minimax:tool_call>"
+        ),
+        re.compile(rf'(?:<minimax:tool_call>\n)?<invoke name="{_NAME}">\n'),
+        ("<minimax:tool_call>", "<invoke name="),
+        style="minimax_xml",
+    ),
 }
 #: What else the formats are called.
 ALIASES = {"hermes": "qwen", "gpt-oss": "harmony", "deepseek": "deepseek_v31"}
+ALIASES |= {"qwen3_xml": "qwen3_coder", "deepseekv32": "deepseek_v32", "minimax-m2": "minimax_m2"}

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from cfgguide.errors import GenerationError
+from cfgguide.schema.json_reading import JsonReading
 from cfgguide.schema.messages.formats import FORMATS
+from cfgguide.schema.messages.pair_values import STYLES, PairReading
 
 
 @dataclass(frozen=True)
@@ -74,12 +76,22 @@ class MessageReading(NamedTuple):
         What stands around its thinking; empty if there is none.
     answer : str
         What comes after the thinking, if it has a value of its own: "json" or "text".
+    types : str
+        The types of each argument of each tool, as JSON, if arguments are no JSON.
     """
 
     format: str | None = None
     opening: str = ""
     closing: str = ""
     answer: str = ""
+    types: str = ""
+
+    def arguments(self, name: str) -> JsonReading | PairReading:
+        """Return what reads the arguments of a call of a tool."""
+        form = None if self.format is None else FORMATS[self.format]
+        if form is None or form.style is None:
+            return JsonReading()
+        return PairReading(STYLES[form.style], json.loads(self.types or "{}").get(name, {}))
 
     def split(self, text: str) -> tuple[str, str]:
         """Return the thinking before a message, and the message."""
@@ -98,7 +110,13 @@ class MessageReading(NamedTuple):
         begin = None  # of the first call
         while (found := form.call.search(text, end)) is not None:
             begin = found.start() if begin is None else begin
-            arguments, end = decoder.raw_decode(text, found.end())
+            end = found.end()
+            if form.style is None:
+                arguments, end = decoder.raw_decode(text, end)
+            else:
+                pairs = self.arguments(found[1])
+                end += pairs.read(text[end:])
+                arguments = pairs.so_far()
             calls.append(ToolCall(found[1], arguments))
         content = text[:begin]
         if form.content is not None:

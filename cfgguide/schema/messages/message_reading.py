@@ -21,8 +21,9 @@ from typing import Any
 from cfgguide.engine.machine.partial import Partial, Path, Reading
 from cfgguide.engine.machine.protocol import AnyMachine
 from cfgguide.schema.json_reading import NOTHING, JsonReading, is_listed
-from cfgguide.schema.messages.formats import FORMATS, Format
+from cfgguide.schema.messages.formats import FORMATS
 from cfgguide.schema.messages.message import Message, MessageReading, ToolCall
+from cfgguide.schema.messages.pair_values import PairReading
 
 _MAX_HEAD = 400  # characters of what stands before the arguments of a call
 # The parts of a message in Harmony, beside its calls.
@@ -94,16 +95,18 @@ class MessageSoFar:
 
     Parameters
     ----------
-    form : Format or None
-        That of its calls; None if it has none.
+    reading : MessageReading
+        How it is read as a whole.
     """
 
-    def __init__(self, form: Format | None) -> None:
+    def __init__(self, reading: MessageReading) -> None:
+        form = None if reading.format is None else FORMATS[reading.format]
         self._form = form
+        self._reading = reading
         self._pending = ""  # that is not read yet: it may begin a call
         self._content: list[str] = []
         self._thoughts: list[str] = []
-        self._calls: list[tuple[str, JsonReading]] = []
+        self._calls: list[tuple[str, JsonReading | PairReading]] = []
         self._block = "" if form is None or form.has_thinking else "text"  # that is being read
         if form is None:
             self._block = "text"
@@ -137,7 +140,7 @@ class MessageSoFar:
         self._keep_back(len(self._pending) - first.start())
         self._pending = self._pending[first.end() - first.start() :]
         if first is call:
-            self._calls.append((first[1], JsonReading()))
+            self._calls.append((first[1], self._reading.arguments(first[1])))
             self._block = "call"
         else:
             self._block = first[1]
@@ -213,8 +216,7 @@ def message_reader(reading: MessageReading, answer: Callable[[], Reading] | None
     answer : callable, optional
         Begins to read what comes after the thinking; by default the rest of a message.
     """
-    form = None if reading.format is None else FORMATS[reading.format]
-    inner: Reading = MessageSoFar(form) if answer is None else answer()
+    inner: Reading = MessageSoFar(reading) if answer is None else answer()
     if not reading.closing:
         return inner
     return ThinkingReading(reading.opening, reading.closing, inner)

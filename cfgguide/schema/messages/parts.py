@@ -86,6 +86,28 @@ class PlainText:
 
 
 @dataclass(frozen=True)
+class RawText:
+    """A string of a schema as it is, without quotes and escapes.
+
+    Attributes
+    ----------
+    schema : str
+        Its schema, as JSON.
+    excludes : str
+        A pattern of the texts that are left out, as Python's ``re`` has them.
+    has_common_spaces : bool
+        Whether white space in patterns is that of JSON alone.
+    formats : bool
+        Whether ``format`` is a condition.
+    """
+
+    schema: str
+    excludes: str
+    has_common_spaces: bool = False
+    formats: bool = True
+
+
+@dataclass(frozen=True)
 class Value:
     """A JSON value, without white space around it.
 
@@ -141,7 +163,8 @@ class Repeat:
     most: int | None = None
 
 
-Part = Exact | Token | AnyText | Pattern | PlainText | Value | Sentence | Sequence | Choice | Repeat
+Written = Exact | Token | AnyText | Pattern | PlainText | RawText | Value | Sentence
+Part = Written | Sequence | Choice | Repeat
 
 NOTHING = Sequence(())
 

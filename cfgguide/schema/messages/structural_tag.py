@@ -24,6 +24,8 @@ from typing import Any
 
 from cfgguide.automata.pattern_notations import with_common_spaces
 from cfgguide.errors import SchemaError, shown
+from cfgguide.schema.messages.pair_values import STYLES
+from cfgguide.schema.messages.pairs import pairs
 from cfgguide.schema.messages.parts import (
     NOTHING,
     AnyText,
@@ -48,6 +50,8 @@ class TagReader:
     ----------
     has_common_spaces : bool
         Whether ``\s`` in patterns is white space of JSON alone.
+    formats : bool
+        Whether ``format`` is a condition for strings without quotes.
 
     Attributes
     ----------
@@ -64,8 +68,9 @@ class TagReader:
     Sequence(parts=(AnyText(excludes=(), max_tokens=None),))
     """
 
-    def __init__(self, *, has_common_spaces: bool = False) -> None:
+    def __init__(self, *, has_common_spaces: bool = False, formats: bool = True) -> None:
         self._has_common_spaces = has_common_spaces
+        self._formats = formats
         self.any_orders: set[bool] = set()
         self.spaces: set[int | None] = set()
         self.separators: set[tuple[str, ...] | None] = set()
@@ -125,10 +130,11 @@ class TagReader:
         return Pattern(with_common_spaces(pattern) if self._has_common_spaces else pattern)
 
     def _value(self, spec: Mapping[str, Any], path: str) -> Part:
-        if spec.get("style", "json") != "json":
+        style = spec.get("style", "json")
+        if style != "json" and style not in STYLES:
             raise UnsupportedTagError(
-                f"at {path}/style: values are JSON, not {spec['style']!r:.60}: this model's format "
-                "is not supported"
+                f"at {path}/style: there is json, {', '.join(STYLES)}, not {shown(style)}: this "
+                "model's format is not supported"
             )
         if spec.get("excludes"):
             raise UnsupportedTagError(f"at {path}/excludes: strings of values exclude nothing")
@@ -139,6 +145,11 @@ class TagReader:
         self.spaces.add(spec.get("max_whitespace_cnt"))
         exact = spec.get("separators")
         self.separators.add(None if exact is None else _texts(spec, "separators", path))
+        if style != "json":
+            if not isinstance(schema, Mapping):
+                raise SchemaError(f"at {path}/json_schema: the schema of pairs is an object")
+            options = {"is_tidy": self._has_common_spaces, "formats": self._formats}
+            return pairs(schema, style, f"{path}/json_schema", **options)
         try:
             return Value(json.dumps(schema), f"{path}/json_schema")
         except (TypeError, ValueError, RecursionError) as error:

@@ -25,6 +25,7 @@ from cfgguide.automata.language import DEAD, Language, smallest
 from cfgguide.automata.pattern_notations import as_whole
 from cfgguide.errors import SchemaError, VocabularyError
 from cfgguide.grammar.llguidance.languages import language_of
+from cfgguide.schema.messages.pairs import raw_language
 from cfgguide.schema.messages.parts import (
     AnyText,
     Choice,
@@ -32,6 +33,7 @@ from cfgguide.schema.messages.parts import (
     Part,
     Pattern,
     PlainText,
+    RawText,
     Repeat,
     Sequence,
     Token,
@@ -256,6 +258,8 @@ class _Fragments:
                 self._text(pattern_language(as_whole(part.pattern)), start, end)
             case PlainText():
                 self._text(language_of(part.pattern), start, end)
+            case RawText():
+                self._text(raw_language(part), start, end)
             case Value():
                 self.values.setdefault(start, []).append((self._values[part.schema], end))
             case Sequence():

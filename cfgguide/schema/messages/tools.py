@@ -7,6 +7,7 @@ In: tools as OpenAI's API has them, and the name of a format
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -24,6 +25,7 @@ from cfgguide.schema.messages.grammar_tools import (
 )
 from cfgguide.schema.messages.message import Message, MessageReading
 from cfgguide.schema.messages.message_grammar import MessageGrammar, message_grammar
+from cfgguide.schema.messages.pair_values import argument_types
 from cfgguide.schema.pydantic_models import schema_of_model
 from cfgguide.schema.schema_grammar import SEPARATORS
 
@@ -58,7 +60,10 @@ def tools(
     format : str
         How the model writes calls: ``"qwen"`` or ``"hermes"``, ``"llama3"``, ``"mistral"`` (up to
         version 7 of its tokenizer), ``"mistral_v11"``, ``"harmony"`` or ``"gpt-oss"``,
-        ``"deepseek_v3"`` (R1 too), ``"deepseek_v31"`` or ``"deepseek"``, ``"kimi_k2"``.
+        ``"deepseek_v3"`` (R1 too), ``"deepseek_v31"`` or ``"deepseek"``, ``"deepseek_v32"``,
+        ``"kimi_k2"``, ``"qwen3_coder"`` or ``"qwen3_xml"``, ``"glm45"`` (4.6 too), ``"glm47"``,
+        ``"minimax_m2"``. Those since Qwen's, and ``"deepseek_v32"``, have arguments in pairs, as
+        docs/tools.md says.
     choice : str or mapping
         ``"auto"`` for text or calls, ``"required"`` for at least one call, ``"none"`` for none, or
         the name of the tool to call; OpenAI's ``{"type": "function", "function": {"name": ...}}``
@@ -103,11 +108,13 @@ def tools(
         raise SchemaError(f"{name} has no thinking of its own: say thinking(tools(...))")
     if order not in ("any", "declared"):
         raise SchemaError(f"order is {shown(order)}; it is 'any' or 'declared'")
-    value = {
+    value: dict[str, Any] = {
         "any_order": order == "any",
         "max_whitespace_cnt": max_whitespace,
         "separators": FORMATS[name].separators,
     }
+    if FORMATS[name].style is not None:
+        value["style"] = FORMATS[name].style
     options: dict[str, Any] = {"formats": formats, "best_effort": best_effort, "limits": limits}
     exact = {"order": order, "separators": SEPARATORS, "tidy": tidy is not False}
     written = tuple(sorted({**options, **exact}.items()))
@@ -132,11 +139,17 @@ def tools(
         calls, choice == "required" or is_forced, parallel and not is_forced, max_thinking
     )
     made = FORMATS[name].tag(wanted)
+    reading = MessageReading(name)
     if any(call.arguments["type"] == "sentence" for call in calls):
+        if FORMATS[name].style is not None:
+            raise SchemaError(f"{name} has no JSON, in which a sentence of a grammar could stand")
         if max_whitespace is not None:
             raise SchemaError("beside a grammar, JSON has the separators of json.dumps alone")
-        return tool_grammar(made, MessageReading(name), written)
-    return message_grammar(made, MessageReading(name), tidy=tidy, **options)
+        return tool_grammar(made, reading, written)
+    if FORMATS[name].style is not None:
+        types = {call.name: argument_types(call.arguments["json_schema"]) for call in calls}
+        reading = reading._replace(types=json.dumps(types, ensure_ascii=False))
+    return message_grammar(made, reading, tidy=tidy, **options)
 
 
 def _name_of(choice: object) -> str:

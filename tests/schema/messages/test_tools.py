@@ -32,7 +32,8 @@ NAMES = sorted(
         *("<|call|>", "<|return|>", "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
         *("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", "<｜tool▁sep｜>"),
         *("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", "<|tool_call_begin|>"),
-        *("<|tool_call_argument_begin|>", "<|tool_call_end|>"),
+        *("<|tool_call_argument_begin|>", "<|tool_call_end|>", "<arg_key>", "</arg_key>"),
+        *("<arg_value>", "</arg_value>", "｜DSML｜", "<minimax:tool_call>", "</minimax:tool_call>"),
     ]
 )
 N = 256
@@ -90,9 +91,9 @@ def test_what_a_template_renders_is_a_message_and_is_parsed_back(case, vocabular
     assert guide.is_accepting
     message = grammar.parse(case["text"])
     assert message == grammar.parse(written(case))
-    assert message == message_of(case) or message == message_of(
-        {**case, "content": f"{case['content']}\n"}  # the line break before a call
-    )
+    breaks = message.content[len(case["content"]) :]  # before a call
+    assert breaks in (("", "\n", "\n\n") if case["calls"] else ("",))
+    assert message == message_of({**case, "content": case["content"] + breaks})
 
 
 @pytest.mark.parametrize("case", CONVERSATIONS["cases"][::5], ids=lambda case: case["template"])
@@ -140,7 +141,7 @@ def test_random_messages_have_calls_that_the_schemas_allow(form, choice):
     n_calls = 0
     for _ in range(25):
         guide, token_ids = cfgguide.Guide(index), []
-        for left in range(120, 0, -1):
+        for left in range(200, 0, -1):
             allowed = guide.allowed_within(left)
             special = [each for each in allowed.tolist() if each >= N]
             token_id = int(rng.choice(special if special and rng.random() < 0.3 else allowed))
@@ -154,7 +155,8 @@ def test_random_messages_have_calls_that_the_schemas_allow(form, choice):
         for call in message.calls:
             jsonschema.validate(call.arguments, schemas[call.name])
         n_calls += len(message.calls)
-    assert n_calls > 3 or (choice, form) == ("auto", "llama3")  # which has no token to begin one
+    # Some have no token to begin a call.
+    assert n_calls > 3 or (choice == "auto" and form in ("llama3", "deepseek_v32"))
 
 
 def test_thinking_of_harmony_has_a_limit():

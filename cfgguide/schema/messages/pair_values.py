@@ -1,0 +1,299 @@
+r"""Values in pairs of a name and a text, read by their types.
+
+In: the schema of arguments, and texts between tags. Out: what each text means: that of a string is
+the string, any other is JSON. ::
+
+    <parameter=days>\n3\n</parameter>      3 where an integer may stand, and "3" where a string is
+
+Types are those that vLLM's parsers see, which look at `type`, `enum` and alternatives; we follow
+references, too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cfgguide.errors import SchemaError, shown
+from cfgguide.schema.json_reading import NOTHING, JsonReading
+
+Schema = Mapping[str, Any]
+STRING = "string"
+TYPES = frozenset(["null", "boolean", "integer", "number", STRING, "array", "object"])
+#: What says nothing of values.
+NOTES = frozenset(["title", "description", "default", "examples", "deprecated", "$comment"])
+
+
+@dataclass(frozen=True)
+class Style:
+    """How pairs are written.
+
+    Attributes
+    ----------
+    begin : str
+        What stands before a value; ``NAME`` stands for the name.
+    end : str
+        What stands after it.
+    pair : re.Pattern
+        What `begin` matches; its group is the name.
+    bad : str
+        A pattern of what parsers would take for the end of a value.
+    says : (str, str)
+        What begins a string, and what begins another value, if that is told; ``SAYS`` in `begin`.
+    """
+
+    begin: str
+    end: str
+    pair: re.Pattern[str]
+    bad: str
+    says: tuple[str, str] = ("", "")
+
+
+def _style(begin: str, end: str, bad: str, says: tuple[str, str] = ("", "")) -> Style:
+    pattern = re.escape(begin).replace("NAME", '([^<>"\n]+)').replace("SAYS", "(true|false)")
+    return Style(begin, end, re.compile(pattern), bad, says)
+
+
+STYLES = {
+    "qwen_xml": _style(
+        "<parameter=NAME>\n",
+        "\n</parameter>\n",
+        r"<\s*/\s*parameter\s*>|<\s*parameter\s*=|</function>",
+    ),
+    "glm_xml": _style(
+        "<arg_key>NAME</arg_key><arg_value>", "</arg_value>", "</arg_value>|</tool_call>"
+    ),
+    "glm45_xml": _style(
+        "<arg_key>NAME</arg_key>\n<arg_value>", "</arg_value>\n", "</arg_value>|</tool_call>"
+    ),
+    "deepseek_xml": _style(
+        '<｜DSML｜parameter name="NAME" string="SAYS">',
+        "</｜DSML｜parameter>\n",
+        r"</｜DSML｜(?:parameter|invoke>|function_calls>)|<｜DSML｜parameter\s+name=",
+        ("true", "false"),
+    ),
+    "minimax_xml": _style(
+        '<parameter name="NAME">',
+        "</parameter>\n",
+        r"<\s*/\s*parameter\s*>|<\s*parameter\s+name\s*=|</invoke>",
+    ),
+}
+
+
+def resolved(schema: object, root: Schema) -> dict[str, Any]:
+    """Return a schema, or what it refers to if it does nothing else."""
+    for _ in range(50):
+        if not isinstance(schema, Mapping) or set(schema) - NOTES - _OF_ROOT != {"$ref"}:
+            break
+        schema = _target(schema["$ref"], root)
+    return dict(schema) if isinstance(schema, Mapping) else {}
+
+
+_OF_ROOT = frozenset(["$defs", "definitions", "$schema", "$id"])
+
+
+def _target(reference: object, root: Schema) -> object:
+    """Return what a reference inside of a document means."""
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        raise SchemaError(f"in pairs, $ref leads into the same schema, not to {shown(reference)}")
+    found: Any = root
+    for step in (
+        reference.removeprefix("#").removeprefix("/").split("/") if reference != "#" else ()
+    ):
+        name = step.replace("~1", "/").replace("~0", "~")
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
+
+
+def types_of(schema: object, root: Schema) -> frozenset[str]:
+    """Return the types that values may have, for a parser; strings alone if that is not said.
+
+    Examples
+    --------
+    >>> sorted(types_of({"enum": ["a", None]}, {})), sorted(types_of({}, {}))
+    (['null', 'string'], ['string'])
+    """
+    return _types(schema, root, 20) or frozenset([STRING])
+
+
+def _types(schema: object, root: Schema, depth: int) -> frozenset[str]:
+    part = resolved(schema, root)
+    found: frozenset[str] = frozenset()
+    said = part.get("type")
+    if said is not None:
+        return frozenset([said] if isinstance(said, str) else said) & TYPES
+    if "const" in part or isinstance(part.get("enum"), list):
+        listed = [part["const"]] if "const" in part else part["enum"]
+        return frozenset(map(_type_of, listed))
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        for each in part.get(keyword, ()) if depth else ():
+            found |= _types(each, root, depth - 1)
+    if "$ref" in part and depth:
+        found |= _types({"$ref": part["$ref"]}, root, depth - 1)
+    return found
+
+
+def _type_of(value: Any) -> str:
+    names = {type(None): "null", bool: "boolean", int: "integer", float: "number", str: STRING}
+    return names.get(type(value), "array" if isinstance(value, list | tuple) else "object")
+
+
+def value_of(text: str, types: frozenset[str]) -> Any:
+    """Return the value of a text in a pair, as vLLM's parsers do, by what types it may have.
+
+    Examples
+    --------
+    >>> value_of("5", frozenset(["string"])), value_of("5", frozenset(["integer", "string"]))
+    ('5', 5)
+    """
+    if types == {STRING}:
+        return text
+    if STRING not in types:
+        return json.loads(text)
+    if "null" in types and text.lower() == "null":
+        return None
+    for kind, read in (("integer", int), ("number", float)):
+        if kind in types:
+            try:
+                read(text)
+                return json.loads(text)
+            except ValueError:
+                continue
+    if "boolean" in types and text in ("true", "false"):
+        return text == "true"
+    if types & {"array", "object"}:
+        try:
+            return json.loads(text)
+        except ValueError:
+            pass
+    return text
+
+
+def _is_listed(schema: object, root: Schema, depth: int) -> bool:
+    part = resolved(schema, root)
+    return not {"enum", "const"}.isdisjoint(part) or any(
+        _is_listed(each, root, depth - 1)
+        for keyword in ("anyOf", "oneOf", "allOf")
+        for each in (part.get(keyword, ()) if depth else ())
+    )
+
+
+def argument_types(parameters: Schema) -> dict[str, dict[str, Any]]:
+    """Return for each argument its types, and whether its texts are listed."""
+    properties = resolved(parameters, parameters).get("properties", {})
+    return {
+        name: {
+            "types": sorted(types_of(each, parameters)),
+            "listed": _is_listed(each, parameters, 20),
+        }
+        for name, each in properties.items()
+    }
+
+
+class PairReading:
+    r"""Reads the pairs of one call as they are written; asked as a :class:`JsonReading` is.
+
+    Parameters
+    ----------
+    style : Style
+        How they are written.
+    arguments : mapping
+        The types of the tool's arguments (:func:`argument_types`).
+
+    Attributes
+    ----------
+    value : dict
+        The arguments; `NOTHING` until something else than a pair has come.
+
+    Examples
+    --------
+    >>> reading = PairReading(STYLES["qwen_xml"], {"a": {"types": ["string"], "listed": False}})
+    >>> n_read = reading.read("<parameter=a>\nRome, Ita")
+    >>> reading.so_far(), reading.growing
+    ({'a': 'Rome, Ita'}, ('a',))
+    """
+
+    def __init__(self, style: Style, arguments: Mapping[str, Any]) -> None:
+        self.value: Any = NOTHING
+        self._style = style
+        self._arguments = arguments
+        self._read: dict[str, Any] = {}
+        self._text = ""  # that is not read yet
+        self._name: str | None = None  # of the pair that is being read
+        self._types = frozenset([STRING])
+        self._parts: list[str] = []  # of a text
+        self._json: JsonReading | None = None
+
+    def read(self, piece: str) -> int:
+        """Read a piece up to the end of the arguments; return how many characters that were."""
+        self._text += piece
+        while self.value is NOTHING and (self._begin() if self._name is None else self._go_on()):
+            pass
+        return len(piece) - (0 if self.value is NOTHING else min(len(self._text), len(piece)))
+
+    def _begin(self) -> bool:
+        """Read what begins a pair; return whether more can be read."""
+        found = self._style.pair.match(self._text)
+        if found is None:
+            head = self._style.begin.partition("NAME")[0]
+            if not self._text.startswith(head) and not head.startswith(self._text):
+                self.value = self._read
+            return False
+        self._text = self._text[found.end() :]
+        self._name, *said = found.groups()
+        known = self._arguments.get(str(self._name), {}).get("types", [STRING])
+        self._types = frozenset(known)
+        is_json = STRING not in self._types or said == ["false"]
+        self._json, self._parts = JsonReading() if is_json else None, []
+        return True
+
+    def _go_on(self) -> bool:
+        """Read more of a value; return whether more can be read."""
+        end = self._style.end
+        if self._json is not None:
+            if self._json.value is NOTHING:
+                self._text = self._text[self._json.read(self._text) :]
+            if self._json.value is NOTHING or len(self._text) < len(end):
+                return False
+            self._add(self._json.value, self._text.removeprefix(end))
+            return True
+        text, found, rest = self._text.partition(end)
+        if found:
+            self._parts.append(text)
+            self._add(value_of("".join(self._parts), self._types), rest)
+            return True
+        n_kept = next((n for n in range(len(end) - 1, 0, -1) if text.endswith(end[:n])), 0)
+        self._parts.append(text[: len(text) - n_kept])
+        self._text = text[len(text) - n_kept :]
+        return False
+
+    def _add(self, value: Any, rest: str) -> None:
+        self._read[str(self._name)] = value
+        self._name, self._text = None, rest
+
+    @property
+    def growing(self) -> tuple[str | int, ...] | None:
+        """The way to what is being read; None if all is."""
+        if self.value is not NOTHING:
+            return None
+        if self._name is None:
+            return ()
+        inner = None if self._json is None else self._json.growing
+        return (self._name, *(inner or ()))
+
+    def so_far(self, *, is_listed: bool = False) -> dict[str, Any]:
+        """Return the arguments so far; of a listed text nothing until it is whole."""
+        value = dict(self._read)
+        if self._name is None:
+            return value
+        if self._json is not None:
+            inner = self._json.so_far(is_listed=is_listed)
+            return value if inner is NOTHING else {**value, self._name: inner}
+        is_whole_only = self._arguments.get(self._name, {}).get("listed", False)
+        if self._types == {STRING} and not is_whole_only:
+            self._parts = ["".join(self._parts)]
+            value[self._name] = self._parts[0]
+        return value

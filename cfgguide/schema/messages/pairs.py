@@ -1,0 +1,213 @@
+r"""Arguments that are pairs of a name and a value, between tags, instead of JSON.
+
+In: the schema of the arguments, and a style, as XGrammar calls it. Out: a part of a message
+(:mod:`cfgguide.schema.messages.pair_values` reads it again). ::
+
+    qwen_xml      <parameter=city>\nRome\n</parameter>\n
+    glm_xml       <arg_key>city</arg_key><arg_value>Rome</arg_value>
+    deepseek_xml  <｜DSML｜parameter name="city" string="true">Rome</｜DSML｜parameter>\n
+    minimax_xml   <parameter name="city">Rome</parameter>\n
+
+Names come in their order. A string is its text, without quotes or escapes; everything else is
+JSON. A parser tells the two apart by the schema, as vLLM's do: where a string may come beside a
+number or null, texts that would be read as those are left out. Names that are not declared are
+never written, since no parser knows what their values are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from typing import Any
+
+from cfgguide.automata.language import Language, difference, intersection
+from cfgguide.errors import SchemaError, shown
+from cfgguide.grammar.llguidance.languages import language_of
+from cfgguide.schema.json_schema import json_schema
+from cfgguide.schema.messages.pair_values import (
+    NOTES,
+    STRING,
+    STYLES,
+    Schema,
+    Style,
+    resolved,
+    types_of,
+)
+from cfgguide.schema.messages.parts import (
+    Choice,
+    Exact,
+    Part,
+    PlainText,
+    RawText,
+    Repeat,
+    Sequence,
+    UnsupportedTagError,
+    Value,
+)
+from cfgguide.schema.solver.scalars import of_lengths
+from cfgguide.schema.solver.values import AllValues
+
+_BREAKS_NAMES = re.compile(r'[<>"\n\r\t]|^\s|\s$|^$')
+_OF_PARAMETERS = NOTES | frozenset(
+    [
+        *("type", "properties", "required", "additionalProperties", "$defs", "definitions"),
+        *("$schema", "$id", "readOnly", "writeOnly"),
+    ]
+)
+#: Beside these, each type of a list is allowed for itself.
+_COMBINE = frozenset(["not", "if", "oneOf", "anyOf", "allOf", "$ref", "$dynamicRef"])
+#: What a parser reads as something else than a string, where the schema allows that too; of texts
+#: that may be the beginning of JSON all are left out.
+_READ_AS = {
+    "null": "(?i:null)",
+    "boolean": r"\s*(?i:true|false|0|1)\s*",
+    "integer": r"\s*[-+]?[._\d]*\d[._\d]*(?:[eE][-+]?[\d_]*)?\s*|[-0-9](?s:.)*",
+    "array": r'\s*(?:[\[{"0-9-](?s:.)*|null|true|false|NaN|Infinity)\s*',
+}
+_READ_AS |= {"number": _READ_AS["integer"], "object": _READ_AS["array"]}
+
+
+def pairs(schema: Schema, style: str, path: str, *, is_tidy: bool, formats: bool) -> Part:
+    """Return the pairs of an object.
+
+    Raises
+    ------
+    UnsupportedTagError
+        If they cannot say what the schema requires, or no value is possible.
+    SchemaError
+        If the schema of a string is wrong.
+    """
+    whole = resolved(schema, schema)
+    odd = sorted(set(whole) - _OF_PARAMETERS)
+    if odd:
+        raise UnsupportedTagError(
+            f"at {path}: arguments in pairs have properties, some of which are required; "
+            f"{', '.join(odd)} cannot be followed there: use a format whose arguments are JSON"
+        )
+    properties = {**whole.get("properties", {})}
+    for name in whole.get("required", ()):
+        properties.setdefault(name, True)
+    made = _Pairs(schema, STYLES[style], is_tidy=is_tidy, formats=formats)
+    return Sequence(
+        tuple(
+            Repeat(made.pair(name, each, f"{path}/properties/{name}"), int(is_required), 1)
+            for name, each in properties.items()
+            for is_required in [name in whole.get("required", ())]
+            if is_required or each is not False
+        )
+    )
+
+
+class _Pairs:
+    """Makes the pairs of one schema."""
+
+    def __init__(self, root: Schema, style: Style, *, is_tidy: bool, formats: bool) -> None:
+        self._root = root
+        self._style = style
+        self._is_tidy = is_tidy
+        self._formats = formats
+
+    def pair(self, name: str, schema: object, path: str) -> Part:
+        """Return a name and a value."""
+        if _BREAKS_NAMES.search(name):
+            raise UnsupportedTagError(
+                f"at {path}: a name in pairs is a word, not {shown(name)}; rename it"
+            )
+        begin, end = self._style.begin.replace("NAME", name), Exact(self._style.end)
+        kinds = types_of(schema, self._root)
+        string, other = (Exact(begin.replace("SAYS", each)) for each in self._style.says)
+        found = self._values(schema, kinds, path)
+        if string == other:
+            return Sequence((string, _one_of([each for _, each in found]), end))
+        told = (Sequence((string if is_string else other, each)) for is_string, each in found)
+        return Sequence((_one_of([*told]), end))
+
+    def _values(self, schema: object, kinds: frozenset[str], path: str) -> list[tuple[bool, Part]]:
+        """Return the values that a schema allows, and whether each is a string."""
+        part = resolved(schema, self._root)
+        mine = types_of(part, self._root)
+        if set(part) - NOTES == {"anyOf"}:
+            return [v for each in part["anyOf"] for v in self._values(each, kinds, path)]
+        others, found = mine - {STRING}, []
+        if STRING not in kinds:
+            return [(False, self._value(schema, mine, path))]
+        listed = part.get("enum", [part["const"]] if "const" in part else None)
+        if STRING in mine and (listed is None or any(isinstance(each, str) for each in listed)):
+            found.append((True, self._string(schema, kinds, path)))
+        if listed is not None and others:
+            told = [json.dumps(v, ensure_ascii=False) for v in listed if _type_is(v, others)]
+            return [*found, (False, PlainText("|".join(map(re.escape, told))))]
+        combined = sorted(_COMBINE & set(part))
+        if others and combined:
+            raise UnsupportedTagError(
+                f"at {path}: a string that may be something else, and is combined with "
+                f"{', '.join(combined)}, cannot be told from it in pairs: list the types in anyOf"
+            )
+        # Text may begin with the letters of these words, so that they are a part of the text.
+        for kind, words in (("null", "null"), ("boolean", "true|false")):
+            if kind in others:
+                found.append((False, PlainText(words)))
+        rest = others - {"null", "boolean"}
+        return [*found, (False, self._value(schema, rest, path))] if rest else found
+
+    def _string(self, schema: object, kinds: frozenset[str], path: str) -> Part:
+        bad = [rf"(?s:.*)(?:{self._style.bad})(?s:.*)"]
+        bad += sorted({_READ_AS[kind] for kind in kinds - {STRING}})
+        made = RawText(
+            self._alone(schema, frozenset([STRING])),
+            "|".join(bad),
+            has_common_spaces=self._is_tidy,
+            formats=self._formats,
+        )
+        try:
+            is_empty = raw_language(made).is_empty
+        except SchemaError as error:
+            raise SchemaError(f"in the schema at {path}: {error.args[0]}") from None
+        if is_empty and kinds == {STRING}:
+            raise UnsupportedTagError(
+                f"at {path}: no string that it allows can be written in this format"
+            )
+        return made
+
+    def _value(self, schema: object, kinds: frozenset[str], path: str) -> Part:
+        return Value(self._alone(schema, kinds), path)
+
+    def _alone(self, schema: object, kinds: frozenset[str]) -> str:
+        """Return a schema as a document of its own, for values of some types."""
+        document: dict[str, Any] = {"type": sorted(kinds), "allOf": [schema]}
+        for name in ("$schema", "$defs", "definitions"):
+            if name in self._root:
+                document[name] = self._root[name]
+        return json.dumps(document)
+
+
+def _one_of(parts: list[Part]) -> Part:
+    return parts[0] if len(parts) == 1 else Choice(tuple(parts))
+
+
+def _type_is(value: Any, types: frozenset[str]) -> bool:
+    """Return whether a value that is no string has one of some types."""
+    return bool(types_of({"const": value}, {}) & types)
+
+
+@lru_cache(maxsize=256)
+def raw_language(text: RawText) -> Language:
+    """Return the texts of strings that a schema allows, without those that are excluded.
+
+    Raises
+    ------
+    SchemaError
+        If that is too large, or there are alternatives that cannot be joined.
+    """
+    read = json_schema(text.schema, tidy=text.has_common_spaces, formats=text.formats)
+    values = AllValues().of([read.root])
+    asked = values.strings
+    if asked is None:
+        if STRING in values.mixed:
+            raise UnsupportedTagError("a string of alternatives is written in pairs by anyOf alone")
+        return Language.of_words([])
+    languages = [language_of("(?s:.*)"), of_lengths(*asked.bounds).language]
+    if asked.language is not None:
+        languages.append(asked.language)
+    return difference(intersection(languages), language_of(text.excludes))
