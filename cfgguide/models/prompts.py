@@ -85,6 +85,11 @@ def _message(message: object, number: int) -> dict[str, Any]:
 # What a chat template has, and no other: the name of the format of calls.
 _MARKS = (
     ("<|channel|>", "harmony"),
+    ("<|tool_calls_section_begin|>", "kimi_k2"),
+    ("<minimax:tool_call>", "minimax_m2"),
+    ("<｜DSML｜", "deepseek_v32"),
+    ("<arg_key>", "glm45"),
+    ("<function=", "qwen3_coder"),
     ("<｜tool▁sep｜>' + tool['function']['name']", "deepseek_v31"),
     ("<｜tool▁calls▁begin｜>", "deepseek_v3"),
     ("<tool_call>", "qwen"),
