@@ -66,6 +66,10 @@ TRUSTED = {
     ("schema.messages.message_reading", "form.call.search(self._pending)"): (
         "a piece of a text, after at most 400 characters that are kept back"
     ),
+    ("schema.messages.pair_values", "pattern"): "two texts of ours, and a name between them",
+    ("schema.messages.pair_values", "self._style.pair.match(self._text)"): (
+        "a beginning of a pair, of which each piece is read once"
+    ),
     ("schema.messages.structure", "'(' + '|'.join(map(re.escape, names)) + ')'"): NAMES,
     ("schema.schema_machine", "_WHOLE"): TOKENS,
     ("schema.schema_machine", "_ENDED"): TOKENS,
