@@ -151,14 +151,14 @@ def answer(parser: lark.Lark, text: str) -> Any:
         return type(error)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @seed(0)
 @given(grammars(sorted({*FEATURES} - {"declare"})), st.integers(0, 2**16))
 def test_random_grammars(drawn: Drawn, number: int) -> None:
     compare_drawn(drawn, number)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @seed(0)
 @given(earley_grammars(EARLEY_FEATURES), st.integers(0, 2**16))
 def test_random_grammars_of_earley(drawn: Drawn, number: int) -> None:

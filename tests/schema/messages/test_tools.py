@@ -317,7 +317,13 @@ def partials_of(grammar, token_ids, vocabulary):
     yield guide.partial()
 
 
-@pytest.mark.parametrize("vocabulary", [WITH, WITHOUT], ids=["tokens", "text"])
+@pytest.mark.parametrize(
+    "vocabulary",
+    [
+        pytest.param(WITH, id="tokens"),
+        pytest.param(WITHOUT, id="text", marks=pytest.mark.slow),  # as long as all others here
+    ],
+)
 @pytest.mark.parametrize(
     "case", CONVERSATIONS["cases"], ids=lambda case: f"{case['template']}-{case['text'][-20:]!a}"
 )

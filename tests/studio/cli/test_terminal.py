@@ -211,7 +211,7 @@ def test_a_prompt_may_come_from_standard_input(run, random_writer, monkeypatch):
         prompts.append(prompt)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cfgguide.models.transformers.generation.generate", generate)
+    monkeypatch.setattr("cfgguide.models.transformers.generation.stream", generate)
     Path("my.lark").write_text(NUMBERS)
     Path("prompt").write_text("two\nlines\n")
     with open("prompt", encoding="utf-8") as file:
