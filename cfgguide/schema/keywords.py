@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, NoReturn
@@ -107,7 +109,25 @@ def meant_keyword(keyword: str) -> str | None:
         return _BY_LETTERS[letters]
     if keyword in _SHORTHANDS:
         return _SHORTHANDS[keyword]
-    return next((meant for known, meant in _BY_LETTERS.items() if _is_close(letters, known)), None)
+    # Each mistake takes one letter away and brings one: most names are told apart by that.
+    used = _letters_in(letters)
+    return next(
+        (
+            meant
+            for known, meant in _BY_LETTERS.items()
+            if (used ^ _USED[known]).bit_count() <= _MOST_ODD and _is_close(letters, known)
+        ),
+        None,
+    )
+
+
+def _letters_in(text: str) -> int:
+    """Return the letters of a text as bits."""
+    return functools.reduce(operator.or_, (1 << (ord(letter) & 31) for letter in text), 0)
+
+
+_USED = {known: _letters_in(known) for known in _BY_LETTERS}
+_MOST_ODD = 4  # letters that one of two close names has alone
 
 
 _LONGEST_KEYWORD = 30
