@@ -16,6 +16,7 @@ MAX_COUNT = 1_000_000  # characters or items that have to come
 #: Keywords of our own, which schemas of types have: why nobody checks it; whether a whole number is
 #: written without a fraction, and a number is a finite float.
 UNCHECKED, WHOLE, FINITE = "x-cfgguide-unchecked", "x-cfgguide-whole", "x-cfgguide-finite"
+OWN_KEYWORDS = frozenset([UNCHECKED, WHOLE, FINITE])
 
 _DIALECTS = ("4", "6", "7", "2019-09", "2020-12")
 #: The first and the last dialect that knows a keyword, of those that not all know.

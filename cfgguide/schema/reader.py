@@ -26,6 +26,7 @@ from cfgguide.errors import SchemaError, shown
 from cfgguide.schema.keywords import (
     FINITE,
     OPENAPI_FORMATS,
+    OWN_KEYWORDS,
     UNCHECKED,
     WHOLE,
     Keywords,
@@ -87,7 +88,6 @@ _OF_OBJECTS = frozenset(
         *("dependentRequired", "minProperties", "maxProperties", "unevaluatedProperties"),
     ]
 )
-_OF_TYPES = frozenset([UNCHECKED, WHOLE, FINITE])
 _CONDITIONS = frozenset(["type", "enum", "const"]).union(
     _APPLICATORS, _OF_NUMBERS, _OF_STRINGS, _OF_ARRAYS, _OF_OBJECTS
 )
@@ -262,7 +262,7 @@ class SchemaReader:
             if keyword in schema:
                 node.all_of.append(self._node(self._references.target(location, keyword)))
         self._read_values(node, location, reads)
-        if not _OF_TYPES.isdisjoint(schema):
+        if not OWN_KEYWORDS.isdisjoint(schema):
             self._read_types(node, schema, location.path)
         if not _APPLICATORS.isdisjoint(schema):
             self._read_applicators(node, location, reads)

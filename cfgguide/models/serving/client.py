@@ -39,6 +39,7 @@ from cfgguide.models.transformers.streaming import Generation, Part, Pieces, Str
 from cfgguide.output_types import OutputType, output_type
 from cfgguide.schema.json_reading import JsonReading
 from cfgguide.schema.json_schema import json_schema
+from cfgguide.schema.keywords import OWN_KEYWORDS
 from cfgguide.schema.messages.message_grammar import MessageGrammar
 from cfgguide.schema.schema_grammar import SchemaGrammar
 
@@ -53,6 +54,7 @@ _UNSENT = (
     *("source_path", "import_paths", "strict", "regex_flags", "postlex"),
     *("max_ignored", "keywords", "restrict", "special"),
 )
+_LOOKS = re.compile(r"\(\?<?[=!]")
 _IS_START = re.compile(r"^[?!]*start\b[^\n]*?:", re.MULTILINE)
 _NO_NAME = "?"  # of no grammar: what the plug-in says of it tells that it is there
 
@@ -664,17 +666,24 @@ def _text_of(grammar: Grammar) -> str:
 
 
 def _for_others(schema: Any) -> Any:
-    """Return a schema whose patterns do not say in which notation they are."""
+    """Return a schema that any server reads: without what is ours, and without look-arounds.
+
+    What is left out is checked here, when the text comes.
+    """
     if isinstance(schema, list):
         return [_for_others(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    return {
-        name: without_head(value)
-        if name == "pattern" and isinstance(value, str)
-        else _for_others(value)
-        for name, value in schema.items()
-    }
+    kept = {}
+    for name, value in schema.items():
+        if name in OWN_KEYWORDS:
+            continue
+        if name == "pattern" and isinstance(value, str):
+            if _LOOKS.search(value) is None:
+                kept[name] = without_head(value)
+        else:
+            kept[name] = _for_others(value)
+    return kept
 
 
 def _response_format(schema: Mapping[str, Any], name: str) -> dict[str, Any]:

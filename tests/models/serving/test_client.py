@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 import json
 import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pydantic
 import pytest
@@ -17,8 +18,9 @@ from support.tiny_models import N_SMALL, random_model, small_tokenizer
 pytest.importorskip("openai", reason="the client sends its requests by it")
 
 import cfgguide
-from cfgguide.errors import CfgGuideError, GenerationError
-from cfgguide.models.serving.client import Client
+from cfgguide.errors import CfgGuideError, GenerationError, SchemaWarning
+from cfgguide.models.serving.client import Client, _for_others
+from cfgguide.output_types import output_type
 from cfgguide.serving import Backend
 
 MODEL, TOKENIZER = random_model(N_SMALL), small_tokenizer()
@@ -288,3 +290,20 @@ def test_the_same_amid_other_tasks(server):
 def test_a_server_has_an_address(address):
     with pytest.raises(GenerationError, match="has an address such as"):
         cfgguide.client(address, "tiny")
+
+
+def test_other_servers_are_asked_without_what_is_ours() -> None:
+    class Stay(pydantic.BaseModel):
+        model_config = pydantic.ConfigDict(strict=True)
+        nights: int
+        length: datetime.timedelta
+        code: Annotated[str, pydantic.Field(pattern="^[a-z]+$")]
+        even: Annotated[int, pydantic.AfterValidator(lambda value: value)]
+
+    with pytest.warns(SchemaWarning):
+        schema = _for_others(json.loads(output_type(Stay).grammar.schema))
+    properties = schema["properties"]
+    assert properties["nights"] == {"title": "Nights", "type": "integer"}
+    assert properties["length"] == {"title": "Length", "type": "string"}
+    assert properties["code"]["pattern"] == "^[a-z]+$"
+    assert "x-cfgguide" not in json.dumps(schema)
