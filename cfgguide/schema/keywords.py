@@ -167,7 +167,10 @@ _TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 def is_of_schema(schema: Mapping[str, Any]) -> bool:
     """Return whether a mapping has anything that a schema has, or nothing at all."""
     named = {"name", "schema", "json_schema", "parameters", "function", "strict"}
-    return not schema or any(key in _KNOWN - named or key.startswith("x-") for key in schema)
+    # What is no text is no name of JSON, of which the reader of schemas tells.
+    return not schema or any(
+        not isinstance(key, str) or key in _KNOWN - named or key.startswith("x-") for key in schema
+    )
 
 
 def unwrapped(schema: Mapping[str, Any]) -> Mapping[str, Any]:
