@@ -119,11 +119,11 @@ def is_expected(form, text, content):
     )
 
 
-@pytest.mark.slow
 #: Arguments in pairs have no JSON in which a sentence could stand.
 WITH_JSON = [name for name, form in FORMATS.items() if form.style is None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tools", TOOLS)
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
 @pytest.mark.parametrize("form", WITH_JSON)
