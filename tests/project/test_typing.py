@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 CALLS = """
 import re
 from dataclasses import dataclass
@@ -43,6 +45,7 @@ reveal_type([part.partial.value for part in texts])  # list[str | None]
 """
 
 
+@pytest.mark.slow  # with an empty cache mypy reads all of transformers
 def test_mypy_knows_what_calls_return(tmp_path):
     path = tmp_path / "calls.py"
     path.write_text(CALLS)
