@@ -108,16 +108,17 @@ def _generator() -> type[GenerateJsonSchema]:
             made = super().str_schema(schema)
             pattern = schema.get("pattern")
             if pattern is not None:
-                made["pattern"] = _headed(pattern, schema.get("regex_engine") or self._of("regex"))
-            is_stripped = schema.get("strip_whitespace", self._of("strip"))
+                made["pattern"] = _headed(
+                    pattern, schema.get("regex_engine") or self._of("regex_engine")
+                )
+            is_stripped = schema.get("strip_whitespace", self._of("str_strip_whitespace"))
             if is_stripped and not made.keys().isdisjoint(("minLength", "maxLength", "pattern")):
                 # What is asked of a string is asked of what is left.
                 made = _all_of(made, ["^(?:[^\\s\\x85](?:[^]*[^\\s\\x85])?)?$"])
             return made
 
         def _of(self, name: str) -> Any:
-            names = {"regex": "regex_engine", "strip": "str_strip_whitespace"}
-            return getattr(self._config, names.get(name, name), None)
+            return getattr(self._config, name, None)
 
         def bytes_schema(self, schema: core_schema.BytesSchema) -> JsonSchemaValue:
             """Return the schema of bytes, which count in UTF-8."""

@@ -157,7 +157,7 @@ def url_pattern(schemes: Sequence[str] | None, *, has_many_hosts: bool = False) 
     has_many_hosts : bool
         Whether there may be several hosts, separated by commas.
     """
-    hosts = f"{_USER}?{_HOST}(?:{_PORT})?"
+    hosts = _ONE_HOST
     if has_many_hosts:
         hosts += f"(?:,{_HOST}(?:{_PORT})?)*"
     if schemes is not None:
