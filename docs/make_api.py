@@ -88,7 +88,7 @@ def _without_case(item: tuple[str, str]) -> str:
 def _definition(file: Path, name: str) -> Definition | ast.Assign:
     """Return the definition of a name at the top level of a file: the last, after overloads."""
     found: list[Definition | ast.Assign] = []
-    for node in _parsed(file).body:
+    for node in _flat(_parsed(file).body):
         named = [node.name] if isinstance(node, Definition) else []
         if isinstance(node, ast.Assign):
             named = [ast.unparse(node.targets[0])]
@@ -97,6 +97,15 @@ def _definition(file: Path, name: str) -> Definition | ast.Assign:
     if not found:
         raise LookupError(f"{file} defines no {name}")
     return found[-1]
+
+
+def _flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield statements, those in the branches of an `if` among them."""
+    for node in body:
+        if isinstance(node, ast.If):
+            yield from _flat([*node.body, *node.orelse])
+        else:
+            yield node
 
 
 def _described(title: str, node: Definition | ast.Assign) -> list[str]:
@@ -133,7 +142,7 @@ def _arguments(node: Definition) -> str:
 def _fields(node: ast.ClassDef) -> Iterator[str]:
     """Yield the arguments of a dataclass, with a star before those that need their name."""
     has_star = False
-    for each in node.body:
+    for each in _flat(node.body):
         if not isinstance(each, ast.AnnAssign) or ast.unparse(each.target).startswith("_"):
             continue
         shown = ast.unparse(each)
@@ -161,7 +170,7 @@ def _wrapped(signature: str) -> list[str]:
 def _functions(node: ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Return the methods of a class, without overloads."""
     functions = (
-        each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+        each for each in _flat(node.body) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
     )
     return [
         each

@@ -83,7 +83,7 @@ def name_of(function: Function) -> str:
     return function.__name__
 
 
-def read_call(function: Function, text: str) -> ToolCall:
+def read_call(function: Function, text: str) -> ToolCall[Any]:
     """Return the call of a function whose arguments are given as JSON.
 
     Raises
@@ -110,7 +110,7 @@ def bound(message: Message, functions: Mapping[str, Function]) -> Message:
     return replace(message, calls=[_bound(call, functions) for call in message.calls])
 
 
-def _bound(call: ToolCall, functions: Mapping[str, Function]) -> ToolCall:
+def _bound(call: ToolCall[Any], functions: Mapping[str, Function]) -> ToolCall[Any]:
     function = functions.get(call.name)
     if function is None:
         return call

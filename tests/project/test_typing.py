@@ -1,4 +1,4 @@
-"""Type checkers know what is returned: `mypy --strict` reads ten calls."""
+"""Type checkers know what is returned: `mypy --strict` reads twenty calls."""
 
 from __future__ import annotations
 
@@ -40,6 +40,24 @@ reveal_type(cfgguide.generate(model, "x", {"type": "integer"}).parsed)  # Any
 reveal_type(cfgguide.generate(model, "x", cfgguide.thinking(Review)).parsed)  # Review
 reveal_type(cfgguide.stream(model, chat, Review).result.parsed)  # Review
 reveal_type(next(cfgguide.stream(model, "x", Review)).partial.value)  # Review | None
+
+def weather(city: str) -> float:
+    return 1.0
+
+reveal_type(cfgguide.generate(model, "x", weather).parsed.call())  # float
+reveal_type(cfgguide.generate(model, chat, tools=[weather]).parsed.calls)  # list[ToolCall[Any]]
+
+async def written() -> None:
+    reveal_type((await cfgguide.agenerate(model, "x", Review)).parsed)  # Review
+    reveal_type(await cfgguide.agenerate(model, ["x", "y"], int))  # list[Generation[int]]
+    async for part in cfgguide.astream(model, "x", Review):
+        reveal_type(part.partial.value)  # Review | None
+    server = cfgguide.client("http://localhost:8000", "m")
+    reveal_type((await server.agenerate("x", Review)).parsed)  # Review
+    reveal_type(await server.agenerate(["x", "y"], Review))  # list[Generation[Review]]
+    async for part in server.astream("x", Review):
+        reveal_type(part.partial.value)  # Review | None
+
 texts = cfgguide.stream(model, "x", ["a"])
 reveal_type([part.partial.value for part in texts])  # list[str | None]
 """

@@ -19,7 +19,7 @@ import functools
 import json
 import os
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
@@ -34,6 +34,7 @@ from cfgguide.errors import GenerationError, shown
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.guide.budget import check_max_new_tokens
 from cfgguide.models.serving.backend import CHOICES, KEYWORD, PREFIX, Backend, name_in
+from cfgguide.models.transformers.asynchronous import awaited, yielded
 from cfgguide.models.transformers.generation import prompts_of, stops_of
 from cfgguide.models.transformers.streaming import Generation, Part, Pieces, Stream
 from cfgguide.output_types import OutputType, output_type
@@ -239,32 +240,16 @@ class Client:
         openai.OpenAIError
             If there is no server, or it has another error.
         """
-        prompts, is_batch = prompts_of(prompt)
-        _check_n(n, is_batch)
-        wanted = self._wanted(what)
-        requests = [self._request(each, wanted, n=n, **options) for each in prompts]
+        wanted, requests, shape = self._prepared(prompt, what, n, options)
 
         def written(request: _Request) -> list[Generation[Any]]:
             with self._told():
                 return self._results(request, wanted, request.send(self._sync))
 
-        if not is_batch:
-            (found,) = map(written, requests)
-            return found[0] if n is None else found
         with ThreadPoolExecutor(min(len(requests), _N_THREADS) or 1) as threads:
-            return [found[0] for found in threads.map(written, requests)]
-
-    async def agenerate(
-        self, prompt: Prompt, what: object, **options: Unpack[ClientOptions]
-    ) -> Generation[Any]:
-        """Return what the model writes after one prompt, while other tasks run.
-
-        Parameters and errors are those of :meth:`generate`.
-        """
-        wanted, request = await asyncio.to_thread(self._prepared, prompt, what, options)
-        with self._told():
-            answer = await request.send(self._async)
-        return self._results(request, wanted, answer)[0]
+            apply = map if len(requests) == 1 else threads.map
+            found: Generation[Any] | list[Generation[Any]] = shape([*apply(written, requests)])
+            return found
 
     @overload
     def stream(
@@ -287,7 +272,7 @@ class Client:
         Parameters and errors are those of :meth:`generate`; the request is sent when the first part
         is asked for, and a loop that is left ends it.
         """
-        wanted, request = self._prepared(prompt, what, options)
+        wanted, request = self._begun(prompt, what, options)
         text = _Answer(wanted)
         return Stream(self._parts(request, text), lambda: text.result)
 
@@ -297,33 +282,70 @@ class Client:
                 yield from text.add(*request.piece(chunk))
         yield from text.end()
 
-    async def astream(
-        self, prompt: Prompt, what: object, **options: Unpack[ClientOptions]
-    ) -> AsyncIterator[Part[Any]]:
-        """Yield what the model writes after one prompt, part by part, while other tasks run.
+    if TYPE_CHECKING:
+        agenerate = awaited(generate)
+        astream = yielded(stream)
+    else:
 
-        Parameters and errors are those of :meth:`generate`.
-        """
-        wanted, request = await asyncio.to_thread(self._prepared, prompt, what, options)
-        text = _Answer(wanted)
-        with self._told():
-            async with await request.send(self._async, stream=True) as chunks:
-                async for chunk in chunks:
-                    for part in text.add(*request.piece(chunk)):
-                        yield part
-        for part in text.end():
-            yield part
+        async def agenerate(
+            self, prompt: Any, what: object, *, n: int | None = None, **options: Any
+        ) -> Any:
+            """Return what the model writes after a prompt, while other tasks run.
+
+            Parameters and errors are those of :meth:`generate`.
+            """
+            wanted, requests, shape = await asyncio.to_thread(
+                self._prepared, prompt, what, n, options
+            )
+            with self._told():
+                answers = await asyncio.gather(*(each.send(self._async) for each in requests))
+            asked = zip(requests, answers, strict=True)
+            return shape([self._results(request, wanted, answer) for request, answer in asked])
+
+        async def astream(
+            self, prompt: Any, what: object, **options: Any
+        ) -> AsyncIterator[Part[Any]]:
+            """Yield what the model writes after one prompt, part by part, while other tasks run.
+
+            Parameters and errors are those of :meth:`generate`.
+            """
+            wanted, request = await asyncio.to_thread(self._begun, prompt, what, options)
+            text = _Answer(wanted)
+            with self._told():
+                async with await request.send(self._async, stream=True) as chunks:
+                    async for chunk in chunks:
+                        for part in text.add(*request.piece(chunk)):
+                            yield part
+            for part in text.end():
+                yield part
 
     # -- what is asked for ------------------------------------------------------------------
 
     def _prepared(
-        self, prompt: Any, what: object, options: ClientOptions
-    ) -> tuple[_Wanted, _Request]:
-        (one, *_), is_batch = prompts_of(prompt)
-        if is_batch:
-            raise GenerationError("this is for one prompt: call it for each, or generate for all")
+        self, prompt: Any, what: object, n: int | None, options: Mapping[str, Any]
+    ) -> tuple[_Wanted, list[_Request], Callable[[list[list[Generation[Any]]]], Any]]:
+        """Return what to ask for, the requests, and what is returned of their answers."""
+        prompts, is_batch = prompts_of(prompt)
+        _check_n(n, is_batch)
         wanted = self._wanted(what)
-        return wanted, self._request(one, wanted, n=None, **options)
+        requests = [self._request(each, wanted, n=n, **options) for each in prompts]
+
+        def shape(found: list[list[Generation[Any]]]) -> Any:
+            if n is not None:
+                return found[0]
+            return [each[0] for each in found] if is_batch else found[0][0]
+
+        return wanted, requests, shape
+
+    def _begun(
+        self, prompt: Any, what: object, options: Mapping[str, Any]
+    ) -> tuple[_Wanted, _Request]:
+        if prompts_of(prompt)[1]:
+            raise GenerationError(
+                "a stream is of one prompt: call it for each, or generate for all"
+            )
+        wanted, (request,), _ = self._prepared(prompt, what, None, options)
+        return wanted, request
 
     def _wanted(self, what: object) -> _Wanted:
         """Return what to ask the server for, and how to read its answer."""

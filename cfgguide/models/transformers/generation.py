@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
@@ -32,6 +33,7 @@ from cfgguide.models.transformers.streaming import Generation, Part, Stream, Tex
 from cfgguide.output_types import calls_of, output_type
 from cfgguide.schema.functions import described_tool
 from cfgguide.schema.messages.message import Message as ToolMessage
+from cfgguide.schema.messages.message import ToolCall
 from cfgguide.schema.messages.message_grammar import MessageGrammar
 from cfgguide.shared_indexes import shared_index, shared_vocabulary
 
@@ -78,6 +80,17 @@ def generate(
     retries: int = 0,
     **options: Unpack[GenerateOptions],
 ) -> Generation[T]: ...
+
+
+@overload
+def generate(
+    model: Any,
+    prompt: Prompt,
+    what: Callable[..., T],
+    *,
+    retries: int = 0,
+    **options: Unpack[GenerateOptions],
+) -> Generation[ToolCall[T]]: ...
 
 
 @overload
@@ -280,6 +293,33 @@ def generate(
     TokenRejectedError
         If no sentence begins with `prefix`.
     """
+    called: dict[str, Any] = {"tools": tools, "tool_choice": tool_choice, **options}
+    steps = generating(model, prompt, what, n=n, retries=retries, **called)
+    written: Any = deque(steps, maxlen=1).pop()
+    return written  # type: ignore[no-any-return]
+
+
+def generating(
+    model: Any,
+    prompt: Prompt | Sequence[Prompt],
+    what: object = None,
+    *,
+    n: int | None = None,
+    retries: int = 0,
+    **options: Any,
+) -> Iterator[object]:
+    """Do what :func:`generate` does, step by step: yield after each, and at last what it returns.
+
+    Parameters
+    ----------
+    model, prompt, what, n, retries, options :
+        As for :func:`generate`.
+
+    Raises
+    ------
+    CfgGuideError
+        As :func:`generate`.
+    """
     prompts, is_batch = prompts_of(prompt)
     if n is not None:
         if is_batch or not isinstance(n, int) or n < 1:
@@ -290,26 +330,21 @@ def generate(
         prompts, is_batch = prompts * n, True
     if not isinstance(retries, int) or retries < 0:
         raise GenerationError(f"retries is {shown(retries)}; it is a number from 0 up")
-    called: dict[str, Any] = {"tools": tools, "tool_choice": tool_choice, **options}
-    written = _written(model, prompts, what, is_batch=is_batch, **called)
-    for _ in range(retries):
-        refused = {number: why for number, each in enumerate(written) if (why := _refusal(each))}
+    written: list[Any] = [None] * len(prompts)
+    left = list(range(len(prompts)))
+    for n_left in range(retries, -1, -1):
+        chosen = [prompts[number] for number in left]
+        writing = _Writing(model, chosen, what, is_batch=is_batch, **options)
+        yield from writing.parts()
+        for number, each in zip(left, writing.results(), strict=True):
+            written[number] = each
+        refused = {k: why for k in left if n_left and (why := _refusal(written[k]))}
+        for number, why in refused.items():
+            prompts[number] = _with_refusal(prompts[number], written[number].text, why)
         if not refused:
             break
-        again = [_with_refusal(prompts[n], written[n].text, why) for n, why in refused.items()]
-        for number, prompt in zip(refused, again, strict=True):
-            prompts[number] = prompt
-        rewritten = _written(model, again, what, is_batch=is_batch, **called)
-        for number, each in zip(refused, rewritten, strict=True):
-            written[number] = each
-    return written if is_batch else written[0]
-
-
-def _written(model: Any, prompts: Sequence[Prompt], what: object, **options: Any) -> list[Any]:
-    writing = _Writing(model, prompts, what, **options)
-    for _ in writing.parts():
-        pass
-    return writing.results()
+        left = list(refused)
+    yield written if is_batch else written[0]
 
 
 def _refusal(written: Generation[Any]) -> str | None:
@@ -338,6 +373,12 @@ def _with_refusal(prompt: Prompt, text: str, why: str) -> Prompt:
 def stream(
     model: Any, prompt: Prompt, what: Typed[T], **options: Unpack[GenerateOptions]
 ) -> Stream[T]: ...
+
+
+@overload
+def stream(
+    model: Any, prompt: Prompt, what: Callable[..., T], **options: Unpack[GenerateOptions]
+) -> Stream[ToolCall[T]]: ...
 
 
 @overload

@@ -9,17 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from cfgguide.errors import GenerationError
 from cfgguide.schema.json_reading import JsonReading
 from cfgguide.schema.messages.formats import FORMATS
 from cfgguide.schema.messages.pair_values import STYLES, PairReading
 
+R = TypeVar("R", covariant=True)
+
 
 @dataclass(frozen=True)
-class ToolCall:
-    """A call of a tool.
+class ToolCall(Generic[R]):
+    """A call of a tool, which returns an R if it is a function.
 
     Attributes
     ----------
@@ -31,9 +33,9 @@ class ToolCall:
 
     name: str
     arguments: Any
-    _function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
+    _function: Callable[..., R] | None = field(default=None, repr=False, compare=False)
 
-    def call(self) -> Any:
+    def call(self) -> R:
         """Call the function that was given as the tool, and return what it returns.
 
         Raises
@@ -61,7 +63,7 @@ class Message:
     """
 
     content: str = ""
-    calls: list[ToolCall] = field(default_factory=list)
+    calls: list[ToolCall[Any]] = field(default_factory=list)
     thinking: str = ""
 
 
@@ -106,7 +108,8 @@ class MessageReading(NamedTuple):
         if self.format is None:
             return Message(text, [], thoughts)
         form = FORMATS[self.format]
-        decoder, calls, end = json.JSONDecoder(), [], 0
+        calls: list[ToolCall[Any]] = []
+        decoder, end = json.JSONDecoder(), 0
         begin = None  # of the first call
         while (found := form.call.search(text, end)) is not None:
             begin = found.start() if begin is None else begin

@@ -166,7 +166,8 @@ class MessageSoFar:
     def partial(self, machine: AnyMachine, configuration: Any) -> Partial[Message]:
         """Return the message so far."""
         self._content, self._thoughts = ["".join(self._content)], ["".join(self._thoughts)]
-        calls, growing = [], self._growing()
+        calls: list[ToolCall[Any]] = []
+        growing = self._growing()
         for number, (name, reading) in enumerate(self._calls):
             is_last = growing[:2] == ("calls", number)
             read = reading.so_far(is_listed=is_last and is_listed(machine, configuration))

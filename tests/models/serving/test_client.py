@@ -286,6 +286,22 @@ def test_the_same_amid_other_tasks(server):
     assert parts[-1].partial.value == found.parsed
 
 
+def test_several_texts_amid_other_tasks(server):
+    async def both() -> Any:
+        client = server.client()
+        options: Any = {"max_new_tokens": 60}
+        batch = await client.agenerate(["a", "b"], Person, **options)
+        return batch, await client.agenerate("a", Person, n=2, **options)
+
+    client = server.client()
+    batch, again = asyncio.run(both())
+    assert [each.text for each in batch] == [
+        each.text for each in client.generate(["a", "b"], Person, max_new_tokens=60)
+    ]
+    assert len(again) == 2
+    assert {type(each.parsed) for each in again} == {Person}
+
+
 @pytest.mark.parametrize("address", ["localhost:8000", 8000, ""])
 def test_a_server_has_an_address(address):
     with pytest.raises(GenerationError, match="has an address such as"):

@@ -42,6 +42,15 @@ def test_what_is_written_is_what_generate_writes(model):
     assert parts[-1].partial.value == expected.parsed
 
 
+@pytest.mark.parametrize("asked", [(["a", "b"], {}), ("a", {"n": 2, "temperature": 1, "seed": 3})])
+def test_several_texts_are_those_of_generate(asked):
+    prompt, more = asked
+    found = asyncio.run(cfgguide.agenerate(MODEL, prompt, WHAT, **OPTIONS, **more))
+    expected = cfgguide.generate(MODEL, prompt, WHAT, **OPTIONS, **more)
+    assert [each.text for each in found] == [each.text for each in expected]
+    assert len(found) == 2
+
+
 def test_other_tasks_run_between():
     async def run():
         ticks = itertools.count()
