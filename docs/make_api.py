@@ -170,7 +170,9 @@ def _wrapped(signature: str) -> list[str]:
 def _functions(node: ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Return the methods of a class, without overloads."""
     functions = (
-        each for each in _flat(node.body) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+        each
+        for each in _flat(node.body)
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
     )
     return [
         each

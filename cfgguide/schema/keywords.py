@@ -18,6 +18,17 @@ MAX_COUNT = 1_000_000  # characters or items that have to come
 UNCHECKED, WHOLE, FINITE = "x-cfgguide-unchecked", "x-cfgguide-whole", "x-cfgguide-finite"
 OWN_KEYWORDS = frozenset([UNCHECKED, WHOLE, FINITE])
 
+#: The kinds of values that a type has.
+TYPES = {
+    "null": ("null",),
+    "boolean": ("true", "false"),
+    "integer": ("number",),
+    "number": ("number",),
+    "string": ("string",),
+    "array": ("array",),
+    "object": ("object",),
+}
+
 _DIALECTS = ("4", "6", "7", "2019-09", "2020-12")
 #: The first and the last dialect that knows a keyword, of those that not all know.
 _KNOWN_IN = {
@@ -132,6 +143,7 @@ _MOST_ODD = 4  # letters that one of two close names has alone
 
 
 _LONGEST_KEYWORD = 30
+_MOST_COMPARED = 30  # names that are required, and members
 
 
 def _is_close(one: str, other: str) -> bool:
@@ -153,15 +165,34 @@ def _is_close(one: str, other: str) -> bool:
 def meant_type(names: object) -> str:
     """Return what to say about types of which one is none."""
     for name in names if isinstance(names, list) else [names]:
-        if isinstance(name, str) and name not in _TYPES:
+        if isinstance(name, str) and name not in TYPES:
             lower = name.lower()
-            close = (known for known in _TYPES if lower == known or _is_close(lower, known))
+            close = (known for known in TYPES if lower == known or _is_close(lower, known))
             meant = _TYPE_NAMES.get(lower) or next(close, None)
             return f"; did you mean {meant!r}?" if meant else ""
     return ""
 
 
-_TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
+def meant_members(schema: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return names that a schema requires and does not have, and that of a member it may mean.
+
+    >>> meant_members({"properties": {"name": {}, "age": {}}, "required": ["nmae", "size", "age"]})
+    [('nmae', 'name')]
+    """
+    required, members = schema.get("required"), schema.get("properties")
+    if not isinstance(required, list) or not isinstance(members, Mapping):
+        return []
+    missing = [each for each in required if isinstance(each, str) and each not in members]
+    left = [each for each in members if each not in required and len(each) <= _LONGEST_KEYWORD]
+    return [
+        (each, meant)
+        for each in missing[:_MOST_COMPARED]
+        if len(each) <= _LONGEST_KEYWORD
+        for meant in left[:_MOST_COMPARED]
+        # `line1` is no mistake for `line2`.
+        if len(each) > 3 and not any(letter.isdigit() for letter in each + meant)
+        if _is_close(each.lower(), meant.lower())
+    ]
 
 
 def is_of_schema(schema: Mapping[str, Any]) -> bool:

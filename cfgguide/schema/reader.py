@@ -27,10 +27,12 @@ from cfgguide.schema.keywords import (
     FINITE,
     OPENAPI_FORMATS,
     OWN_KEYWORDS,
+    TYPES,
     UNCHECKED,
     WHOLE,
     Keywords,
     meant_keyword,
+    meant_members,
     meant_type,
     unknown_keywords,
 )
@@ -49,15 +51,6 @@ from cfgguide.schema.solver.scalars import of_lengths
 
 Schema = Mapping[str, Any] | bool
 
-_TYPES = {
-    "null": ("null",),
-    "boolean": ("true", "false"),
-    "integer": ("number",),
-    "number": ("number",),
-    "string": ("string",),
-    "array": ("array",),
-    "object": ("object",),
-}
 MAX_NODES = 20_000
 _MANY_LISTED = 5_000  # values
 TOO_LARGE = (
@@ -248,7 +241,7 @@ class SchemaReader:
             node.is_false = not schema
             return
         if not isinstance(schema, Mapping):
-            named = isinstance(schema, str) and schema in _TYPES
+            named = isinstance(schema, str) and schema in TYPES
             hint = f'; write {{"type": "{schema}"}}' if named else ""
             raise SchemaError(
                 f"at {location.path or '/'}: a schema is an object or a truth value{hint}"
@@ -297,6 +290,10 @@ class SchemaReader:
                 f"{location.path}/required",
                 "a truth value says nothing: the object around it lists the names that it requires",
             )
+        for name, meant in meant_members(schema):
+            self._warn(
+                f"{location.path}/required", f"{shown(name)} is no member; did you mean {meant!r}?"
+            )
         return {key: schema[key] for key in schema if key not in ignored} if ignored else schema
 
     def _below(self, location: Location, *steps: str | int) -> Node:
@@ -309,11 +306,11 @@ class SchemaReader:
             if (
                 not isinstance(listed, list)
                 or not listed
-                or not all(isinstance(name, str) and name in _TYPES for name in listed)
+                or not all(isinstance(name, str) and name in TYPES for name in listed)
             ):
                 meant = meant_type(names)
-                reads.fail("type", f"is one or more of {', '.join(_TYPES)}{meant}")
-            node.kinds = frozenset(kind for name in listed for kind in _TYPES[name])
+                reads.fail("type", f"is one or more of {', '.join(TYPES)}{meant}")
+            node.kinds = frozenset(kind for name in listed for kind in TYPES[name])
             # Types are alternatives: beside "number" an integer is nothing more.
             if "integer" in listed and "number" not in listed:
                 is_written = location.dialect in WRITTEN_WHOLE

@@ -28,6 +28,11 @@ STRING = {"type": "string"}
         ({"type": "object", "property": {"a": {}}}, "/property", "did you mean 'properties'?"),
         ({"type": "null", "oneof": [{}]}, "/oneof", "did you mean 'oneOf'?"),
         ({"items": {"fromat": "date", **STRING}}, "/items/fromat", "did you mean 'format'?"),
+        (
+            {"properties": {"name": STRING, "age": {}}, "required": ["age", "nmae"]},
+            "/required",
+            "'nmae' is no member; did you mean 'name'?",
+        ),
         ({"type": "string", "format": "telephone"}, "/format", "'telephone' is not known"),
         (
             {"properties": {"a": {"type": "string", "required": True}}},
@@ -47,6 +52,7 @@ def test_what_is_no_keyword_is_told(schema: dict[str, Any], path: str, problem: 
     [
         {"type": "string", "x-order": 1, "order": 2, "hint": "?", "widget": "text", "note": ""},
         {"type": "integer", "format": "int32", "example": 3, "nullable": False},
+        {"properties": {"line1": {}, "rest": {}}, "required": ["line2", "other", "lines"]},
         {"title": "a", "description": "b", "default": None, "$comment": "c", "units": "m"},
     ],
 )

@@ -8,16 +8,49 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pydantic
 import pytest
+from support.tiny_models import N_SMALL, random_model, small_tokenizer
 
 import cfgguide
 from cfgguide import Grammar, Guide, Index, IndexPool, Limits, LogitsProcessor, Vocabulary
 from cfgguide.errors import CfgGuideError
 
+
+class Review(pydantic.BaseModel):
+    stars: int
+
+
+class Nothing: ...
+
+
+def named(name: str) -> str:
+    return name
+
+
+def adds(*x: int) -> int:
+    return sum(x)
+
+
 GRAMMAR = Grammar('start: "a" "b"')
 VOCABULARY = Vocabulary.of_bytes()
 INDEX = cfgguide.compile(GRAMMAR, VOCABULARY)
 BITMASKS = np.zeros(3)
+MODEL, TOKENIZER = random_model(N_SMALL + 5), small_tokenizer()
+MESSAGE = {"role": "user", "content": "a"}
+
+
+def wrote(what: object, *, prompt: Any = "a", **options: Any) -> Any:
+    options = {"tokenizer": TOKENIZER, **options}
+    return cfgguide.generate(MODEL, prompt, what, **options)
+
+
+def tools(tools: Any, **options: Any) -> Any:
+    return cfgguide.tools(tools, **{"format": "qwen", **options})
+
+
+def server() -> Any:
+    return cfgguide.client("http://localhost:1", "m", plugin=False)
 
 
 def guide() -> Guide:
@@ -145,6 +178,107 @@ WRONG_CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a processor for a text of tokens": (
         lambda: LogitsProcessor(INDEX, max_new_tokens="9"), "max_new_tokens is a number of tokens"
+    ),
+    # A type, a schema
+    "a value as its type": (lambda: wrote(Review(stars=1)), "does not say what to write; give a"),
+    "a list of types": (lambda: wrote([Review, Review]), "for one of several types give `A | B`"),
+    "nothing to write": (lambda: wrote(None), "None does not say what to write"),
+    "a class without fields": (lambda: wrote(Nothing), "Pydantic makes no schema of"),
+    "names with types": (lambda: wrote({"name": "string"}), "has no keyword of JSON Schema"),
+    "a tool as a schema": (
+        lambda: wrote({"name": "f", "input_schema": {"type": "object"}}),
+        "it is a tool, not a schema: cfgguide.tools",
+    ),
+    "Python's name of a type": (
+        lambda: cfgguide.json_schema({"type": "str"}), "did you mean 'string'?"
+    ),
+    "no type": (lambda: cfgguide.json_schema({"type": None}), "at /type: type is one or more of"),
+    "a required name alone": (
+        lambda: cfgguide.json_schema({"required": "a"}), "at /required: required is an array"
+    ),
+    "members in a list": (
+        lambda: cfgguide.json_schema({"properties": ["a"]}), "at /properties: properties is an obj"
+    ),
+    "a bound that is a text": (
+        lambda: cfgguide.json_schema({"minimum": "5"}), "at /minimum: minimum is a number"
+    ),
+    "bounds that exclude all": (
+        lambda: cfgguide.json_schema({"type": "integer", "minimum": 5, "maximum": 1}),
+        "no value is allowed",
+    ),
+    "a reference to nothing": (
+        lambda: cfgguide.json_schema({"$ref": "#/$defs/a"}), "leads nowhere: there is no '$defs'"
+    ),
+    "a pattern in a schema that is none": (
+        lambda: cfgguide.json_schema({"pattern": "("}), "at /pattern: the pattern '(' cannot be"
+    ),
+    "thinking before a number": (lambda: cfgguide.thinking(5), "an answer after thinking is"),
+    # Tools
+    "a function of arguments without names": (lambda: wrote(adds), "by its position, but a model"),
+    "two tools of one name": (lambda: tools([named, named]), "2 tools are called 'named'"),
+    "no tools": (lambda: tools([]), "there are no tools"),
+    "a tool alone": (lambda: tools(named), "tools are a list of functions"),
+    "a tool's name": (lambda: tools(["named"]), "a tool is a mapping, a function or"),
+    "a tool without a name": (lambda: tools([{"parameters": {}}]), "the name of a tool has"),
+    "parameters in a list": (lambda: tools([{"name": "f", "parameters": []}]), "are a JSON Schema"),
+    "parameters that are no object": (
+        lambda: tools([{"name": "f", "parameters": {"type": "integer"}}]), "a tool are an object"
+    ),
+    "a choice of no tool": (lambda: tools([named], choice="nmaed"), "did you mean named?"),
+    "a choice that is a number": (lambda: tools([named], choice=5), "choice is 5; it is auto"),
+    "a choice of OpenAI without a name": (
+        lambda: tools([named], choice={"type": "function"}), "choice is {'type'"
+    ),
+    "a format of no model": (lambda: tools([named], format="gpt4"), "there is no format 'gpt4'"),
+    "tools and a type": (
+        lambda: wrote(Review, tools=[named]), "say what to write, or which tools may be called"
+    ),
+    # generate
+    "a model's name": (
+        lambda: cfgguide.generate("gpt2", "a", Review), "a model of transformers is needed"
+    ),
+    "a prompt and a model": (
+        lambda: cfgguide.generate("a", cfgguide, Review), "a prompt is a text or a list of messages"
+    ),
+    "a message alone": (lambda: wrote(Review, prompt=MESSAGE), "a prompt is a text or a list of"),
+    "bytes as a prompt": (lambda: wrote(Review, prompt=b"a"), "or a list of messages, not bytes"),
+    "a chat without a template": (
+        lambda: wrote(Review, prompt=[MESSAGE]), "the tokenizer has no chat template"
+    ),
+    "an option of OpenAI": (
+        lambda: wrote(Review, max_tokens=5),
+        "there is no option max_tokens; did you mean max_new_tokens?",
+    ),
+    "no text at all": (lambda: wrote(Review, n=0), "n is 0; it is a number from 1 up"),
+    "texts of each prompt": (lambda: wrote(Review, prompt=["a"], n=2), "give a prompt as often as"),
+    "fewer than no retries": (lambda: wrote(Review, retries=-1), "retries is -1; it is a number"),
+    "a stop of no letters": (lambda: wrote(Review, stop=""), "stop is ''; it is a text, or a list"),
+    "a text for until": (lambda: wrote(Review, until="."), "it is a function of the text, and"),
+    "a number as a prefix": (lambda: wrote(Review, prefix=5), "prefix is 5; it is how the text"),
+    "a temperature as a text": (lambda: wrote(Review, temperature="1"), "temperature is '1'; it"),
+    "a temperature below 0": (lambda: wrote(Review, temperature=-1), "temperature is -1; it is 0"),
+    "a share above 1": (lambda: wrote(Review, top_p=2), "top_p is 2; it is above 0 and at most 1"),
+    "a fraction of tokens": (lambda: wrote(Review, top_k=1.5), "top_k is 1.5; it is at least 1"),
+    "a seed that is a text": (lambda: wrote(Review, temperature=1, seed="a"), "seed is 'a'"),
+    "a tokenizer's name for a model": (
+        lambda: wrote(Review, tokenizer="gpt2"), "a tokenizer of transformers is needed, not 'gpt2'"
+    ),
+    "a stream of a batch": (
+        lambda: cfgguide.stream(MODEL, ["a"], Review, tokenizer=TOKENIZER), "a stream is of one"
+    ),
+    # A server
+    "a server without http": (
+        lambda: cfgguide.client("localhost", "m"), "a server has an address such as"
+    ),
+    "an option that a request has": (
+        lambda: server().generate("a", Review, top_k=2),
+        "there is no option top_k; did you mean top_p?; what else a request says goes into request",
+    ),
+    "a grammar for any server": (
+        lambda: server().generate("a", GRAMMAR), "a grammar needs the plug-in in the server"
+    ),
+    "a stream of a batch of a server": (
+        lambda: server().stream(["a"], Review), "a stream is of one prompt"
     ),
     # Files and texts
     "an index that is not there": (

@@ -16,11 +16,12 @@ unlikely tenth of what can be written here, however little of the model's mass t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.errors import GenerationError
+from cfgguide.errors import GenerationError, shown
 from cfgguide.models.decoding.model import Float64Array
 
 
@@ -60,16 +61,15 @@ class Warper:
     min_p: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.temperature < float("inf"):
-            raise GenerationError(
-                f"temperature is {self.temperature}; it is 0 (greedy) or positive"
-            )
-        if self.top_k is not None and self.top_k < 1:
-            raise GenerationError(f"top_k is {self.top_k}; it is at least 1, or None for all")
-        if not 0 < self.top_p <= 1:
-            raise GenerationError(f"top_p is {self.top_p}; it is above 0 and at most 1")
-        if not 0 <= self.min_p <= 1:
-            raise GenerationError(f"min_p is {self.min_p}; it is between 0 and 1")
+        t, k, p, least = self.temperature, self.top_k, self.top_p, self.min_p
+        for name, is_right, said in (
+            ("temperature", _is_real(t) and 0 <= t < float("inf"), "0 (greedy) or positive"),
+            ("top_k", k is None or (isinstance(k, Integral) and k >= 1), "at least 1, or None"),
+            ("top_p", _is_real(p) and 0 < p <= 1, "above 0 and at most 1"),
+            ("min_p", _is_real(least) and 0 <= least <= 1, "between 0 and 1"),
+        ):
+            if not is_right:
+                raise GenerationError(f"{name} is {shown(getattr(self, name))}; it is {said}")
 
     def probabilities(self, log_probs: Float64Array) -> Float64Array:
         """Return the probability of each allowed token to be drawn.
@@ -156,3 +156,7 @@ def drawn(probabilities: Float64Array, uniforms: Float64Array) -> npt.NDArray[np
     positions = np.searchsorted(sums, uniforms * sums[-1], side="right")
     clipped: npt.NDArray[np.int64] = np.minimum(positions, last)
     return clipped
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, Real)

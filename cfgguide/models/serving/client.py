@@ -35,7 +35,7 @@ from cfgguide.grammar.grammar import Grammar
 from cfgguide.guide.budget import check_max_new_tokens
 from cfgguide.models.serving.backend import CHOICES, KEYWORD, PREFIX, Backend, name_in
 from cfgguide.models.transformers.asynchronous import awaited, yielded
-from cfgguide.models.transformers.generation import prompts_of, stops_of
+from cfgguide.models.transformers.generation import check_options, prompts_of, stops_of
 from cfgguide.models.transformers.streaming import Generation, Part, Pieces, Stream
 from cfgguide.output_types import OutputType, output_type
 from cfgguide.schema.json_reading import JsonReading
@@ -326,6 +326,8 @@ class Client:
     ) -> tuple[_Wanted, list[_Request], Callable[[list[list[Generation[Any]]]], Any]]:
         """Return what to ask for, the requests, and what is returned of their answers."""
         prompts, is_batch = prompts_of(prompt)
+        hint = "; what else a request says goes into request={...}"
+        check_options(options, ClientOptions.__annotations__, hint)
         _check_n(n, is_batch)
         wanted = self._wanted(what)
         requests = [self._request(each, wanted, n=n, **options) for each in prompts]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 from weakref import WeakKeyDictionary
@@ -21,6 +21,7 @@ from tqdm import tqdm
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.machine.partial import Partial, TextReading
 from cfgguide.errors import GenerationError, shown
+from cfgguide.grammar.rules.facts import not_known
 from cfgguide.guide.budget import check_max_new_tokens
 from cfgguide.guide.forced import encoder_of
 from cfgguide.models.decoding.loop import Seed, decode, generator
@@ -69,6 +70,9 @@ class GenerateOptions(TypedDict, total=False):
     heal: bool
     trailing: bool
     log_probs: bool
+
+
+_OPTIONS = (*GenerateOptions.__annotations__, "tools", "tool_choice")
 
 
 @overload
@@ -321,6 +325,7 @@ def generating(
         As :func:`generate`.
     """
     prompts, is_batch = prompts_of(prompt)
+    check_options(options, _OPTIONS)
     if n is not None:
         if is_batch or not isinstance(n, int) or n < 1:
             raise GenerationError(
@@ -432,6 +437,7 @@ def stream(
         As :func:`generate`: what is wrong with the arguments is told here, before the first part.
     """
     prompts, is_batch = prompts_of(prompt)
+    check_options(options, _OPTIONS)
     if is_batch:
         raise GenerationError(
             "a stream is of one prompt, and a batch writes several texts at once: call generate, "
@@ -473,6 +479,12 @@ class _Writing:
         tool_choice: ToolChoice = "auto",
     ) -> None:
         check_max_new_tokens(max_new_tokens)
+        if not isinstance(prefix, str):
+            raise GenerationError(f"prefix is {shown(prefix)}; it is how the text begins")
+        if until is not None and not callable(until):
+            raise GenerationError(
+                f"until is {shown(until)}; it is a function of the text, and stop takes texts"
+            )
         self._warper = Warper(temperature, top_k, top_p, min_p)
         random = generator(_torch_seed() if seed is None and temperature else seed)
         # What a text of a batch draws does not depend on how long the others are.
@@ -656,6 +668,13 @@ def _logits_of(model: Any, *, is_batch: bool) -> AnyModel:
         found: AnyModel = model
         return found
     return TransformersModel(model) if is_batch else SingleText(model)
+
+
+def check_options(options: Iterable[str], known: Iterable[str], hint: str = "") -> None:
+    """Raise a `GenerationError` if an option is not known; `hint` says what to do then."""
+    for name in options:
+        if name not in known:
+            raise GenerationError(not_known(f"there is no option {name}", name, known) + hint)
 
 
 def stops_of(stop: object) -> tuple[str, ...]:

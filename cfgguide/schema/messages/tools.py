@@ -15,6 +15,7 @@ from typing import Any
 
 from cfgguide.base.limits import Limits
 from cfgguide.errors import SchemaError, shown
+from cfgguide.grammar.rules.facts import not_known
 from cfgguide.schema.functions import is_function, tool_of
 from cfgguide.schema.messages.formats import ALIASES, FORMATS, Call, Tag, Wanted
 from cfgguide.schema.messages.grammar_tools import (
@@ -118,11 +119,16 @@ def tools(
     options: dict[str, Any] = {"formats": formats, "best_effort": best_effort, "limits": limits}
     exact = {"order": order, "separators": SEPARATORS, "tidy": tidy is not False}
     written = tuple(sorted({**options, **exact}.items()))
+    if not isinstance(given, Iterable) or isinstance(given, str | type):
+        raise SchemaError(
+            f"tools are a list of functions, mappings or Pydantic models, not {shown(given)}"
+        )
     calls = [_call(each, value, written) for each in given]
+    names = [call.name for call in calls]
     choice = _name_of(choice)
     if not calls and choice != "none":
         raise SchemaError("there are no tools; say choice='none' for text alone")
-    for called, n_times in Counter(call.name for call in calls).items():
+    for called, n_times in Counter(names).items():
         if n_times > 1:
             raise SchemaError(
                 f"{n_times} tools are called {called!r}, and a call says no more than the name; "
@@ -134,7 +140,8 @@ def tools(
     elif is_forced:
         calls = [call for call in calls if call.name == choice]
         if not calls:
-            raise SchemaError(f"choice is {shown(choice)}; it is {', '.join(_CHOICES)}, or a tool")
+            said = f"choice is {shown(choice)}; it is {', '.join(_CHOICES)}, or a tool"
+            raise SchemaError(not_known(said, choice, names))
     wanted = Wanted(
         calls, choice == "required" or is_forced, parallel and not is_forced, max_thinking
     )
