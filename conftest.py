@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import runpy
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,8 +45,21 @@ def _small_heap(request: pytest.FixtureRequest) -> Iterator[None]:
     gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out, in CI, most slow cases of tests that have several; documents are checked whole."""
+    """Mark cases as slow, and leave most of those out in CI; documents are checked whole.
+
+    Of the cases of a test that is marked as `few(n)`, n are fast, spread over all.
+    """
+    cases: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("few"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for each in cases.values():
+        n_fast = each[0].get_closest_marker("few").args[0]
+        for place, item in enumerate(each):
+            if place * n_fast // len(each) == (place - 1) * n_fast // len(each):
+                item.add_marker(pytest.mark.slow)
     if not IN_CI:
         return
     seen: Counter[str] = Counter()

@@ -140,6 +140,7 @@ def test_expected_are_the_terminals_that_some_sentence_has_there(name):
         assert names == sorted(expected_of(name).get(place, ())), text
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", CASES)
 def test_examples_end_a_lexeme_of_their_terminal_in_some_sentence(name):
     n_seen = 0

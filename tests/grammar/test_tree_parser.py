@@ -84,6 +84,7 @@ def compare(grammar: Grammar, texts: list[str]) -> None:
         assert said(ours, text) == said(judge, text), text
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", FOLDERS)
 def test_golden_texts(name):
     folder = folder_of(name)
@@ -151,14 +152,14 @@ def answer(parser: lark.Lark, text: str) -> Any:
         return type(error)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 @seed(0)
 @given(grammars(sorted({*FEATURES} - {"declare"})), st.integers(0, 2**16))
 def test_random_grammars(drawn: Drawn, number: int) -> None:
     compare_drawn(drawn, number)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @seed(0)
 @given(earley_grammars(EARLEY_FEATURES), st.integers(0, 2**16))
 def test_random_grammars_of_earley(drawn: Drawn, number: int) -> None:
@@ -182,6 +183,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_trees_take_linear_time(name):
     """With `re` the first ones would not end, and the others take long."""

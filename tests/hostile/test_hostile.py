@@ -104,6 +104,7 @@ FROZEN = [
 ]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("kind", "text"), FROZEN, ids=[f"{kind} {text[:12]!a}" for kind, text in FROZEN]
 )

@@ -108,6 +108,7 @@ def costs(score: Callable[[str], float]) -> Callable[[Sample], list[Step]]:
     return lambda sample: [Step("walk: any", WORKS, seconds=score(sample.text))]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["pattern", "schema", "gbnf"])
 def test_a_search_climbs(kind):
     """No text that is drawn afresh has as many letters `a` for its length."""

@@ -50,12 +50,14 @@ def test_what_sqlite_refuses_is_refused(text: str) -> None:
     assert not is_accepted(text)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("text", texts("~"))
 def test_what_is_known_to_be_lost_is_refused(text: str) -> None:
     assert verdict(text) is True
     assert not is_accepted(text)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("hole", HOLES)
 def test_keywords_are_names_where_sqlite_has_them_so(hole: str) -> None:
     for word in WORDS:

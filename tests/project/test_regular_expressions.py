@@ -213,21 +213,25 @@ class Module:
 
 
 @functools.cache
+def sources() -> dict[Path, str]:
+    return {path: path.read_text("utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+@functools.cache
 def modules() -> list[Module]:
-    paths = sorted(PACKAGE.rglob("*.py"))
-    return [Module(path) for path in paths if re.search(r"\bre\b", path.read_text("utf-8"))]
+    return [Module(path) for path, text in sources().items() if re.search(r"\bre\b", text)]
 
 
 def uses_elsewhere(name: str, module: str) -> list[int]:
     """What other modules do with a public pattern: passed on, unless they do not name it."""
-    others = [
-        path
-        for path in PACKAGE.rglob("*.py")
-        if ".".join(path.relative_to(PACKAGE).with_suffix("").parts) != module
-    ]
     parts = module.rpartition(".")[2]
-    named = rf"\b{parts}\.{name}\b|import .*\b{name}\b"
-    return [REPEATED for path in others if re.search(named, path.read_text("utf-8"))]
+    named = re.compile(rf"\b{parts}\.{name}\b|import .*\b{name}\b")
+    return [
+        REPEATED
+        for path, text in sources().items()
+        if ".".join(path.relative_to(PACKAGE).with_suffix("").parts) != module
+        if name in text and named.search(text)
+    ]
 
 
 def test_re_is_used_only_where_it_is_seen():
@@ -299,12 +303,11 @@ def test_lark_is_asked_to_lex_nowhere_else():
         "SymbolThread",
     }
     asking = set()
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call):
-                called = ast.unparse(node.func).split(".")
-                if makers & {*called}:
-                    asking.add(".".join(path.relative_to(PACKAGE).with_suffix("").parts))
+    for path, text in sources().items():
+        tree = ast.parse(text) if any(each in text for each in makers) else ast.Module([])
+        calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        if any(makers & {*ast.unparse(called).split(".")} for called in calls):
+            asking.add(".".join(path.relative_to(PACKAGE).with_suffix("").parts))
     assert asking == {*PARSING}
 
 

@@ -164,11 +164,13 @@ def test_branches_keep_their_own_order(text: str, is_read: bool) -> None:
     assert (after is not None and recognizer.is_sentence(after)) == is_read
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_unions(seed: int) -> None:
     check(random_branch(random.Random(seed), 2), is_closed=seed % 4 > 0)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("n", [4, 40])
 def test_many_branches(n: int) -> None:
     check(discriminated(n, random.Random(n)))

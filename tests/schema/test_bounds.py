@@ -135,6 +135,7 @@ LETTERS = list(zip("abcdef", "ghijkl", strict=True))
 SUBSEQUENCES = [f"{one}.*{other}.*{one}.*{other}" for one, other in LETTERS]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("schema", "valid", "invalid"),
     [

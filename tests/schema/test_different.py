@@ -188,6 +188,7 @@ def test_values_are_read_that_jsonschema_allows(schema: Any) -> None:
         assert reads(recognizer, text) == is_valid(schema, text), text
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("schema", SCHEMAS, ids=json.dumps)
 def test_budgets_are_kept(schema: Any) -> None:
     index = cfgguide.compile(json_schema(schema), SMALL)

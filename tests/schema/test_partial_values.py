@@ -238,6 +238,7 @@ WHOLE = {
 UPPER = {"word": "loud", "words": ["a", "b"], "note": " x "}
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("what", "value"),
     [

@@ -132,6 +132,7 @@ def assert_live(recognizer: ByteMachine, text: str) -> None:
         assert is_live or recognizer.is_sentence(after), text
 
 
+@pytest.mark.few(30)
 @pytest.mark.parametrize("seed", range(80))
 def test_texts_of_random_schemas_are_what_jsonschema_allows(seed: int) -> None:
     compare_with_jsonschema(draw(seed), seed, Counter())

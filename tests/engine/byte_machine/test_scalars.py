@@ -153,6 +153,7 @@ def test_strings_of_patterns_are_told_apart(seed: int) -> None:
 BOUNDS = [(0, None), (0, 0), (0, 3), (2, 2), (3, 3), (2, 5), (4, None), (1, 40), (30, 33)]
 
 
+@pytest.mark.few(33)
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize("pattern", [None, *PATTERNS, "^(aaa)*(bb)*$"])
 def test_bounded_strings(pattern: str | None, bounds: tuple[int, int | None]) -> None:

@@ -67,6 +67,7 @@ def test_a_loaded_index_makes_no_mask_again(path, grammar, tokens):
     assert rows(loaded) == rows(index)
 
 
+@pytest.mark.few(4)
 @KINDS
 def test_what_is_saved_again_holds_the_old_and_the_new(path, grammar, tokens):
     index = whole_index(grammar, tokens)

@@ -209,6 +209,7 @@ def texts(case: Case, length: int) -> Iterator[str]:
         yield from map("".join, itertools.product(case.letters, repeat=n))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", CASES)
 def test_short_texts_are_sentences_just_if_lark_parses_them(name: str) -> None:
     own = engine(name)

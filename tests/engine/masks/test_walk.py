@@ -138,6 +138,7 @@ def _verdicts(found: Walk) -> list[int]:
     return [found.verdict(number) for number in range(found.n_outcomes)]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("grammar", "tokens"), GRAMMARS.values(), ids=GRAMMARS.keys())
 def test_what_the_kernel_judges_is_what_liveness_decides(grammar, tokens):
     recognizer, vocabulary, walker = machine(grammar, tokens)

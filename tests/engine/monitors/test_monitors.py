@@ -137,6 +137,7 @@ def test_text_that_leads_nowhere_is_refused_before(keys):
     assert b'","' not in _allowed(_after(keys, b'{"a":1,"b'))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["tags", "apart", "keys"])
 def test_masks_are_what_reading_says(name, request):
     index = request.getfixturevalue(name)

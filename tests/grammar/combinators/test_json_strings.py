@@ -72,7 +72,7 @@ def test_a_pattern_matches_the_codes_of_what_it_matched(seed):
     """`re` finds the same match: in the text, and in its string from after the quote on."""
     rng = random.Random(seed)
     n_matched = 0
-    for _ in range(400):
+    for _ in range(150):
         pattern = random_pattern(rng)
         flags = rng.choice([0, 0, re.I, re.S, re.A | re.I])
         before = re.compile(pattern, flags)
@@ -86,7 +86,7 @@ def test_a_pattern_matches_the_codes_of_what_it_matched(seed):
                 again = after.match(spelled(text), place)
                 assert (None if again is None else again.end()) == expected, (pattern, text, start)
                 n_matched += found is not None and found.end() > start
-    assert n_matched > 3000
+    assert n_matched > 1000
 
 
 @pytest.mark.parametrize(

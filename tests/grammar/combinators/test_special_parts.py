@@ -185,6 +185,7 @@ def test_masks_allow_what_can_be_divided_into_the_parts(seed):
     assert n_sentences > 50
 
 
+@pytest.mark.few(5)
 @pytest.mark.filterwarnings("ignore::cfgguide.errors.VocabularyWarning")
 @pytest.mark.parametrize(
     "names",

@@ -77,6 +77,7 @@ def test_random_grammars_keep_their_texts(seed):
     assert differences(lark_parser(found), recogniser, texts) == [], grammar
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_differences_keep_their_texts(seed):
     """In W3C's notation, with ``A - B`` inside of rules that call themselves."""

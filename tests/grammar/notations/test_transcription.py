@@ -135,6 +135,7 @@ LARK = [
 ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("target", ["gbnf", "w3c"])
 @pytest.mark.parametrize("text", LARK)
 def test_without_a_lexer_lark_and_rules_say_the_same(text, target):

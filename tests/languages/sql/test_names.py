@@ -300,6 +300,7 @@ def test_in_quotes_any_keyword_is_a_name(hole, keyword_database):
         assert is_parsed(parser_of_keywords(), text), text
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("hole", NEW_HOLES)
 def test_a_keyword_is_a_new_name_in_quotes_only(hole):
     for word in WORDS:

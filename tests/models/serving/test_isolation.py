@@ -54,6 +54,7 @@ def wait_until_alone(process: int) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
@@ -166,6 +167,7 @@ def test_a_verdict_is_remembered(isolation):
         os.kill(nursery_of(isolation), signal.SIGCONT)
 
 
+@pytest.mark.slow
 def test_what_fails_in_the_middle_of_a_text_is_refused():
     """Each letter may begin the second part: more ways to read it than there may be."""
     text = 'root ::= a | root "=" root\na ::= [\\n]+ [^a]{3,200}'
