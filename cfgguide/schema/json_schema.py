@@ -95,17 +95,18 @@ def json_schema(
     >>> [each is not None and recognizer.is_sentence(each) for each in read]
     [True, False]
     """
-    options: dict[str, Any] = {
-        "order": order,
-        "max_whitespace": max_whitespace,
-        "separators": separators,
-        "tidy": tidy,
-        "closed": closed,
-        "formats": formats,
-        "best_effort": best_effort,
-    }
     grammar, told = read_schema(
-        schema, registry=registry, limits=limits, cancelled=cancelled, **options
+        schema,
+        registry=registry,
+        limits=limits,
+        cancelled=cancelled,
+        order=order,
+        max_whitespace=max_whitespace,
+        separators=separators,
+        tidy=tidy,
+        closed=closed,
+        formats=formats,
+        best_effort=best_effort,
     )
     for each in told:
         warnings.warn(each, SchemaWarning, stacklevel=2)
@@ -115,16 +116,10 @@ def json_schema(
 def read_schema(
     schema: object,
     *,
-    order: str | None = None,
-    max_whitespace: int | None = None,
-    separators: tuple[str, str] | None = None,
-    tidy: bool = False,
-    closed: bool = False,
-    formats: bool = True,
-    best_effort: bool = False,
     registry: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
     cancelled: Callable[[], bool] | None = None,
+    **chosen: Any,
 ) -> tuple[SchemaGrammar, list[str]]:
     """Return the grammar of :func:`json_schema`, and what its user has to be told.
 
@@ -137,7 +132,7 @@ def read_schema(
     """
     if hasattr(schema, "model_json_schema"):
         schema = schema_of_model(schema)
-        order = order or "declared"
+        chosen["order"] = chosen.get("order") or "declared"
     if isinstance(schema, str):
         try:
             schema = json.loads(schema)
@@ -161,28 +156,21 @@ def read_schema(
     steps = Steps(limits, cancelled)
     read, written = _as_json(schema, "the schema")
     registry, documents = _as_json(registry or {}, "the registry", is_sorted=True)
+    if isinstance(chosen.get("separators"), list):
+        chosen["separators"] = tuple(chosen["separators"])
     options = SchemaOptions(
-        order,
-        max_whitespace,
-        tuple(separators) if isinstance(separators, list) else separators,
-        formats,
-        best_effort,
-        documents,
-        steps.max_seconds,
-        steps.max_memory,
-        tidy,
-        closed,
+        registry=documents, max_seconds=steps.max_seconds, max_memory=steps.max_memory, **chosen
     )
     options.check()
     try:
         with collector_off(), steps.begun():
             reader = SchemaReader(
                 read,
-                formats=formats,
-                best_effort=best_effort,
+                formats=options.formats,
+                best_effort=options.best_effort,
                 registry=registry,
-                has_common_spaces=tidy,
-                is_closed=closed,
+                has_common_spaces=bool(options.tidy),
+                is_closed=options.closed,
             )
             root = reader.root()
             give_up_uncounted(root, reader.give_up, options.layout)
@@ -225,8 +213,6 @@ def read_again(schema: str, options: Mapping[str, Any]) -> SchemaGrammar:
     """
     chosen = dict(options)
     registry = json.loads(chosen.pop("registry"))
-    if chosen["separators"] is not None:
-        chosen["separators"] = tuple(chosen["separators"])
     limits = Limits(max_seconds=chosen.pop("max_seconds"), max_memory=chosen.pop("max_memory"))
     return read_schema(json.loads(schema), registry=registry, limits=limits, **chosen)[0]
 
