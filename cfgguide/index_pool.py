@@ -240,17 +240,16 @@ class IndexPool:
                 progress=progress,
                 cancelled=entry.all_left,
             )
-            # Every guide begins with this mask, and the workspace is measured too.
-            if index.machine.n_parse_states is None:  # its steps have limits of their own
-                index.allowed(index.start)
-            else:
-                run_within_limits(
-                    partial(_make_first_mask, index),
-                    self._limits,
-                    progress,
-                    entry.all_left,
-                    started=started,
-                )
+            # Every guide begins with this mask, and the workspace is measured too. The steps of
+            # machines without a table have limits of their own, and say which part is too large.
+            has_table = index.machine.n_parse_states is not None
+            run_within_limits(
+                partial(_make_first_mask, index),
+                self._limits if has_table else None,
+                progress,
+                entry.all_left,
+                started=started,
+            )
         except Exception as error:
             with self._lock:
                 if self._entries.get(grammar) is entry:
