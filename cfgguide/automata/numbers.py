@@ -30,7 +30,7 @@ from cfgguide.errors import SchemaError
 
 NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"  # any
 NO_DIGIT = "(?![-+.0-9eE])"  # a number is not a part of a longer one
-LARGEST_DIVISOR = 1000
+_MAX_REMAINDERS = 18_000  # with the digits that tell them apart: states
 MAX_DIGITS = 400  # of a bound; those of the least float are 341
 #: Digits of tidy numbers: those of whole numbers of 64 bits, and those that tell floats apart.
 WHOLE_DIGITS, DIGITS = 19, 17
@@ -42,8 +42,9 @@ _N_KEPT = 256  # languages
 _MAX_BEGINNINGS = 1_000_000  # of listed numbers
 _POINT, _ZEROS = "point", "zeros"  # what comes after a listed number
 
-#: The state of `decimals`, the remainder, and the digits read after the point; -1 before it.
-_Remainder = tuple[int, int, int]
+#: The state of `decimals`, the remainder of the digits, the zeros behind them that the divisor has
+#: too, and the digits read after the point; -1 before it. Nothing is 0 with all those zeros.
+_Remainder = tuple[int, int, int, int]
 #: The state of `decimals`, the sign, how the digits compare with those of the bound, and how many
 #: of these were read, with a point.
 _Comparison = tuple[int, int, int, int]
@@ -212,18 +213,23 @@ def later_multiples(divisor: Decimal) -> Callable[[], Language]:
     return partial(multiples, divisor)
 
 
-def _modulus(divisor: Decimal) -> tuple[int, int]:
-    """Return the digits of a number as one, and how many stand after its point."""
+def _modulus(divisor: Decimal) -> tuple[int, int, int]:
+    """Return the digits of a number as one, the zeros behind them, and the digits after its point.
+
+    >>> _modulus(Decimal(1200)), _modulus(Decimal("0.05"))
+    ((12, 2, 0), (5, 0, 2))
+    """
     if divisor <= 0:
         raise SchemaError(f"multipleOf is {divisor}; it is a number above 0")
     whole, fraction = _digits_of(divisor)
-    modulus = int(whole + fraction)
-    if modulus > LARGEST_DIVISOR:
+    digits = (whole + fraction).rstrip("0")
+    modulus, n_zeros = int(digits), len(whole + fraction) - len(digits)
+    if modulus * (n_zeros + len(fraction) + 2) > _MAX_REMAINDERS:
         raise SchemaError(
-            f"multipleOf {divisor} cannot be guaranteed: its digits make {modulus}, and only up "
-            f"to {LARGEST_DIVISOR} the automaton is small"
+            f"multipleOf {divisor} cannot be guaranteed: an automaton tells all remainders apart, "
+            f"and {modulus} are too many"
         )
-    return modulus, len(fraction)
+    return modulus, n_zeros, len(fraction)
 
 
 @lru_cache(maxsize=_N_KEPT)
@@ -233,31 +239,37 @@ def multiples(divisor: Decimal) -> Language:
     Raises
     ------
     SchemaError
-        If its digits make a number above `LARGEST_DIVISOR`: the automaton would be too large.
+        If it has too many remainders: the automaton would be too large.
     """
-    modulus, n_places = _modulus(divisor)
+    modulus, n_zeros, n_places = _modulus(divisor)
     syntax = decimals()
 
     def step(state: _Remainder, character: str) -> _Remainder | None:
-        form, remainder, place = state
+        form, remainder, zeros, place = state
         form = syntax.after(form, character)
         if form == DEAD:
             return None
         if character == "-":
-            return form, remainder, place
+            return form, remainder, zeros, place
         if character == ".":
-            return form, remainder, 0
+            is_over = n_places == 0 and (remainder or zeros < n_zeros)
+            return None if is_over else (form, remainder, zeros, 0)
         digit = int(character)
         if place == n_places:
-            return None if digit else (form, remainder, place)
-        return form, (10 * remainder + digit) % modulus, place + (place >= 0)
+            return None if digit else (form, remainder, zeros, place)
+        place += place >= 0
+        if not digit:
+            if zeros < n_zeros:
+                return form, remainder, zeros + 1, place
+            return form, 10 * remainder % modulus, zeros, place
+        return form, (10 ** (zeros + 1) * remainder + digit) % modulus, 0, place
 
     def is_multiple(state: _Remainder) -> bool:
-        form, remainder, place = state
+        form, remainder, zeros, place = state
         scale = 10 ** (n_places - max(place, 0))
-        return form in syntax.accepting and not remainder * scale % modulus
+        return form in syntax.accepting and zeros == n_zeros and not remainder * scale % modulus
 
-    return Language.of_steps((syntax.start, 0, -1), step, is_multiple, "-.0123456789")
+    return Language.of_steps((syntax.start, 0, n_zeros, -1), step, is_multiple, "-.0123456789")
 
 
 # --- Tidy spellings ------------------------------------------------------------------------------
