@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import jsonschema
 import pydantic
 import pytest
 import torch
@@ -263,6 +264,85 @@ def test_smollm2_writes_what_people_try_first(name):
     budgets = budgets_of(name, smollm2)
     for n in budgets[1:2] if IN_CI else budgets:
         assert not [each for way in WAYS for each in wrong(name, way, smollm2, n)]
+
+
+# --- Whole numbers are written whole, and end -----------------------------------------------------
+
+INT: dict[str, Any] = {"type": "integer"}
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    closed = {"type": "object", "additionalProperties": False}  # others may have any numbers
+    return {**closed, "properties": properties, "required": [*properties]}
+
+
+WHOLE: dict[str, Any] = {
+    "alone": INT,
+    "in a list": {"type": "array", "items": INT},
+    "in a list of three": {"type": "array", "items": INT, "minItems": 3, "maxItems": 3},
+    "in a list of lists": {"type": "array", "items": {"type": "array", "items": INT}},
+    "in a list of different ones": {"type": "array", "items": INT, "uniqueItems": True},
+    "in places of a list": {
+        "type": "array",
+        "prefixItems": [INT, {"type": "string"}, INT],
+        "items": False,
+    },
+    "a member": _object(age=INT),
+    "several members": _object(day=INT, month=INT, year=INT),
+    "a member that may be left out": {**_object(age=INT), "required": []},
+    "deeper": _object(address=_object(street={"type": "string"}, number=INT)),
+    "members of any name": {"type": "object", "additionalProperties": INT},
+    "members of some names": {
+        "type": "object",
+        "patternProperties": {"^[a-z]{1,3}$": INT},
+        "additionalProperties": False,
+    },
+    "or null": _object(age={"type": ["integer", "null"]}),
+    "or a text": _object(age={"anyOf": [INT, {"type": "string"}]}),
+    "from a bound on": _object(age={**INT, "minimum": 18}),
+    "up to a bound": _object(age={**INT, "exclusiveMaximum": 0}),
+    "of even ones": _object(pairs={**INT, "multipleOf": 2}),
+    "but one": _object(floor={**INT, "not": {"const": 13}}),
+    "in a tree": {
+        "$ref": "#/$defs/tree",
+        "$defs": {
+            "tree": _object(n=INT, below={"type": "array", "items": {"$ref": "#/$defs/tree"}})
+        },
+    },
+    "a number that is whole": _object(n={"type": "number", "multipleOf": 1}),
+}
+
+
+def _odd_numbers(text: str) -> list[str]:
+    """Return the numbers of a JSON text that have a fraction, an exponent or too many digits."""
+    odd: list[str] = []
+    json.loads(
+        text, parse_float=odd.append, parse_int=lambda digits: odd.append(digits.lstrip("-")[19:])
+    )
+    return [*filter(None, odd)]
+
+
+def check_whole_numbers(name: str, pair: Callable[[], Pair]) -> None:
+    for options in ({}, {"temperature": 1.0, "seed": 0}, {"temperature": 1.5, "seed": 1}):
+        asked: Any = [{"role": "user", "content": "Write it."}]
+        prompt = asked if pair()[1].chat_template else "Write it."
+        written = cfgguide.generate(pair(), prompt, WHOLE[name], max_new_tokens=256, **options)
+        assert written.is_complete
+        assert not _odd_numbers(written.text), written.text
+        jsonschema.validate(json.loads(written.text), WHOLE[name])
+
+
+@pytest.mark.few(5)
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_random_model_ends_whole_numbers(name):
+    check_whole_numbers(name, tiny)
+
+
+@pytest.mark.slow
+@pytest.mark.model
+@pytest.mark.parametrize("name", WHOLE)
+def test_smollm2_ends_whole_numbers(name):
+    check_whole_numbers(name, smollm2)
 
 
 def main() -> None:
