@@ -28,7 +28,7 @@ import functools
 import json
 import re
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
@@ -105,6 +105,8 @@ def output_type(what: object) -> OutputType:
     >>> output_type(re.compile("[0-9]+")).parse("12"), output_type(["a", "b"]).parse("a")
     ('12', 'a')
     """
+    if isinstance(what, Grammar):  # equal ones may call different functions
+        return _made(what)
     try:
         hash(what)
     except Exception:  # lists and mappings have no hash, and others may raise what they like
@@ -137,27 +139,6 @@ def _made(what: object) -> OutputType:
 def _is_alias(what: object) -> bool:
     """Return whether something is ``type X = ...``, of Python or of an extension of `typing`."""
     return type(what).__name__ == "TypeAliasType"
-
-
-def calls_of(tools: Sequence[object], format: str, choice: str | Mapping[str, Any]) -> OutputType:
-    """Return messages that may call tools: the calls of functions can be run.
-
-    Parameters
-    ----------
-    tools, format, choice :
-        As for :func:`cfgguide.tools`.
-
-    Raises
-    ------
-    SchemaError, GrammarError
-        As :func:`cfgguide.tools`.
-    """
-    from cfgguide.schema.functions import bound, name_of
-    from cfgguide.schema.messages.tools import tools as tool_grammar
-
-    grammar: Any = tool_grammar(tools, format=format, choice=choice)
-    functions = {name_of(each): each for each in tools if is_function(each)}
-    return OutputType(grammar, lambda text: bound(grammar.parse(text), functions), grammar.reader)
 
 
 # What is imported below takes a tenth of a second, and whoever has a grammar needs none of it.

@@ -11,7 +11,7 @@ import functools
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -99,7 +99,7 @@ def read_call(function: Function, text: str) -> ToolCall[Any]:
     return ToolCall(name_of(function), arguments, function)
 
 
-def bound(message: Message, functions: Mapping[str, Function]) -> Message:
+def bound(message: Message, functions: Iterable[Function]) -> Message:
     """Return a message whose calls are those of functions, with the values that they take.
 
     Raises
@@ -107,7 +107,8 @@ def bound(message: Message, functions: Mapping[str, Function]) -> Message:
     GenerationError
         If a validator refuses the arguments of a call.
     """
-    return replace(message, calls=[_bound(call, functions) for call in message.calls])
+    named = {name_of(each): each for each in functions}
+    return replace(message, calls=[_bound(call, named) for call in message.calls])
 
 
 def _bound(call: ToolCall[Any], functions: Mapping[str, Function]) -> ToolCall[Any]:

@@ -31,11 +31,12 @@ from cfgguide.models.decoding.warpers import Warper
 from cfgguide.models.prompts import prompt_ids, tool_format
 from cfgguide.models.transformers.causal_model import SingleText, TransformersModel
 from cfgguide.models.transformers.streaming import Generation, Part, Stream, TextSoFar
-from cfgguide.output_types import calls_of, output_type
+from cfgguide.output_types import output_type
 from cfgguide.schema.functions import described_tool
 from cfgguide.schema.messages.message import Message as ToolMessage
 from cfgguide.schema.messages.message import ToolCall
 from cfgguide.schema.messages.message_grammar import MessageGrammar
+from cfgguide.schema.messages.tools import tools as tool_grammar
 from cfgguide.shared_indexes import shared_index, shared_vocabulary
 
 if TYPE_CHECKING:
@@ -498,9 +499,9 @@ class _Writing:
         if isinstance(what, Index):
             self._index, self._known = what, what.output_type
         else:
-            self._known = (
-                calls_of(tools, tool_format(tokenizer), tool_choice) if tools else output_type(what)
-            )
+            if tools:
+                what = tool_grammar(tools, format=tool_format(tokenizer), choice=tool_choice)
+            self._known = output_type(what)
             eos_token_ids = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
             vocabulary = shared_vocabulary(tokenizer, eos_token_ids)
             self._index = shared_index(

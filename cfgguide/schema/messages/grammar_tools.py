@@ -32,6 +32,7 @@ from cfgguide.grammar.combinators.sequence import (
 )
 from cfgguide.grammar.combinators.writer import text_of
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.schema.functions import bound
 from cfgguide.schema.json_schema import json_schema
 from cfgguide.schema.messages.formats import Tag
 from cfgguide.schema.messages.message import Message, MessageReading
@@ -90,11 +91,11 @@ class ToolGrammar(Composed):
 
     @property
     def _key(self) -> tuple[object, ...]:
-        return (self.message, self.reading, self.options)
+        return (self.message, self.reading.key, self.options)
 
     def parse(self, text: str) -> Message:
         """Return the message of a text: its content and its calls."""
-        return self.reading.parse(text)
+        return bound(self.reading.parse(text), self.reading.functions)
 
     def reader(self) -> Reading:
         """Return what reads a message as it is written."""

@@ -80,6 +80,9 @@ class MessageReading(NamedTuple):
         What comes after the thinking, if it has a value of its own: "json" or "text".
     types : str
         The types of each argument of each tool, as JSON, if arguments are no JSON.
+    functions : tuple of callable
+        The tools that are functions: their calls can be run. They are no part of the language, so
+        grammars that differ in nothing else are equal, and share an index.
     """
 
     format: str | None = None
@@ -87,6 +90,12 @@ class MessageReading(NamedTuple):
     closing: str = ""
     answer: str = ""
     types: str = ""
+    functions: tuple[Callable[..., Any], ...] = ()
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """All but the functions: what is compared, and what a file can hold."""
+        return self[:-1]
 
     def arguments(self, name: str) -> JsonReading | PairReading:
         """Return what reads the arguments of a call of a tool."""

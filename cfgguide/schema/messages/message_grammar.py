@@ -22,6 +22,7 @@ from cfgguide.errors import GrammarError, LimitError, SchemaError
 from cfgguide.grammar.combinators import parts as composed
 from cfgguide.grammar.llguidance.languages import first_ends
 from cfgguide.schema.completions import completed
+from cfgguide.schema.functions import bound
 from cfgguide.schema.json_reading import JsonReading
 from cfgguide.schema.json_schema import json_schema
 from cfgguide.schema.json_schema import read_again as schema_again
@@ -112,7 +113,7 @@ class MessageGrammar(SchemaGrammar, Generic[T]):
         return hash(self._key())
 
     def _key(self) -> tuple[object, ...]:
-        return self.schema, self.options, self.reading, self.answer
+        return self.schema, self.options, self.reading.key, self.answer
 
     def __repr__(self) -> str:
         shown = self.schema if len(self.schema) <= 60 else f"{self.schema[:60]}..."
@@ -141,7 +142,7 @@ class MessageGrammar(SchemaGrammar, Generic[T]):
         """Return the value of a text: a message, or that of the answer after thinking."""
         value: Any
         if self._answer is None:
-            value = self.reading.parse(text)
+            value = bound(self.reading.parse(text), self.reading.functions)
         else:
             value = self._answer[0](self.reading.split(text)[1])
         found: T = value

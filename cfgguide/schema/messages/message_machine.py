@@ -68,7 +68,7 @@ class MessageMachine(SchemaMachine):
         message = {
             "tag": grammar.schema,
             "options": asdict(grammar.options),
-            "reading": list(grammar.reading),
+            "reading": list(grammar.reading.key),
         }
         return {}, {"schema": message}
 

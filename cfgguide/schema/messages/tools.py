@@ -55,9 +55,9 @@ def tools(
     given : iterable of mapping, callable or type
         The tools: ``{"type": "function", "function": {"name": ..., "parameters": ...}}`` or the
         inner mapping, with a JSON Schema of the arguments; or functions, whose annotations are read
-        so; or Pydantic models, whose names are those of the tools. Properties of the arguments may
-        be grammars: the value is then a sentence, such as SQL. All arguments of such a tool are
-        required, in their order.
+        so, and whose calls can be run; or Pydantic models, whose names are those of the tools.
+        Properties of the arguments may be grammars: the value is then a sentence, such as SQL. All
+        arguments of such a tool are required, in their order.
     format : str
         How the model writes calls: ``"qwen"`` or ``"hermes"``, ``"llama3"``, ``"mistral"`` (up to
         version 7 of its tokenizer), ``"mistral_v11"``, ``"harmony"`` or ``"gpt-oss"``,
@@ -123,6 +123,7 @@ def tools(
         raise SchemaError(
             f"tools are a list of functions, mappings or Pydantic models, not {shown(given)}"
         )
+    given = list(given)
     calls = [_call(each, value, written) for each in given]
     names = [call.name for call in calls]
     choice = _name_of(choice)
@@ -146,7 +147,7 @@ def tools(
         calls, choice == "required" or is_forced, parallel and not is_forced, max_thinking
     )
     made = FORMATS[name].tag(wanted)
-    reading = MessageReading(name)
+    reading = MessageReading(name, functions=tuple(filter(is_function, given)))
     if any(call.arguments["type"] == "sentence" for call in calls):
         if FORMATS[name].style is not None:
             raise SchemaError(f"{name} has no JSON, in which a sentence of a grammar could stand")

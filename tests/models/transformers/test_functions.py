@@ -150,6 +150,38 @@ def test_wrong_tools_are_told(options: dict[str, Any], message: str) -> None:
         written(CHAT, **options)
 
 
+CALL = '<tool_call>\n{"name": "add", "arguments": {"first": 1, "second": 2}}\n</tool_call>'
+
+
+def test_a_grammar_of_functions_calls_them() -> None:
+    grammar = cfgguide.tools([weather, add], format="hermes", choice="required")
+    (call, *_) = written("Rain?", grammar).parsed.calls
+    assert call.call() == {"weather": weather, "add": add}[call.name](**call.arguments)
+    for thoughtful in (grammar, cfgguide.thinking(grammar, is_optional=True)):
+        assert thoughtful.parse(CALL).calls[0].call() == 3
+
+
+def test_a_function_beside_a_tool_that_takes_a_grammar_is_called() -> None:
+    letters = {"name": "say", "parameters": {"properties": {"text": cfgguide.regex("[a-z]+")}}}
+    grammar = cfgguide.tools([letters, add], format="hermes")
+    assert grammar.parse(CALL).calls[0].call() == 3
+
+
+def test_equal_grammars_call_their_own_functions() -> None:
+    def adding(number: int) -> Any:
+        def add(first: int, second: int) -> int:
+            return first + second + number
+
+        return add
+
+    grammars = [cfgguide.tools([adding(n)], format="hermes", choice="add") for n in (0, 10)]
+    assert grammars[0] == grammars[1]
+    assert hash(grammars[0]) == hash(grammars[1])
+    for grammar, n in zip(grammars, (0, 10), strict=True):
+        call = written("1?", grammar).parsed.calls[0]
+        assert call.call() == call.arguments["first"] + call.arguments["second"] + n
+
+
 def test_tools_need_a_chat() -> None:
     with pytest.raises(GenerationError, match="give the prompt as a list of messages"):
         written("Rain?", tools=[weather])
