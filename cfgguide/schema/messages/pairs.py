@@ -137,7 +137,7 @@ class _Pairs:
             found.append((True, self._string(schema, kinds, path)))
         if listed is not None and others:
             told = [json.dumps(v, ensure_ascii=False) for v in listed if _type_is(v, others)]
-            return [*found, (False, PlainText("|".join(map(re.escape, told))))]
+            return [*found, (False, PlainText("|".join(map(re.escape, told))))] if told else found
         combined = sorted(_COMBINE & set(part))
         if others and combined:
             raise UnsupportedTagError(
@@ -188,7 +188,8 @@ def _one_of(parts: list[Part]) -> Part:
 
 def _type_is(value: Any, types: frozenset[str]) -> bool:
     """Return whether a value that is no string has one of some types."""
-    return bool(types_of({"const": value}, {}) & types)
+    mine = types_of({"const": value}, {})
+    return bool(mine & types) or (mine == {"integer"} and "number" in types)
 
 
 @lru_cache(maxsize=256)
