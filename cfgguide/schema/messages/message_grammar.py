@@ -282,7 +282,7 @@ def message_grammar(
     answer: Any = None,
 ) -> MessageGrammar[Any]:
     """Return the grammar of a structural tag; as :func:`structural_tag`."""
-    reader = TagReader(has_common_spaces=bool(tidy), formats=formats)
+    reader = TagReader(has_common_spaces=bool(tidy), formats=formats, registry=registry)
     part = reader.message(tag)
     written = json.dumps(tag)
     chosen: dict[str, Any] = {

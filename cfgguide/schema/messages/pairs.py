@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from cfgguide.automata.language import Language, difference, intersection
 from cfgguide.errors import SchemaError, shown
 from cfgguide.grammar.llguidance.languages import language_of
-from cfgguide.schema.json_schema import json_schema
+from cfgguide.schema.json_schema import json_schema, read_schema
 from cfgguide.schema.messages.pair_values import (
     NOTES,
     STRING,
@@ -45,6 +46,7 @@ from cfgguide.schema.messages.parts import (
     UnsupportedTagError,
     Value,
 )
+from cfgguide.schema.schema_grammar import SchemaGrammar
 from cfgguide.schema.solver.scalars import of_lengths
 from cfgguide.schema.solver.values import AllValues
 
@@ -68,7 +70,15 @@ _READ_AS = {
 _READ_AS |= {"number": _READ_AS["integer"], "object": _READ_AS["array"]}
 
 
-def pairs(schema: Schema, style: str, path: str, *, is_tidy: bool, formats: bool) -> Part:
+def pairs(
+    schema: Schema,
+    style: str,
+    path: str,
+    *,
+    is_tidy: bool,
+    formats: bool,
+    registry: Mapping[str, Any] | None = None,
+) -> Part:
     """Return the pairs of an object.
 
     Raises
@@ -78,6 +88,7 @@ def pairs(schema: Schema, style: str, path: str, *, is_tidy: bool, formats: bool
     SchemaError
         If the schema of a string is wrong.
     """
+    checked(schema, path, is_tidy=is_tidy, formats=formats, registry=registry)
     whole = resolved(schema, schema)
     odd = sorted(set(whole) - _OF_PARAMETERS)
     if odd:
@@ -97,6 +108,28 @@ def pairs(schema: Schema, style: str, path: str, *, is_tidy: bool, formats: bool
             if is_required or each is not False
         )
     )
+
+
+def checked(
+    schema: object,
+    path: str,
+    *,
+    is_tidy: bool,
+    formats: bool,
+    registry: Mapping[str, Any] | None = None,
+) -> SchemaGrammar:
+    """Return the grammar of a schema in JSON; all that looks at parts of it knows that it is right.
+
+    Raises
+    ------
+    SchemaError
+        If it is wrong; it says where.
+    """
+    options: dict[str, Any] = {"tidy": is_tidy, "formats": formats, "registry": registry}
+    try:
+        return read_schema(schema, best_effort=True, **options)[0]
+    except SchemaError as error:
+        raise SchemaError(f"in the schema at {path}: {error.args[0]}") from None
 
 
 class _Pairs:

@@ -52,6 +52,8 @@ class TagReader:
         Whether ``\s`` in patterns is white space of JSON alone.
     formats : bool
         Whether ``format`` is a condition for strings without quotes.
+    registry : mapping, optional
+        Other schemas, by their URIs.
 
     Attributes
     ----------
@@ -68,9 +70,16 @@ class TagReader:
     Sequence(parts=(AnyText(excludes=(), max_tokens=None),))
     """
 
-    def __init__(self, *, has_common_spaces: bool = False, formats: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        has_common_spaces: bool = False,
+        formats: bool = True,
+        registry: Mapping[str, Any] | None = None,
+    ) -> None:
         self._has_common_spaces = has_common_spaces
         self._formats = formats
+        self._registry = registry
         self.any_orders: set[bool] = set()
         self.spaces: set[int | None] = set()
         self.separators: set[tuple[str, ...] | None] = set()
@@ -148,8 +157,14 @@ class TagReader:
         if style != "json":
             if not isinstance(schema, Mapping):
                 raise SchemaError(f"at {path}/json_schema: the schema of pairs is an object")
-            options = {"is_tidy": self._has_common_spaces, "formats": self._formats}
-            return pairs(schema, style, f"{path}/json_schema", **options)
+            return pairs(
+                schema,
+                style,
+                f"{path}/json_schema",
+                is_tidy=self._has_common_spaces,
+                formats=self._formats,
+                registry=self._registry,
+            )
         try:
             return Value(json.dumps(schema), f"{path}/json_schema")
         except (TypeError, ValueError, RecursionError) as error:

@@ -27,6 +27,7 @@ from cfgguide.schema.messages.grammar_tools import (
 from cfgguide.schema.messages.message import Message, MessageReading
 from cfgguide.schema.messages.message_grammar import MessageGrammar, message_grammar
 from cfgguide.schema.messages.pair_values import argument_types
+from cfgguide.schema.messages.pairs import checked
 from cfgguide.schema.pydantic_models import schema_of_model
 from cfgguide.schema.schema_grammar import SEPARATORS
 
@@ -63,8 +64,8 @@ def tools(
         version 7 of its tokenizer), ``"mistral_v11"``, ``"harmony"`` or ``"gpt-oss"``,
         ``"deepseek_v3"`` (R1 too), ``"deepseek_v31"`` or ``"deepseek"``, ``"deepseek_v32"``,
         ``"kimi_k2"``, ``"qwen3_coder"`` or ``"qwen3_xml"``, ``"glm45"`` (4.6 too), ``"glm47"``,
-        ``"minimax_m2"``. Those since Qwen's, and ``"deepseek_v32"``, have arguments in pairs, as
-        docs/tools.md says.
+        ``"minimax_m2"``. Those since Qwen3-Coder's, and
+        ``"deepseek_v32"``, have arguments in pairs, as docs/tools.md says.
     choice : str or mapping
         ``"auto"`` for text or calls, ``"required"`` for at least one call, ``"none"`` for none, or
         the name of the tool to call; OpenAI's ``{"type": "function", "function": {"name": ...}}``
@@ -77,7 +78,8 @@ def tools(
     order, max_whitespace, formats, best_effort, limits :
         As for :func:`cfgguide.json_schema`, for the arguments.
     tidy : bool, optional
-        As for :func:`cfgguide.structural_tag`; where a tool has a grammar, True by default.
+        As for :func:`cfgguide.structural_tag`; where a tool has a grammar, or arguments are pairs,
+        True by default.
 
     Returns
     -------
@@ -155,6 +157,10 @@ def tools(
             raise SchemaError("beside a grammar, JSON has the separators of json.dumps alone")
         return tool_grammar(made, reading, written)
     if FORMATS[name].style is not None:
+        tidy = tidy is not False  # 7.0 for an integer is a text for vLLM's parsers of pairs
+        for call in calls:
+            schema, path = call.arguments["json_schema"], f"/{call.name}"
+            checked(schema, path, is_tidy=tidy, formats=formats)
         types = {call.name: argument_types(call.arguments["json_schema"]) for call in calls}
         reading = reading._replace(types=json.dumps(types, ensure_ascii=False))
     return message_grammar(made, reading, tidy=tidy, **options)

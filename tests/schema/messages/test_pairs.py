@@ -66,6 +66,7 @@ CASES = [
     ({"const": "x"}, "x", "x"),
     ({"type": "integer"}, "12", 12),
     ({"type": "integer"}, '"12"', ...),
+    ({"type": "integer"}, "12.0", ...),  # a text for vLLM's parsers
     ({"type": "boolean"}, "true", True),
     ({"type": "boolean"}, "True", ...),
     ({"type": ["string", "null"]}, "null", None),
@@ -181,7 +182,11 @@ def test_pairs_come_in_order_and_optional_ones_may_be_left_out(form):
         ({"minProperties": 1}, "minProperties cannot be followed.*whose arguments are JSON"),
         ({"allOf": [{}], "if": {}}, "allOf, if cannot"),
         ({"properties": {"a>b": {}}}, "a name in pairs is a word, not 'a>b'"),
-        ({"properties": {"a": {"$ref": "other.json"}}}, "leads into the same schema"),
+        ({"properties": {"a": {"$ref": "other.json"}}}, "at /f: at /properties/a"),
+        ({"properties": 3}, "at /f: at /properties: "),
+        ({"properties": {"a": {"anyOf": 3}}}, "at /f: at /properties/a/anyOf"),
+        ({"properties": {"a": {"type": 3}}}, "at /f: at /properties/a"),
+        ({"properties": {}, "required": 3}, "at /f: at /required"),
         ({"properties": {"a": {"const": "</function>"}}}, "no string that it allows"),
         (
             {"properties": {"a": {"type": "string", "oneOf": [{"minLength": 2}, {}]}}},
