@@ -38,9 +38,11 @@ TEMPLATES = [
     ("glm47", "GLM-4.7-Flash", "<|assistant|></think>"),
     ("deepseek_v32", "deepseek-ai-DeepSeek-V3.2", "<｜Assistant｜></think>"),
     ("minimax_m2", "MiniMax-M2", "]~b]ai\n"),
+    ("gemma4", "google-gemma-4-31B-it", "<|turn>model\n"),
 ]
 #: What ends an answer; some formats have it in their structure.
 ENDS = ["<|im_end|>\n", "<|im_end|>", "<|eot_id|>", "</s>", "<｜end▁of▁sentence｜>", "[e~["]
+ENDS += ["<|tool_response>", "<turn|>"]
 TOOLS = [
     {
         "type": "function",
@@ -107,6 +109,8 @@ def templates(source: Path) -> dict[str, str]:
 def rendered(template: str, answer: tuple[str, list[int], str], form: str) -> str | None:
     """Return a conversation with an answer; None if the template cannot write it."""
     content, numbers, thinking = answer
+    if form == "gemma4" and content and numbers:
+        return None  # it has the text after the calls, where their results come from elsewhere
     message: dict[str, Any] = {"role": "assistant", "content": content}
     if numbers:
         message["tool_calls"] = [

@@ -87,6 +87,8 @@ _MARKS = (
     ("<|channel|>", "harmony"),
     ("<|tool_calls_section_begin|>", "kimi_k2"),
     ("<minimax:tool_call>", "minimax_m2"),
+    ("<|tool_call>", "gemma4"),
+    ("<start_function_call>", "functiongemma"),
     ("<｜DSML｜", "deepseek_v32"),
     ("<arg_key>", "glm45"),
     ("<function=", "qwen3_coder"),

@@ -54,6 +54,50 @@ TOOLS = [
     },
     {"type": "function", "function": {"name": "stop", "parameters": {"type": "object"}}},
 ]
+#: Objects without names that are declared, and lists of different items, are no Gemma.
+NESTED = [
+    {
+        "type": "function",
+        "function": {
+            "name": "save",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "tags": {"type": "array", "items": {"type": ["string", "null"]}},
+                    "Age": {"type": "integer", "minimum": 0},
+                    "who": {
+                        "type": "object",
+                        "properties": {"is_new": {"type": "boolean"}, "name": {"type": "string"}},
+                    },
+                    "grid": {
+                        "type": "array",
+                        "items": {"type": "array", "items": {"type": "integer", "maximum": 9}},
+                        "maxItems": 3,
+                    },
+                },
+                "required": ["name"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    *TOOLS[1:],
+]
+#: What vLLM's parser of FunctionGemma reads: words as names, and strings that are not JSON.
+WORDS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "save",
+            "parameters": {
+                "type": "object",
+                "properties": {each: {"type": "string", "pattern": "^[A-H]"} for each in "bAc"},
+                "required": ["b"],
+            },
+        },
+    },
+    TOOLS[2],
+]
 DEEPSEEK = [
     *("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", "<｜tool▁call▁begin｜>"),
     *("<｜tool▁call▁end｜>", "<｜tool▁sep｜>"),
@@ -77,7 +121,13 @@ PARSERS = {
     "glm47": ("glm47", GLM),
     "deepseek_v32": ("deepseek_v32", ["｜DSML｜"]),
     "minimax_m2": ("minimax_m2", ["<minimax:tool_call>", "</minimax:tool_call>"]),
+    "gemma4": ("gemma4", ["<|tool_call>", "<tool_call|>", '<|"|>']),
+    "functiongemma": (
+        "functiongemma",
+        ["<start_function_call>", "<end_function_call>", "<escape>"],
+    ),
 }
+TOOLS_OF = {"gemma4": NESTED, "functiongemma": WORDS}
 
 
 def sampled(index: cfgguide.Index, rng: random.Random) -> list[int]:
@@ -98,16 +148,16 @@ def sampled(index: cfgguide.Index, rng: random.Random) -> list[int]:
 
 @pytest.mark.parametrize("form", PARSERS)
 def test_each_call_is_found_by_the_models_parser_and_is_what_its_schema_allows(form):
-    name, added = PARSERS[form]
+    (name, added), tools = PARSERS[form], TOOLS_OF.get(form, TOOLS)
     tokenizer = AutoTokenizer.from_pretrained(prepare_smollm2())
     tokenizer.add_tokens(added, special_tokens=True)
-    grammar = cfgguide.tools(TOOLS, format=form, choice="auto" if form == "qwen" else "required")
+    grammar = cfgguide.tools(tools, format=form, choice="auto" if form == "qwen" else "required")
     index = cfgguide.compile(grammar, tokenizer)
     request = ChatCompletionRequest(
-        model="m", messages=[{"role": "user", "content": "Hi"}], tools=TOOLS
+        model="m", messages=[{"role": "user", "content": "Hi"}], tools=tools
     )
     schemas: dict[str, Any] = {
-        tool["function"]["name"]: tool["function"]["parameters"] for tool in TOOLS
+        tool["function"]["name"]: tool["function"]["parameters"] for tool in tools
     }
     rng, n_calls = random.Random(form), 0
     for _ in range(N_MESSAGES):

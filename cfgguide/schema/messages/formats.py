@@ -20,6 +20,8 @@ In others arguments are pairs (:mod:`cfgguide.schema.messages.pairs`)::
     glm47         <tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>
     deepseek_v32  <｜DSML｜invoke name="f">\n<｜DSML｜parameter name="a" string="false">1</｜DSML...
     minimax_m2    <invoke name="f">\n<parameter name="a">1</parameter>\n</invoke>
+    gemma4        <|tool_call>call:f{a:1}<tool_call|>
+    functiongemma <start_function_call>call:f{a:1}<end_function_call>
 """
 
 from __future__ import annotations
@@ -202,12 +204,19 @@ def _mistral(wanted: Wanted) -> Tag:
     return _after_text(text("[TOOL_CALLS]"), calls, wanted)
 
 
-def _mistral_v11(wanted: Wanted) -> Tag:
-    if not wanted.calls:
-        return text("[TOOL_CALLS]")
-    # A number, "[CALL_ID]" and nine characters, would be a part of the name for vLLM's parser.
-    tags = [tag(f"[TOOL_CALLS]{call.name}[ARGS]", call.arguments, "") for call in wanted.calls]
-    return _after_text(text("[TOOL_CALLS]", "[ARGS]"), _several(tags, "", wanted), wanted)
+def _one_by_one(opening: str, begin: str, end: str, *others: str) -> Callable[[Wanted], Tag]:
+    """Return what writes calls without anything between them, after text if there may be."""
+
+    def made(wanted: Wanted) -> Tag:
+        if not wanted.calls:
+            return text(opening)
+        tags = [
+            tag(f"{opening}{begin.replace('NAME', call.name)}", call.arguments, end)
+            for call in wanted.calls
+        ]
+        return _after_text(text(opening, *others), _several(tags, "", wanted), wanted)
+
+    return made
 
 
 _HARMONY_NAMES = ("<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|call|>", "<|return|>")
@@ -305,7 +314,8 @@ FORMATS: dict[str, Format] = {
         ("[TOOL_CALLS]", ', {"name": "'),
     ),
     "mistral_v11": Format(
-        _mistral_v11,
+        # A number, "[CALL_ID]" and nine characters, would be a part of the name for vLLM's parser.
+        _one_by_one("[TOOL_CALLS]", "NAME[ARGS]", "", "[ARGS]"),
         re.compile(rf"\[TOOL_CALLS\]{_NAME}(?:\[CALL_ID\]\w{{9}})?\[ARGS\]"),
         ("[TOOL_CALLS]",),
     ),
@@ -375,6 +385,18 @@ FORMATS: dict[str, Format] = {
         re.compile(rf'(?:<minimax:tool_call>\n)?<invoke name="{_NAME}">\n'),
         ("<minimax:tool_call>", "<invoke name="),
         style="minimax_xml",
+    ),
+    "gemma4": Format(
+        _one_by_one("<|tool_call>", "call:NAME", "<tool_call|>"),
+        re.compile(rf"<\|tool_call>call:{_NAME}(?={{)"),
+        ("<|tool_call>",),
+        style="gemma4",
+    ),
+    "functiongemma": Format(
+        _one_by_one("<start_function_call>", "call:NAME", "<end_function_call>"),
+        re.compile(rf"<start_function_call>call:{_NAME}(?={{)"),
+        ("<start_function_call>",),
+        style="functiongemma",
     ),
 }
 #: What else the formats are called.

@@ -14,9 +14,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from cfgguide.errors import GenerationError
 from cfgguide.schema.json_reading import JsonReading
 from cfgguide.schema.messages.formats import FORMATS
-from cfgguide.schema.messages.pair_values import STYLES, PairReading
+from cfgguide.schema.messages.pair_values import STYLES, ObjectReading, PairReading
 
 R = TypeVar("R", covariant=True)
+ArgumentsReading = JsonReading | PairReading | ObjectReading
 
 
 @dataclass(frozen=True)
@@ -97,12 +98,13 @@ class MessageReading(NamedTuple):
         """All but the functions: what is compared, and what a file can hold."""
         return self[:-1]
 
-    def arguments(self, name: str) -> JsonReading | PairReading:
+    def arguments(self, name: str) -> ArgumentsReading:
         """Return what reads the arguments of a call of a tool."""
         form = None if self.format is None else FORMATS[self.format]
         if form is None or form.style is None:
             return JsonReading()
-        return PairReading(STYLES[form.style], json.loads(self.types or "{}").get(name, {}))
+        style, types = STYLES[form.style], json.loads(self.types or "{}").get(name, {})
+        return (ObjectReading if style.quote else PairReading)(style, types)
 
     def split(self, text: str) -> tuple[str, str]:
         """Return the thinking before a message, and the message."""

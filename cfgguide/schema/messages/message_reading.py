@@ -20,10 +20,10 @@ from typing import Any
 
 from cfgguide.engine.machine.partial import Partial, Path, Reading
 from cfgguide.engine.machine.protocol import AnyMachine
-from cfgguide.schema.json_reading import NOTHING, JsonReading, is_listed
+from cfgguide.schema.json_reading import NOTHING, is_listed
 from cfgguide.schema.messages.formats import FORMATS
-from cfgguide.schema.messages.message import Message, MessageReading, ToolCall
-from cfgguide.schema.messages.pair_values import PairReading
+from cfgguide.schema.messages.message import ArgumentsReading, Message, MessageReading, ToolCall
+from cfgguide.schema.messages.pair_values import n_kept
 
 _MAX_HEAD = 400  # characters of what stands before the arguments of a call
 # The parts of a message in Harmony, beside its calls.
@@ -106,7 +106,7 @@ class MessageSoFar:
         self._pending = ""  # that is not read yet: it may begin a call
         self._content: list[str] = []
         self._thoughts: list[str] = []
-        self._calls: list[tuple[str, JsonReading | PairReading]] = []
+        self._calls: list[tuple[str, ArgumentsReading]] = []
         self._block = "" if form is None or form.has_thinking else "text"  # that is being read
         if form is None:
             self._block = "text"
@@ -187,24 +187,6 @@ class MessageSoFar:
         if self._block:
             return ("content",)
         return ("calls",) if self._calls else ()
-
-
-def n_kept(text: str, marks: tuple[str, ...], longest: int = 0) -> int:
-    """Return how many characters at the end of a text may begin one of some marks.
-
-    A mark that is there counts with what follows it, up to a length.
-
-    Examples
-    --------
-    >>> n_kept("a <tool", ("<tool_call>",)), n_kept("a < b", ("<tool_call>",))
-    (5, 0)
-    """
-    n_most = max(longest, *map(len, marks))
-    for begin in range(max(0, len(text) - n_most), len(text)):
-        rest = text[begin:]
-        if any(mark.startswith(rest) or rest.startswith(mark) for mark in marks):
-            return len(rest)
-    return 0
 
 
 def message_reader(reading: MessageReading, answer: Callable[[], Reading] | None) -> Reading:

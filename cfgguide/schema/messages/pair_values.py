@@ -43,6 +43,9 @@ class Style:
         A pattern of what parsers would take for the end of a value.
     says : (str, str)
         What begins a string, and what begins another value, if that is told; ``SAYS`` in `begin`.
+    quote : str
+        What stands around strings, if values are no JSON: objects are pairs in braces then, with
+        commas between them, and lists are in brackets.
     """
 
     begin: str
@@ -50,11 +53,14 @@ class Style:
     pair: re.Pattern[str]
     bad: str
     says: tuple[str, str] = ("", "")
+    quote: str = ""
 
 
-def _style(begin: str, end: str, bad: str, says: tuple[str, str] = ("", "")) -> Style:
+def _style(
+    begin: str, end: str, bad: str, says: tuple[str, str] = ("", ""), quote: str = ""
+) -> Style:
     pattern = re.escape(begin).replace("NAME", '([^<>"\n]+)').replace("SAYS", "(true|false)")
-    return Style(begin, end, re.compile(pattern), bad, says)
+    return Style(begin, end, re.compile(pattern), bad, says, quote)
 
 
 STYLES = {
@@ -79,6 +85,10 @@ STYLES = {
         '<parameter name="NAME">',
         "</parameter>\n",
         r"<\s*/\s*parameter\s*>|<\s*parameter\s+name\s*=|</invoke>",
+    ),
+    "gemma4": _style("NAME:", "", r'<\|"\|>|<\|?tool_call\|?>', quote='<|"|>'),
+    "functiongemma": _style(
+        "NAME:", "", "<escape>|<(?:start|end)_function_call>", quote="<escape>"
     ),
 }
 
@@ -265,9 +275,9 @@ class PairReading:
             self._parts.append(text)
             self._add(value_of("".join(self._parts), self._types), rest)
             return True
-        n_kept = next((n for n in range(len(end) - 1, 0, -1) if text.endswith(end[:n])), 0)
-        self._parts.append(text[: len(text) - n_kept])
-        self._text = text[len(text) - n_kept :]
+        kept = n_kept(text, (end,))
+        self._parts.append(text[: len(text) - kept])
+        self._text = text[len(text) - kept :]
         return False
 
     def _add(self, value: Any, rest: str) -> None:
@@ -297,3 +307,103 @@ class PairReading:
             self._parts = ["".join(self._parts)]
             value[self._name] = self._parts[0]
         return value
+
+
+class ObjectReading:
+    r"""Reads an object of bare names as it is written; asked as a :class:`JsonReading` is.
+
+    A string inside of a list or of another object is shown when it is whole: the types of the
+    arguments do not say whether it is one of a list of texts.
+
+    Parameters
+    ----------
+    style : Style
+        How it is written.
+    arguments : mapping
+        The types of the tool's arguments (:func:`argument_types`).
+
+    Examples
+    --------
+    >>> reading = ObjectReading(STYLES["gemma4"], {})
+    >>> n_read = reading.read('{a:<|"|>Rome, "Ita<|"|>,b:[1,<|"|>')
+    >>> reading.so_far(), reading.growing
+    ({'a': 'Rome, "Ita', 'b': [1]}, ('b', 1))
+    """
+
+    def __init__(self, style: Style, arguments: Mapping[str, Any]) -> None:
+        self._quote = style.quote
+        self._arguments = arguments
+        self._json = JsonReading()  # of the same in JSON
+        self._text = ""  # that is not read yet
+        self._kind = ""  # of what is being read: "string", "name" or neither
+
+    @property
+    def value(self) -> Any:
+        """The arguments; `NOTHING` until they are whole."""
+        return self._json.value
+
+    @property
+    def growing(self) -> tuple[str | int, ...] | None:
+        """The way to what is being read; None if all is."""
+        return self._json.growing
+
+    def so_far(self, *, is_listed: bool = False) -> Any:
+        """Return the arguments so far; of a listed text nothing until it is whole."""
+        name, *inner = self.growing or ("",)
+        known = self._arguments.get(str(name), {})
+        return self._json.so_far(is_listed=bool(inner) or known.get("listed", False))
+
+    def read(self, piece: str) -> int:
+        """Read a piece up to the end of the arguments; return how many characters that were."""
+        self._text += piece
+        while self._text and self.value is NOTHING and self._step():
+            pass
+        return len(piece) - (0 if self.value is NOTHING else len(self._text))
+
+    def _step(self) -> bool:
+        """Read a name, a string or a character; return whether more can be read."""
+        text, quote = self._text, self._quote
+        if self._kind == "name" and text[0] != "}":
+            name, found, rest = text.partition(":")
+            if found:
+                self._json.read(json.dumps(name) + found)
+                self._text, self._kind = rest, ""
+            return bool(found)
+        if self._kind == "string":
+            inner, found, rest = text.partition(quote)
+            kept = 0 if found else n_kept(inner, (quote,))
+            # Quotes and backslashes are no more than characters here.
+            self._json.read(json.dumps(inner[: len(inner) - kept], ensure_ascii=False)[1:-1])
+            self._json.read('"' if found else "")
+            self._text = rest if found else inner[len(inner) - kept :]
+            self._kind = "" if found else "string"
+            return bool(found)
+        if text.startswith(quote):
+            self._json.read('"')
+            self._text, self._kind = text.removeprefix(quote), "string"
+            return True
+        if quote.startswith(text):
+            return False  # it may become one
+        self._json.read(text[0])
+        containers = self._json.containers
+        is_in_object = bool(containers) and isinstance(containers[-1].value, dict)
+        self._text, self._kind = text[1:], "name" if is_in_object and text[0] in "{," else ""
+        return True
+
+
+def n_kept(text: str, marks: tuple[str, ...], longest: int = 0) -> int:
+    """Return how many characters at the end of a text may begin one of some marks.
+
+    A mark that is there counts with what follows it, up to a length.
+
+    Examples
+    --------
+    >>> n_kept("a <tool", ("<tool_call>",)), n_kept("a < b", ("<tool_call>",))
+    (5, 0)
+    """
+    n_most = max(longest, *map(len, marks))
+    for begin in range(max(0, len(text) - n_most), len(text)):
+        rest = text[begin:]
+        if any(mark.startswith(rest) or rest.startswith(mark) for mark in marks):
+            return len(rest)
+    return 0

@@ -7,11 +7,15 @@ In: the schema of the arguments, and a style, as XGrammar calls it. Out: a part 
     glm_xml       <arg_key>city</arg_key><arg_value>Rome</arg_value>
     deepseek_xml  <｜DSML｜parameter name="city" string="true">Rome</｜DSML｜parameter>\n
     minimax_xml   <parameter name="city">Rome</parameter>\n
+    gemma4        {city:<|"|>Rome<|"|>,days:3,at:{lat:41.9},tags:[<|"|>a<|"|>]}
 
 Names come in their order. A string is its text, without quotes or escapes; everything else is
 JSON. A parser tells the two apart by the schema, as vLLM's do: where a string may come beside a
 number or null, texts that would be read as those are left out. Names that are not declared are
 never written, since no parser knows what their values are.
+
+Where strings have quotes of their own, as in Gemma's notation, values are not JSON: objects and
+lists are written as the arguments are. Names are sorted there, as its templates sort them.
 """
 
 from __future__ import annotations
@@ -38,6 +42,7 @@ from cfgguide.schema.messages.pair_values import (
 from cfgguide.schema.messages.parts import (
     Choice,
     Exact,
+    Joined,
     Part,
     PlainText,
     RawText,
@@ -51,12 +56,16 @@ from cfgguide.schema.solver.scalars import of_lengths
 from cfgguide.schema.solver.values import AllValues
 
 _BREAKS_NAMES = re.compile(r'[<>"\n\r\t]|^\s|\s$|^$')
+_BREAKS_BARE_NAMES = re.compile(r"[:,{}\[\]]")
 _OF_PARAMETERS = NOTES | frozenset(
     [
         *("type", "properties", "required", "additionalProperties", "$defs", "definitions"),
         *("$schema", "$id", "readOnly", "writeOnly"),
     ]
 )
+_OF_LISTS = NOTES | frozenset(["type", "items", "minItems", "maxItems"])
+_SCALARS = frozenset(["null", "boolean", "integer", "number"])
+_MAX_VALUES = 5_000  # in one schema of nested objects: references may lead to each often
 #: Beside these, each type of a list is allowed for itself.
 _COMBINE = frozenset(["not", "if", "oneOf", "anyOf", "allOf", "$ref", "$dynamicRef"])
 #: What a parser reads as something else than a string, where the schema allows that too; of texts
@@ -89,25 +98,8 @@ def pairs(
         If the schema of a string is wrong.
     """
     checked(schema, path, is_tidy=is_tidy, formats=formats, registry=registry)
-    whole = resolved(schema, schema)
-    odd = sorted(set(whole) - _OF_PARAMETERS)
-    if odd:
-        raise UnsupportedTagError(
-            f"at {path}: arguments in pairs have properties, some of which are required; "
-            f"{', '.join(odd)} cannot be followed there: use a format whose arguments are JSON"
-        )
-    properties = {**whole.get("properties", {})}
-    for name in whole.get("required", ()):
-        properties.setdefault(name, True)
-    made = _Pairs(schema, STYLES[style], is_tidy=is_tidy, formats=formats)
-    return Sequence(
-        tuple(
-            Repeat(made.pair(name, each, f"{path}/properties/{name}"), int(is_required), 1)
-            for name, each in properties.items()
-            for is_required in [name in whole.get("required", ())]
-            if is_required or each is not False
-        )
-    )
+    made = _Objects if STYLES[style].quote else _Pairs
+    return made(schema, STYLES[style], is_tidy=is_tidy, formats=formats).arguments(path)
 
 
 def checked(
@@ -132,6 +124,15 @@ def checked(
         raise SchemaError(f"in the schema at {path}: {error.args[0]}") from None
 
 
+def _refuse(odd: frozenset[str], what: str, path: str) -> None:
+    """Raise an error if a schema has keywords that cannot be followed."""
+    if odd:
+        raise UnsupportedTagError(
+            f"at {path}: {what}; {', '.join(sorted(odd))} cannot be followed there: use a format "
+            "whose arguments are JSON"
+        )
+
+
 class _Pairs:
     """Makes the pairs of one schema."""
 
@@ -141,12 +142,34 @@ class _Pairs:
         self._is_tidy = is_tidy
         self._formats = formats
 
-    def pair(self, name: str, schema: object, path: str) -> Part:
+    def arguments(self, path: str) -> Part:
+        """Return all pairs."""
+        members = self._members(self._root, path)
+        return Sequence(tuple(Repeat(part, int(is_required), 1) for part, is_required in members))
+
+    def _members(self, schema: object, path: str) -> list[tuple[Part, bool]]:
+        """Return the pairs of an object, and whether each is required."""
+        whole, is_bare = resolved(schema, self._root), bool(self._style.quote)
+        what = "arguments in pairs have properties, some of which are required"
+        _refuse(frozenset(whole) - _OF_PARAMETERS, what, path)
+        required = whole.get("required", ())
+        properties = {**whole.get("properties", {})}
+        for name in required:
+            properties.setdefault(name, True)
+        found = []
+        for name in sorted(properties, key=str.lower) if is_bare else properties:
+            if name not in required and properties[name] is False:
+                continue
+            at = f"{path}/properties/{name}"
+            if _BREAKS_NAMES.search(name) or (is_bare and _BREAKS_BARE_NAMES.search(name)):
+                raise UnsupportedTagError(
+                    f"at {at}: a name in pairs is a word, not {shown(name)}; rename it"
+                )
+            found.append((self._pair(name, properties[name], at), name in required))
+        return found
+
+    def _pair(self, name: str, schema: object, path: str) -> Part:
         """Return a name and a value."""
-        if _BREAKS_NAMES.search(name):
-            raise UnsupportedTagError(
-                f"at {path}: a name in pairs is a word, not {shown(name)}; rename it"
-            )
         begin, end = self._style.begin.replace("NAME", name), Exact(self._style.end)
         kinds = types_of(schema, self._root)
         string, other = (Exact(begin.replace("SAYS", each)) for each in self._style.says)
@@ -213,6 +236,98 @@ class _Pairs:
             if name in self._root:
                 document[name] = self._root[name]
         return json.dumps(document)
+
+
+class _Objects(_Pairs):
+    """Makes an object of bare names, whose strings have quotes of their own."""
+
+    def __init__(self, root: Schema, style: Style, *, is_tidy: bool, formats: bool) -> None:
+        super().__init__(root, style, is_tidy=is_tidy, formats=formats)
+        self._opened: list[str] = []  # the references that lead to what is being made
+        self._n_values = 0
+
+    def arguments(self, path: str) -> Part:
+        """Return the object."""
+        return self._object(self._root, path)
+
+    def _object(self, schema: object, path: str) -> Part:
+        members = Joined(tuple(self._members(schema, path)), ",")
+        return Sequence((Exact("{"), members, Exact("}")))
+
+    def _pair(self, name: str, schema: object, path: str) -> Part:
+        return Sequence((Exact(self._style.begin.replace("NAME", name)), self._any(schema, path)))
+
+    def _any(self, schema: object, path: str) -> Part:
+        """Return the values that a schema allows: numbers and words, strings, lists, objects."""
+        self._n_values += 1
+        if self._n_values > _MAX_VALUES:
+            raise SchemaError(f"at {path}: there are more than {_MAX_VALUES} values in objects")
+        kinds = types_of(schema, self._root)
+        found, scalars = self._nested(schema, kinds, path), kinds & _SCALARS
+        if scalars and self._is_possible(schema, scalars, path):
+            found.append(self._value(schema, scalars, path))
+        if not found:
+            raise UnsupportedTagError(f"at {path}: no value that it allows can be written")
+        return _one_of(found)
+
+    def _is_possible(self, schema: object, kinds: frozenset[str], path: str) -> bool:
+        """Return whether there are values of some types; those of a list may all be of others."""
+        mine = {"type": sorted(kinds), "allOf": [schema]}
+        either = self._alone({"anyOf": [mine, {"type": "array"}]}, kinds | {"array"})
+        read = checked(either, path, is_tidy=self._is_tidy, formats=self._formats)
+        return bool(AllValues().of([read.root]).kinds - {"array"})
+
+    def _nested(self, schema: object, kinds: frozenset[str], path: str) -> list[Part]:
+        """Return the strings, lists and objects that a schema allows."""
+        reference = schema.get("$ref") if isinstance(schema, Mapping) else None
+        if reference in self._opened:
+            raise UnsupportedTagError(
+                f"at {path}: a value that holds others of its kind, to any depth, cannot be "
+                "written in this format: use one whose arguments are JSON"
+            )
+        self._opened += [reference] if reference is not None else []
+        try:
+            return self._opened_one(resolved(schema, self._root), kinds, path)
+        finally:
+            if reference is not None:
+                self._opened.pop()
+
+    def _opened_one(self, part: Schema, kinds: frozenset[str], path: str) -> list[Part]:
+        if set(part) - NOTES == {"anyOf"}:
+            return [v for each in part["anyOf"] for v in self._nested(each, kinds, path)]
+        mine = types_of(part, self._root)
+        found: list[Part] = []
+        if mine & {"array", "object"}:
+            _refuse(frozenset(part) & {"enum", "const"}, "lists and objects are not listed", path)
+        if STRING in mine:
+            quote = Exact(self._style.quote)
+            found.append(Sequence((quote, self._string(part, kinds, path), quote)))
+        if "array" in mine:
+            found.append(self._list(part, path))
+        if "object" in mine:
+            if not part.get("properties") and part.get("additionalProperties") is not False:
+                raise UnsupportedTagError(
+                    f"at {path}: the names in an object have to be declared in this format: say "
+                    "its properties, or use a format whose arguments are JSON"
+                )
+            found.append(self._object(part, path))
+        return found
+
+    def _list(self, part: Schema, path: str) -> Part:
+        items, is_unique = part.get("items", True), part.get("uniqueItems", False)
+        odd = frozenset(part) - _OF_LISTS - (frozenset() if is_unique else {"uniqueItems"})
+        _refuse(odd, "a list has items of one kind", path)
+        least, most = int(part.get("minItems", 0)), part.get("maxItems")
+        most = 0 if items is False else most if most is None else int(most)
+        if most is not None and most < least:
+            raise UnsupportedTagError(f"at {path}: no list has so many items")
+        if most == 0:
+            return Sequence((Exact("["), Exact("]")))
+        item = self._any(items, f"{path}/items")
+        more = Sequence((Exact(","), item))
+        rest = Repeat(more, max(least - 1, 0), None if most is None else most - 1)
+        written = Repeat(Sequence((item, rest)), min(least, 1), 1)
+        return Sequence((Exact("["), written, Exact("]")))
 
 
 def _one_of(parts: list[Part]) -> Part:

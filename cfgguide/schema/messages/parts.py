@@ -163,8 +163,24 @@ class Repeat:
     most: int | None = None
 
 
+@dataclass(frozen=True)
+class Joined:
+    """Parts that come in their order, and a text between each two that come.
+
+    Attributes
+    ----------
+    parts : tuple of (Part, bool)
+        The parts, and whether each has to come.
+    separator : str
+        The text.
+    """
+
+    parts: tuple[tuple[Part, bool], ...]
+    separator: str
+
+
 Written = Exact | Token | AnyText | Pattern | PlainText | RawText | Value | Sentence
-Part = Written | Sequence | Choice | Repeat
+Part = Written | Sequence | Choice | Repeat | Joined
 
 NOTHING = Sequence(())
 
@@ -177,6 +193,10 @@ def every(part: Part) -> Iterator[Part]:
             yield from every(each)
     elif isinstance(part, Repeat):
         yield from every(part.part)
+    elif isinstance(part, Joined):
+        yield Exact(part.separator)
+        for each, _ in part.parts:
+            yield from every(each)
 
 
 def values_in(part: Part) -> tuple[Value, ...]:

@@ -30,6 +30,7 @@ from cfgguide.schema.messages.parts import (
     AnyText,
     Choice,
     Exact,
+    Joined,
     Part,
     Pattern,
     PlainText,
@@ -273,6 +274,8 @@ class _Fragments:
                     self.add(each, start, end)
             case Repeat():
                 self._repeat(part, start, end)
+            case Joined():
+                self._joined(part, start, end)
 
     def spelled(self, text: str) -> bytes:
         """Return the bytes of a text in which the names of tokens are symbols."""
@@ -311,6 +314,21 @@ class _Fragments:
             self._empty(after, again)
             start = again
         self._empty(start, end)
+
+    def _joined(self, joined: Joined, start: int, end: int) -> None:
+        # Two states between each two parts: before the first that comes, and after it.
+        none, some = start, self.new()
+        for part, is_required in joined.parts:
+            begin, without, after = self.new(), self.new(), self.new()
+            self._empty(none, begin)
+            self._bytes(self.spelled(joined.separator), some, begin)
+            self.add(part, begin, after)
+            if not is_required:
+                self._empty(none, without)
+                self._empty(some, after)
+            none, some = without, after
+        self._empty(none, end)
+        self._empty(some, end)
 
     def _text(self, language: Language, start: int, end: int, limit: int | None = None) -> None:
         if language.is_empty:

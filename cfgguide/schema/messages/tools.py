@@ -64,7 +64,7 @@ def tools(
         version 7 of its tokenizer), ``"mistral_v11"``, ``"harmony"`` or ``"gpt-oss"``,
         ``"deepseek_v3"`` (R1 too), ``"deepseek_v31"`` or ``"deepseek"``, ``"deepseek_v32"``,
         ``"kimi_k2"``, ``"qwen3_coder"`` or ``"qwen3_xml"``, ``"glm45"`` (4.6 too), ``"glm47"``,
-        ``"minimax_m2"``. Those since Qwen3-Coder's, and
+        ``"minimax_m2"``, ``"gemma4"``, ``"functiongemma"``. Those since Qwen3-Coder's, and
         ``"deepseek_v32"``, have arguments in pairs, as docs/tools.md says.
     choice : str or mapping
         ``"auto"`` for text or calls, ``"required"`` for at least one call, ``"none"`` for none, or

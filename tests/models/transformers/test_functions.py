@@ -99,8 +99,10 @@ def test_a_function_is_a_type() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_model_calls_functions(seed: int) -> None:
-    message = written(CHAT, tools=[weather, add], tool_choice="required", seed=seed).parsed
+@pytest.mark.parametrize("mark", ["<tool_call>", "<|tool_call>", "<start_function_call>"])
+def test_a_model_calls_functions(seed: int, mark: str) -> None:
+    options: dict[str, Any] = {"template": TEMPLATE.replace("<tool_call>", mark), "seed": seed}
+    message = written(CHAT, tools=[weather, add], tool_choice="required", **options).parsed
     assert message.calls
     for call in message.calls:
         value = {"weather": weather, "add": add}[call.name](**call.arguments)

@@ -34,6 +34,8 @@ NAMES = sorted(
         *("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", "<|tool_call_begin|>"),
         *("<|tool_call_argument_begin|>", "<|tool_call_end|>", "<arg_key>", "</arg_key>"),
         *("<arg_value>", "</arg_value>", "｜DSML｜", "<minimax:tool_call>", "</minimax:tool_call>"),
+        *("<|tool_call>", "<tool_call|>", '<|"|>', "<|channel>", "<channel|>", "<escape>"),
+        *("<start_function_call>", "<end_function_call>"),
     ]
 )
 N = 256
@@ -76,6 +78,8 @@ def written(case):
 
 def grammar_of(case, **options):
     grammar = cfgguide.tools(TOOLS, format=case["format"], **options)
+    if "<|channel>thought" in case["text"]:
+        return cfgguide.thinking(grammar, opening="<|channel>thought\n", closing="<channel|>")
     return cfgguide.thinking(grammar) if "<think>" in case["text"] else grammar
 
 
