@@ -27,6 +27,7 @@ help:
 	@echo "make hostile SECONDS=n [SEED=n] [OUT=folder]   looks for texts of strangers that cost most"
 	@echo "make serve-test   vLLM with the plug-in, in an environment of its own (3.5 GB)"
 	@echo "make soak SECONDS=n   64 clients and a server of vLLM, every answer judged"
+	@echo "make soak HOSTILE=n   8 clients and a server of vLLM that gets n hostile requests"
 	@echo "make check        all that CI runs"
 
 install: $(VENV)/.installed
@@ -153,7 +154,8 @@ serve-test: install $(VENV_VLLM)/.installed
 	$(VENV_VLLM)/bin/python -m pytest tests/engines
 
 soak: install $(VENV_VLLM)/.installed
-	PYTHONPATH=.:tests $(VENV_VLLM)/bin/python -m engines.soak --seconds $(SECONDS)
+	PYTHONPATH=.:tests $(VENV_VLLM)/bin/python -m engines.soak --seconds $(SECONDS) \
+		$(if $(HOSTILE),--hostile $(HOSTILE))
 
 # The tests have the documents' examples among them.
 check: lint type test test-slow doctest

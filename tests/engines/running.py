@@ -10,6 +10,8 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +87,17 @@ class Running:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+    def metrics(self) -> dict[str, float]:
+        """Return what `/metrics` says, each the sum over its labels."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics") as page:
+            lines = page.read().decode().splitlines()
+        sums: Counter[str] = Counter()
+        for line in lines:
+            if not line.startswith("#"):
+                name, _, value = line.rpartition(" ")
+                sums[name.partition("{")[0]] += float(value)
+        return dict(sums)
 
     def chat(self, said: str = "Give me an example.", **options: Any) -> Any:
         # No seed: this build of vLLM dies of some ("CPU Generator does not use offset").

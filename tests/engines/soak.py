@@ -6,17 +6,27 @@ answer or HTTP 5xx, and *wrong* if its judge says so, or if a bad one is answere
 
     make soak SECONDS=1800
     PYTHONPATH=.:tests .venv-vllm/bin/python -m engines.soak --seconds 1800
+
+Or it is under attack: 8 clients take streams, first alone, then while a process sends hostile
+requests, all different. The table says how long the clients waited between two tokens. ::
+
+    make soak HOSTILE=10000
+    PYTHONPATH=.:tests .venv-vllm/bin/python -m engines.soak --hostile 10000
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
+import math
+import multiprocessing
 import random
 import re
 import tempfile
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Callable
@@ -25,9 +35,11 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import numpy as np
 import openai
 from engines.asked import MARKED, OTHERS, PERSON, UNIQUE, Asked, is_one_of, matches, validates
 from engines.running import GREETING, Running
+from hostile.cases import attacks
 
 WRONG_TAG = {
     "type": "structural_tag",
@@ -124,6 +136,17 @@ def cases() -> list[Case]:
 _SHAPES = {"oneOf": [{"type": "boolean"}, {"type": "string", "format": "date"}]}
 UNION = Asked("union", "json", _SHAPES, validates(_SHAPES))
 
+N_STREAMS, N_ATTACKERS = 8, 16
+_QUIET = 120.0  # seconds without an attack
+_EVERY = 1_000  # hostile requests, after which the memory is looked at
+
+
+def people(number: int) -> Case:
+    """Return a request for a long answer, with a schema of one's own."""
+    schema = {"title": f"{number}", "type": "array", "items": PERSON, "minItems": 8}
+    case = _of(Asked("people", "json", schema, validates(schema)))
+    return Case(case.name, {**case.options, "max_tokens": 250}, case.judge)
+
 
 @dataclass
 class Counts:
@@ -134,6 +157,7 @@ class Counts:
     lost: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+    gaps: list[float] = field(default_factory=list)  # seconds between two tokens of a stream
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, name: str) -> None:
@@ -150,11 +174,11 @@ class Client(threading.Thread):
         self.server, self.counts, self.end = server, counts, end
         self.rng = random.Random(seed)
         self.cases = cases()
+        self.asking = [self.ask] * 7 + [self.stream, self.stream, self.leave, self.bad]
 
     def run(self) -> None:
-        asking = [self.ask] * 7 + [self.stream, self.stream, self.leave, self.bad]
         while time.monotonic() < self.end:
-            one, case = self.rng.choice(asking), self.rng.choice(self.cases)
+            one, case = self.rng.choice(self.asking), self.rng.choice(self.cases)
             started = time.monotonic()
             try:
                 one(case)
@@ -169,7 +193,7 @@ class Client(threading.Thread):
             self.counts.seconds.append(time.monotonic() - started)
 
     def options(self, case: Case) -> dict[str, Any]:
-        return {**case.options, "max_tokens": self.rng.randrange(4, 60)}
+        return {"max_tokens": self.rng.randrange(4, 60), **case.options}
 
     def ask(self, case: Case) -> None:
         n = self.rng.choice([1, 1, 1, 2, 3])
@@ -181,14 +205,17 @@ class Client(threading.Thread):
             self.counts.answer(case.name)
 
     def stream(self, case: Case) -> None:
-        text, calls, reason = "", [], ""
+        text, calls, reason, times = "", [], "", []
         for part in self.server.chat(**self.options(case), stream=True):
             for choice in part.choices:
                 text += choice.delta.content or ""
+                if choice.delta.content:
+                    times.append(time.monotonic())
                 for call in choice.delta.tool_calls or []:
                     calls += [""] * (call.index + 1 - len(calls))
                     calls[call.index] += call.function.arguments or ""
                 reason = choice.finish_reason or reason
+        self.counts.gaps += np.diff(times).tolist()
         case.judge(text, calls, reason)
         self.counts.answer(case.name)
 
@@ -223,17 +250,12 @@ def memory_of(group: int) -> dict[str, int]:
 
 
 def metrics_of(server: Running) -> dict[str, float]:
-    """Return the sums of what `/metrics` says of requests and of cfgguide."""
+    """Return what `/metrics` says of requests and of cfgguide."""
     wanted = re.compile(
-        r"(cfgguide_\w+_total|vllm:(?:num_requests_(?:running|waiting)|num_preemptions_total"
-        r"|generation_tokens_total|request_success_total))(?:\{.*\})? (\S+)"
+        r"cfgguide_\w+|vllm:(?:num_requests_(?:running|waiting)|num_preemptions_total"
+        r"|generation_tokens_total|request_success_total)"
     )
-    with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics") as page:
-        lines = page.read().decode().splitlines()
-    sums: Counter[str] = Counter()
-    for found in filter(None, map(wanted.fullmatch, lines)):
-        sums[found[1]] += float(found[2])
-    return dict(sums)
+    return {name: value for name, value in server.metrics().items() if wanted.fullmatch(name)}
 
 
 def report(counts: Counts, metrics: dict[str, float], memory: list[int]) -> None:
@@ -273,25 +295,136 @@ def watch(server: Running, clients: list[Client], counts: Counts) -> list[int]:
     return sums
 
 
+def soak(server: Running, n_clients: int, seconds: float) -> bool:
+    """Let clients ask; return whether all answers came and were right."""
+    counts, end = Counts(), time.monotonic() + seconds
+    clients = [Client(server, counts, end, seed) for seed in range(n_clients)]
+    for client in clients:
+        client.start()
+    memory = watch(server, clients, counts)
+    time.sleep(5)  # requests of clients that have left end
+    report(counts, metrics_of(server), memory)
+    return not (counts.lost or counts.wrong)
+
+
+def send(port: int, kind: str, text: str) -> str:
+    """Send a hostile request; return the status of HTTP, or the name of the error."""
+    body = {
+        "model": "smollm2",
+        "messages": [{"role": "user", "content": "Go."}],
+        "max_tokens": 4,
+        "structured_outputs": {kind: text},
+    }
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/v1/chat/completions",
+        json.dumps(body).encode(),
+        {"Content-Type": "application/json"},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=300) as answer:
+            return f"HTTP {answer.status}"
+    except urllib.error.HTTPError as error:
+        return f"HTTP {error.code}"
+    except OSError as error:
+        return type(error).__name__
+
+
+def attack(port: int, n_requests: int, outcomes: Any) -> None:
+    """Send hostile requests, and put into a queue what became of each, with its seconds."""
+    requests, lock = itertools.islice(attacks(), n_requests), threading.Lock()
+
+    def attacker() -> None:
+        while True:
+            with lock:
+                request = next(requests, None)
+            if request is None:
+                return
+            started = time.monotonic()
+            outcome = send(port, *request)
+            outcomes.put((outcome, time.monotonic() - started, f"{request!s:.200}"))
+
+    for _ in range(N_ATTACKERS):
+        threading.Thread(target=attacker).start()
+
+
+def stream(server: Running, until: Callable[[], object]) -> Counts:
+    """Let clients take streams until a function returns; return what became of them."""
+    counts = Counts()
+    clients = [Client(server, counts, math.inf, number) for number in range(N_STREAMS)]
+    for number, client in enumerate(clients):
+        client.cases, client.asking = [people(number)], [client.stream]
+        client.start()
+    until()
+    for client in clients:
+        client.end = 0.0
+    for client in clients:
+        client.join()
+    return counts
+
+
+def under_attack(server: Running, n_requests: int) -> bool:
+    """Let clients take streams, alone and while others attack; return whether all was well."""
+    stream(server, lambda: time.sleep(10))  # what all requests share is made
+    lasting = memory_of(server.process.pid).keys()
+    outcomes: Counter[str] = Counter()
+    seconds: list[float] = []
+
+    def attacked() -> None:
+        # A process of its own: its threads are not to keep those of the clients waiting.
+        context = multiprocessing.get_context("spawn")
+        queue = context.Queue()
+        attackers = context.Process(target=attack, args=(server.port, n_requests, queue))
+        attackers.start()
+        for number in range(n_requests):
+            if number % _EVERY == 0:
+                show(number)
+            outcome, taken, text = queue.get()
+            outcomes[outcome] += 1
+            seconds.append(taken)
+            if outcome not in ("HTTP 200", "HTTP 400"):
+                print(f"{outcome} after {taken:.1f} s: {text}", flush=True)
+        attackers.join()
+
+    def show(number: int) -> None:
+        memory = memory_of(server.process.pid)
+        held = {name: memory.get(name, 0) for name in lasting}
+        print(f"after {number} requests: {sum(held.values())} MB: {held} {dict(outcomes)}")
+        print(f"    {metrics_of(server)}", flush=True)
+
+    quiet = stream(server, lambda: time.sleep(_QUIET))
+    attacked_counts = stream(server, attacked)
+    show(n_requests)
+    print("| | answers | lost | wrong | tokens | p50 | p99 | p99.9 | worst, ms |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for name, counts in (("quiet", quiet), ("attacked", attacked_counts)):
+        cuts = 1000 * np.quantile(counts.gaps, (0.5, 0.99, 0.999, 1))
+        row = [name, counts.answers.total(), len(counts.lost), len(counts.wrong), len(counts.gaps)]
+        print(f"| {' | '.join(map(str, row))} | {' | '.join(f'{cut:.0f}' for cut in cuts)} |")
+    cuts = np.quantile(seconds, (0.5, 0.99, 1))
+    print(f"hostile: {dict(outcomes)}, seconds p50, p99, worst: {cuts.round(2).tolist()}")
+    restarted = lasting - memory_of(server.process.pid).keys()
+    print(f"restarted: {sorted(restarted) or 'none'}")
+    is_well = outcomes.keys() <= {"HTTP 200", "HTTP 400"} and not restarted
+    return is_well and not any(each.lost or each.wrong for each in (quiet, attacked_counts))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=1800)
     parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--hostile", type=int, metavar="REQUESTS")
     arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp())
     server = Running(folder)
-    counts, end = Counts(), time.monotonic() + arguments.seconds
-    clients = [Client(server, counts, end, seed) for seed in range(arguments.clients)]
     try:
-        for client in clients:
-            client.start()
-        memory = watch(server, clients, counts)
-        time.sleep(5)  # requests of clients that have left end
-        report(counts, metrics_of(server), memory)
+        if arguments.hostile:
+            is_well = under_attack(server, arguments.hostile)
+        else:
+            is_well = soak(server, arguments.clients, arguments.seconds)
     finally:
         server.kill()
     print(f"log of the server: {folder / 'log'}")
-    raise SystemExit(1 if counts.lost or counts.wrong else 0)
+    raise SystemExit(0 if is_well else 1)
 
 
 if __name__ == "__main__":

@@ -10,14 +10,17 @@ fixed order. A data file is read as it is written::
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 
 KINDS = ("grammar", "pattern", "schema")
+#: What a server's request for one of a kind is called.
+_ASKED = {"grammar": "grammar", "pattern": "regex", "schema": "json"}
 _HEAD = re.compile(r"^(##?) (.*)$", re.MULTILINE)
 _FOLDER = Path(__file__).parent
 
@@ -87,3 +90,19 @@ def _generated(kind: str, families: tuple[Callable[[], Named], ...]) -> Iterator
                 return next(islice(family(), number, None))[1]
 
             yield Case(kind, family.__name__.replace("_", " "), name, make)
+
+
+def attacks() -> Iterator[tuple[str, str]]:
+    """Yield hostile requests to a server, all different: kinds of its requests, and texts."""
+    cases = [case for case in all_cases() if case.kind in _ASKED]
+    for number in count():
+        random.Random(number).shuffle(cases)
+        for place, case in enumerate(cases):
+            text, mark = case.make(), f"{number}x{place}"
+            if case.kind == "grammar":
+                text += f"\n// {mark}"
+            elif case.kind == "pattern":
+                text = f"(?:{text})|{mark}"
+            else:
+                text = f'{{"title": "{mark}", "allOf": [{text}]}}'
+            yield _ASKED[case.kind], text

@@ -24,28 +24,11 @@ from support.small_tokenizers import standard_library_vocabulary
 from cfgguide.base.async_abort import resident_bytes
 from cfgguide.errors import CfgGuideError
 from cfgguide.serving import Backend
-from hostile.cases import all_cases
+from hostile.cases import attacks
 
 _N_CLIENTS, _N_ATTACKERS = 8, 16
 _PAUSE = 0.01  # seconds that a model takes for a token
-_KINDS = {"grammar": "grammar", "pattern": "regex", "schema": "json"}
 _SCHEMA = '{"properties": {"name": {"type": "string"}, "n": {"type": "integer"}}, "title": "%d"}'
-
-
-def attacks() -> Iterator[tuple[str, str]]:
-    """Yield hostile requests, all different, of each kind in turn."""
-    cases = [case for case in all_cases() if case.kind in _KINDS]
-    for number in itertools.count():
-        random.Random(number).shuffle(cases)
-        for place, case in enumerate(cases):
-            text, mark = case.make(), f"{number}x{place}"
-            if case.kind == "grammar":
-                text += f"\n// {mark}"
-            elif case.kind == "pattern":
-                text = f"(?:{text})|{mark}"
-            else:
-                text = f'{{"title": "{mark}", "allOf": [{text}]}}'
-            yield _KINDS[case.kind], text
 
 
 class _Run:
