@@ -11,7 +11,6 @@ import json
 import random
 import re
 import time
-import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -91,11 +90,9 @@ SCHEMAS = {"save": UNIQUE_TAGS, "show": PERSON}
 
 
 def counters(server: Running) -> dict[str, float]:
-    """What `/metrics` says of cfgguide."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics") as page:
-        lines = page.read().decode().splitlines()
-    found = (line.split() for line in lines if line.startswith("cfgguide_"))
-    return {name: float(value) for name, value in found if name.endswith("_total")}
+    """What `/metrics` counts of cfgguide."""
+    found = server.metrics().items()
+    return {name: value for name, value in found if re.fullmatch(r"cfgguide_\w+_total", name)}
 
 
 def check_calls(calls: list[tuple[str, str]], is_finished: bool) -> None:
@@ -221,6 +218,14 @@ def test_what_was_compiled_is_counted_and_logged(server):
     log = (server.folder / "log").read_text(encoding="utf-8")
     assert """compiled choice '["once", "and again"]' in """ in log
     assert "refused grammar 'start: lonely' after " in log
+
+
+def test_what_is_held_is_shown(server):
+    """The texts of requests and their indexes, and what all share, are held by now."""
+    server.ask(MARKED[0], max_tokens=3)
+    found = server.metrics()
+    assert found["cfgguide_bytes"] > 0
+    assert found["cfgguide_shared_bytes"] > 0
 
 
 DIGITS = 'start: DIGIT+ "!"\nDIGIT: /[0-9]/'
