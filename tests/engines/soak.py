@@ -8,7 +8,8 @@ answer or HTTP 5xx, and *wrong* if its judge says so, or if a bad one is answere
     PYTHONPATH=.:tests .venv-vllm/bin/python -m engines.soak --seconds 1800
 
 Or it is under attack: 8 clients take streams, first alone, then while a process sends hostile
-requests, all different. The table says how long the clients waited between two tokens. ::
+requests, all different, until the time is over. The table says how long the clients waited between
+two tokens. ::
 
     make soak HOSTILE=10000
     PYTHONPATH=.:tests .venv-vllm/bin/python -m engines.soak --hostile 10000
@@ -32,6 +33,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import Empty
 from typing import Any
 
 import jsonschema
@@ -137,15 +139,16 @@ _SHAPES = {"oneOf": [{"type": "boolean"}, {"type": "string", "format": "date"}]}
 UNION = Asked("union", "json", _SHAPES, validates(_SHAPES))
 
 N_STREAMS, N_ATTACKERS = 8, 16
-_QUIET = 120.0  # seconds without an attack
-_EVERY = 1_000  # hostile requests, after which the memory is looked at
+_WARM, _QUIET = 20.0, 120.0  # seconds without an attack, not measured and measured
+_EVERY = 500  # hostile requests, after which the memory is looked at
+_EXPECTED = {"HTTP 200", "HTTP 400"}
 
 
 def people(number: int) -> Case:
     """Return a request for a long answer, with a schema of one's own."""
     schema = {"title": f"{number}", "type": "array", "items": PERSON, "minItems": 8}
     case = _of(Asked("people", "json", schema, validates(schema)))
-    return Case(case.name, {**case.options, "max_tokens": 250}, case.judge)
+    return Case(case.name, {**case.options, "max_tokens": 200}, case.judge)
 
 
 @dataclass
@@ -205,16 +208,19 @@ class Client(threading.Thread):
             self.counts.answer(case.name)
 
     def stream(self, case: Case) -> None:
-        text, calls, reason, times = "", [], "", []
-        for part in self.server.chat(**self.options(case), stream=True):
-            for choice in part.choices:
-                text += choice.delta.content or ""
-                if choice.delta.content:
-                    times.append(time.monotonic())
-                for call in choice.delta.tool_calls or []:
-                    calls += [""] * (call.index + 1 - len(calls))
-                    calls[call.index] += call.function.arguments or ""
-                reason = choice.finish_reason or reason
+        text, calls, reason, times = "", [], "length", []
+        with self.server.chat(**self.options(case), stream=True) as parts:
+            for part in parts:
+                for choice in part.choices:
+                    text += choice.delta.content or ""
+                    if choice.delta.content:
+                        times.append(time.monotonic())
+                    for call in choice.delta.tool_calls or []:
+                        calls += [""] * (call.index + 1 - len(calls))
+                        calls[call.index] += call.function.arguments or ""
+                    reason = choice.finish_reason or reason
+                if time.monotonic() > self.end:
+                    break
         self.counts.gaps += np.diff(times).tolist()
         case.judge(text, calls, reason)
         self.counts.answer(case.name)
@@ -362,50 +368,53 @@ def stream(server: Running, until: Callable[[], object]) -> Counts:
     return counts
 
 
-def under_attack(server: Running, n_requests: int) -> bool:
+def under_attack(server: Running, n_requests: int, seconds: float) -> bool:
     """Let clients take streams, alone and while others attack; return whether all was well."""
-    stream(server, lambda: time.sleep(10))  # what all requests share is made
+    stream(server, lambda: time.sleep(_WARM))  # what all requests share is made
     lasting = memory_of(server.process.pid).keys()
     outcomes: Counter[str] = Counter()
-    seconds: list[float] = []
+    taken: list[float] = []
 
-    def attacked() -> None:
+    def show() -> None:
+        memory = memory_of(server.process.pid)
+        held = {name: memory.get(name, 0) for name in lasting}
+        print(f"after {len(taken)} requests: {sum(held.values())} MB: {held}, {dict(outcomes)}")
+        print(f"    {metrics_of(server)}", flush=True)
+
+    def until_attacked() -> None:
         # A process of its own: its threads are not to keep those of the clients waiting.
-        context = multiprocessing.get_context("spawn")
+        context, end = multiprocessing.get_context("spawn"), time.monotonic() + seconds
         queue = context.Queue()
         attackers = context.Process(target=attack, args=(server.port, n_requests, queue))
         attackers.start()
-        for number in range(n_requests):
-            if number % _EVERY == 0:
-                show(number)
-            outcome, taken, text = queue.get()
+        while len(taken) < n_requests and time.monotonic() < end:
+            if len(taken) % _EVERY == 0:
+                show()
+            try:
+                outcome, waited, text = queue.get(timeout=end - time.monotonic())
+            except (Empty, ValueError):
+                break
             outcomes[outcome] += 1
-            seconds.append(taken)
-            if outcome not in ("HTTP 200", "HTTP 400"):
-                print(f"{outcome} after {taken:.1f} s: {text}", flush=True)
-        attackers.join()
-
-    def show(number: int) -> None:
-        memory = memory_of(server.process.pid)
-        held = {name: memory.get(name, 0) for name in lasting}
-        print(f"after {number} requests: {sum(held.values())} MB: {held} {dict(outcomes)}")
-        print(f"    {metrics_of(server)}", flush=True)
+            taken.append(waited)
+            if outcome not in _EXPECTED:
+                print(f"{outcome} after {waited:.1f} s: {text}", flush=True)
+        attackers.kill()
 
     quiet = stream(server, lambda: time.sleep(_QUIET))
-    attacked_counts = stream(server, attacked)
-    show(n_requests)
+    attacked = stream(server, until_attacked)
+    show()
     print("| | answers | lost | wrong | tokens | p50 | p99 | p99.9 | worst, ms |")
     print("|---|---|---|---|---|---|---|---|---|")
-    for name, counts in (("quiet", quiet), ("attacked", attacked_counts)):
+    for name, counts in (("quiet", quiet), ("attacked", attacked)):
         cuts = 1000 * np.quantile(counts.gaps, (0.5, 0.99, 0.999, 1))
         row = [name, counts.answers.total(), len(counts.lost), len(counts.wrong), len(counts.gaps)]
         print(f"| {' | '.join(map(str, row))} | {' | '.join(f'{cut:.0f}' for cut in cuts)} |")
-    cuts = np.quantile(seconds, (0.5, 0.99, 1))
-    print(f"hostile: {dict(outcomes)}, seconds p50, p99, worst: {cuts.round(2).tolist()}")
-    restarted = lasting - memory_of(server.process.pid).keys()
-    print(f"restarted: {sorted(restarted) or 'none'}")
-    is_well = outcomes.keys() <= {"HTTP 200", "HTTP 400"} and not restarted
-    return is_well and not any(each.lost or each.wrong for each in (quiet, attacked_counts))
+    cuts = np.quantile(taken, (0.5, 0.99, 1)).round(2).tolist()
+    print(f"hostile: {dict(outcomes)}; seconds, p50, p99, worst: {cuts}")
+    ended = sorted(lasting - memory_of(server.process.pid).keys())
+    print(f"processes that have ended: {ended or 'none'}")
+    is_well = outcomes.keys() <= _EXPECTED and not ended
+    return is_well and not any(counts.lost or counts.wrong for counts in (quiet, attacked))
 
 
 def main() -> None:
@@ -418,7 +427,7 @@ def main() -> None:
     server = Running(folder)
     try:
         if arguments.hostile:
-            is_well = under_attack(server, arguments.hostile)
+            is_well = under_attack(server, arguments.hostile, arguments.seconds)
         else:
             is_well = soak(server, arguments.clients, arguments.seconds)
     finally:
