@@ -136,6 +136,12 @@ def test_more_files_are_open_than_select_can_tell(isolation):
         resource.setrlimit(resource.RLIMIT_NOFILE, (least, most))
 
 
+def test_children_give_way_to_those_whose_texts_are_written(isolation):
+    isolation.try_request("regex", "give way")
+    ours, theirs = (os.getpriority(os.PRIO_PROCESS, pid) for pid in (0, nursery_of(isolation)))
+    assert theirs >= min(ours + 10, 19)
+
+
 def test_a_nursery_that_is_killed_is_begun_again(isolation):
     isolation.try_request("regex", "c")
     before = nursery_of(isolation)
