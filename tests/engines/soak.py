@@ -22,6 +22,7 @@ import itertools
 import json
 import math
 import multiprocessing
+import os
 import random
 import re
 import tempfile
@@ -32,6 +33,7 @@ import urllib.request
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from queue import Empty
 from typing import Any
@@ -337,6 +339,7 @@ def send(port: int, kind: str, text: str) -> str:
 
 def attack(port: int, n_requests: int, outcomes: Any) -> None:
     """Send hostile requests, and put into a queue what became of each, with its seconds."""
+    os.nice(10)  # as little as possible of the machine that the server has
     requests, lock = itertools.islice(attacks(), n_requests), threading.Lock()
 
     def attacker() -> None:
@@ -355,17 +358,30 @@ def attack(port: int, n_requests: int, outcomes: Any) -> None:
 
 def stream(server: Running, until: Callable[[], object]) -> Counts:
     """Let clients take streams until a function returns; return what became of them."""
-    counts = Counts()
+    counts, answers = Counts(), []
     clients = [Client(server, counts, math.inf, number) for number in range(N_STREAMS)]
     for number, client in enumerate(clients):
-        client.cases, client.asking = [people(number)], [client.stream]
+        case = people(number)
+        # Judged later: the judge of one answer would keep the clients of others waiting.
+        keep = partial(_keep, answers, case.judge)
+        client.cases, client.asking = [Case(case.name, case.options, keep)], [client.stream]
         client.start()
     until()
     for client in clients:
         client.end = 0.0
     for client in clients:
         client.join()
+    for judge, answer in answers:
+        try:
+            judge(*answer)
+        except Exception as error:
+            counts.wrong.append(f"{answer!s:.500}: {error!r:.500}")
+            print("wrong:", counts.wrong[-1], flush=True)
     return counts
+
+
+def _keep(answers: list[Any], judge: Any, *answer: Any) -> None:
+    answers.append((judge, answer))
 
 
 def under_attack(server: Running, n_requests: int, seconds: float) -> bool:
