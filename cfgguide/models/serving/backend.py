@@ -351,6 +351,7 @@ class Backend:
             seconds = time.perf_counter() - started
             if isinstance(error, LimitError) and cancelled is not None and cancelled():
                 self._count(seconds=seconds)
+                _LOG.info("stopped %s after %.3f s: %s", _shown(kind, text), seconds, error)
                 raise
             self._refused(kind, text, error, seconds)
             raise

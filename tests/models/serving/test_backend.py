@@ -299,13 +299,18 @@ def test_a_request_is_texts(backend, kind, text):
     ("kind", "text"),
     [("choice", json.dumps(["a" * n for n in range(1, 3000)])), ("regex", "(?:a?){300}" * 200)],
 )
-def test_reading_a_request_is_cancelled_and_held_to_its_limits(kind, text):
+def test_reading_a_request_is_cancelled_and_held_to_its_limits(kind, text, caplog):
+    caplog.set_level(logging.INFO, "cfgguide.serving")
     few = Limits(max_seconds=0.2)
     backend = Backend(VOCABULARY, limits=few, use_cache=False)
     with pytest.raises(LimitError):
         backend.index(kind, text)
     with pytest.raises(LimitError, match="cancelled"):
         backend.index(kind, text, cancelled=lambda: True)
+    refused, message = caplog.messages
+    assert refused.startswith(f"refused {kind} ")
+    assert message.startswith(f"stopped {kind} ")
+    assert "cancelled" in message
 
 
 # --- What is written by default ------------------------------------------------------------------
