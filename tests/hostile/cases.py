@@ -20,7 +20,7 @@ from pathlib import Path
 
 KINDS = ("grammar", "pattern", "schema")
 #: What a server's request for one of a kind is called.
-_ASKED = {"grammar": "grammar", "pattern": "regex", "schema": "json"}
+REQUESTS = {"grammar": "grammar", "pattern": "regex", "schema": "json"}
 _HEAD = re.compile(r"^(##?) (.*)$", re.MULTILINE)
 _FOLDER = Path(__file__).parent
 
@@ -94,7 +94,7 @@ def _generated(kind: str, families: tuple[Callable[[], Named], ...]) -> Iterator
 
 def attacks() -> Iterator[tuple[str, str]]:
     """Yield hostile requests to a server, all different: kinds of its requests, and texts."""
-    cases = [case for case in all_cases() if case.kind in _ASKED]
+    cases = [case for case in all_cases() if case.kind in REQUESTS]
     for number in count():
         random.Random(number).shuffle(cases)
         for place, case in enumerate(cases):
@@ -105,4 +105,4 @@ def attacks() -> Iterator[tuple[str, str]]:
                 text = f"(?:{text})|{mark}"
             else:
                 text = f'{{"title": "{mark}", "allOf": [{text}]}}'
-            yield _ASKED[case.kind], text
+            yield REQUESTS[case.kind], text

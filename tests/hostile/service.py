@@ -5,11 +5,15 @@
 In: seconds, or a number of hostile requests, all different. Out: a table of how long clients waited
 between two tokens, without an attack, and with one, isolated or not; and the memory at the end.
 Each client takes a token every 10 ms, as a model writes them: a mask, a token, and a pause.
+
+With ``--only leaving``: how soon work ends that nobody waits for any more; the median, the 90th and
+99th percentile, and the longest.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import logging
 import random
@@ -21,12 +25,14 @@ from collections.abc import Iterator
 import numpy as np
 from support.small_tokenizers import standard_library_vocabulary
 
+from cfgguide import Vocabulary
 from cfgguide.base.async_abort import resident_bytes
 from cfgguide.errors import CfgGuideError
 from cfgguide.serving import Backend
-from hostile.cases import attacks
+from hostile.cases import REQUESTS, all_cases, attacks
 
 _N_CLIENTS, _N_ATTACKERS = 8, 16
+_STAYS = 0.2  # seconds that a client waits for a hostile request
 _PAUSE = 0.01  # seconds that a model takes for a token
 _SCHEMA = '{"properties": {"name": {"type": "string"}, "n": {"type": "integer"}}, "title": "%d"}'
 
@@ -103,15 +109,35 @@ class _Run:
             raise self._failed[0]
 
 
+def print_how_soon_the_work_ends(vocabulary: Vocabulary) -> None:
+    """Leave each case of the corpus that takes longer than `_STAYS`; print when that is heard."""
+    late: list[tuple[float, str]] = []
+    for case in all_cases():
+        backend, text = Backend(vocabulary, use_cache=False), case.make()
+        end = time.perf_counter() + _STAYS
+        with contextlib.suppress(CfgGuideError):
+            kind = REQUESTS[case.kind]
+            backend.index(kind, text, cancelled=lambda end=end: time.perf_counter() > end)
+        late.append((1000 * (time.perf_counter() - end), case.full_name))
+    late = sorted(each for each in late if each[0] > 0)
+    cuts = np.quantile([milliseconds for milliseconds, _ in late], (0.5, 0.9, 0.99, 1))
+    print(f"{len(late)} cases took longer, and ended after", *(f"{cut:.0f}" for cut in cuts), "ms")
+    for milliseconds, name in reversed(late[-5:]):
+        print(f"{milliseconds:8.0f} ms  {name}")
+
+
 def main() -> None:
     """Run without an attack, with one, and with one that is not isolated."""
     parser = argparse.ArgumentParser(prog="hostile.service", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--requests", type=int, default=10_000)
-    parser.add_argument("--only", choices=("quiet", "isolated", "not isolated"))
+    parser.add_argument("--only", choices=("quiet", "isolated", "not isolated", "leaving"))
     options = parser.parse_args()
     logging.disable()
     vocabulary = standard_library_vocabulary()
+    if options.only == "leaving":
+        print_how_soon_the_work_ends(vocabulary)
+        return
     print(f"{'':14}{'tokens':>8}{'p50':>8}{'p99':>8}{'p99.9':>8}{'worst':>8} ms   memory, MB")
     for name in ("quiet", "isolated", "not isolated"):
         if options.only not in (None, name):
