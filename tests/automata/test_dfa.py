@@ -142,6 +142,7 @@ LOOKING = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("pattern", LOOKING)
 def test_look_around_matches_as_in_re_at_every_place_of_a_text(pattern):
     fsm, compiled = machine(pattern), re.compile(pattern)

@@ -291,6 +291,7 @@ def advanced(name: str, token_ids: list[int]) -> cfgguide.Guide:
 # --- Back and aside -------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @names
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32))

@@ -80,6 +80,7 @@ def test_no_attempt_to_smuggle_is_accepted(text: str) -> None:
     assert not is_query(text)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "text",
     [

@@ -109,6 +109,7 @@ def test_what_a_language_has_not_is_refused(name, text):
     assert not can_be_written(text, index_of(name))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("name", "text"), texts("~?"))
 def test_what_is_left_out_is_refused(name, text):
     assert not lark_parses(text, name)

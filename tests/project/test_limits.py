@@ -111,6 +111,7 @@ def test_too_many_ways_to_read_a_text_are_an_error_that_leaves_the_guide_as_it_w
     assert guide.accepts(0)
 
 
+@pytest.mark.slow
 def test_what_is_looked_ahead_for_far_away_ends_in_bounded_time_and_memory():
     with pytest.raises(LimitError, match="max_pairs"):
         compile_recognizer(

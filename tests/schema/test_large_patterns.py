@@ -99,6 +99,7 @@ def _with_large_patterns(rng: random.Random, schema: Any) -> Any:
     return {**found, "pattern": HUGE} if rng.random() < 0.4 else found
 
 
+@pytest.mark.few(100)
 @pytest.mark.parametrize("seed", range(400))
 def test_no_error_comes_late(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is asked for as a whole is asked for when the schema is read."""

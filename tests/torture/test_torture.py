@@ -152,6 +152,7 @@ def test_a_batch_that_was_interrupted_has_advanced_as_a_whole_or_not_at_all(all_
     assert n_hit > 5
 
 
+@pytest.mark.slow
 def test_a_search_for_token_classes_that_was_interrupted_begins_anew(all_subjects):
     index = all_subjects[0].make()
     recognizer, trie = index.machine.recognizer, index.vocabulary.trie

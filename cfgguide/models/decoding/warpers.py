@@ -62,9 +62,10 @@ class Warper:
 
     def __post_init__(self) -> None:
         t, k, p, least = self.temperature, self.top_k, self.top_p, self.min_p
+        is_count = k is None or (isinstance(k, Integral) and k >= 1)
         for name, is_right, said in (
             ("temperature", _is_real(t) and 0 <= t < float("inf"), "0 (greedy) or positive"),
-            ("top_k", k is None or (isinstance(k, Integral) and k >= 1), "at least 1, or None"),
+            ("top_k", is_count, "at least 1, or None for all"),
             ("top_p", _is_real(p) and 0 < p <= 1, "above 0 and at most 1"),
             ("min_p", _is_real(least) and 0 <= least <= 1, "between 0 and 1"),
         ):

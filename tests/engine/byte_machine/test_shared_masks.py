@@ -121,6 +121,7 @@ def compare(schema: Any, texts: list[str], vocabulary: cfgguide.Vocabulary, seed
                 allowed = checked(configuration)
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("number", range(0, len(NEAR), 2))
 def test_masks_are_those_of_a_walk_over_all_tokens(number: int) -> None:
     compare(*NEAR[number], dense_vocabulary(), number)

@@ -123,6 +123,7 @@ def walks(name: str, seed: int) -> Any:
         guide.advance(rng.choice(likely if likely and rng.random() < 0.7 else allowed))
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", GRAMMARS)
 def test_all_that_is_asked_of_a_machine_agrees(name: str, seed: int) -> None:

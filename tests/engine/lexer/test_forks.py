@@ -136,6 +136,7 @@ def test_each_terminal_ends_where_re_says(lexer, name):
             assert ends_by_scanner(lexer, name, text, 0) == ends_by_re(lexer, name, text, 0), text
 
 
+@pytest.mark.few(10)
 @each_set
 @settings(max_examples=80, deadline=None)
 @given(text=st.text(ALPHABET + "éAB", min_size=1, max_size=9), place=st.integers(0, 4))

@@ -186,6 +186,7 @@ def lexemes(grammar: str, text: str) -> Lexemes:
     return found
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("grammar", GRAMMARS.values(), ids=GRAMMARS.keys())
 def test_all_short_texts_have_the_lexemes_of_lark(grammar):
     for n in range(4):

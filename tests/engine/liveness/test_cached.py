@@ -164,6 +164,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.few(30)
 @pytest.mark.parametrize("name", DAMAGES)
 def test_what_cannot_be_right_is_made_anew(cache, name):
     recognizer = compile_recognizer(GRAMMAR)

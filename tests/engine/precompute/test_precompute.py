@@ -155,6 +155,7 @@ COMPLETE = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", GRAMMARS)
 def test_guides_find_the_masks_that_they_would_have_made(name):
     index, lazy = compiled(name), compiled(name)

@@ -166,6 +166,7 @@ def test_other_spellings_are_no_sentences():
         assert not says(text)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("part", "is_value"),
     [

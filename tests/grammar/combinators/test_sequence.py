@@ -61,6 +61,7 @@ def ends_at_the_first(stops: list[str]) -> Judge:
     return judge
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     "stops",
     [

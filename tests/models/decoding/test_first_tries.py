@@ -248,6 +248,7 @@ def wrong(name: str, way: Callable[..., Texts], pair: Callable[[], Pair], n: int
     ]
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("name", TRIES)
 def test_a_random_model_writes_what_people_try_first(name):
     tight, more, _ = budgets_of(name, tiny)
@@ -332,7 +333,7 @@ def check_whole_numbers(name: str, pair: Callable[[], Pair]) -> None:
         jsonschema.validate(json.loads(written.text), WHOLE[name])
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_random_model_ends_whole_numbers(name):
     check_whole_numbers(name, tiny)

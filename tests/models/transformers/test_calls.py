@@ -168,6 +168,7 @@ def test_a_prompt_may_be_what_the_last_call_returned(options, n_tokens):
         prompt = longer
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("token", range(1, 20))
 def test_a_prompt_may_be_the_last_one_and_a_token(token):
     process = fresh()

@@ -900,6 +900,7 @@ def matched(what: Any, model: Any) -> str:
     return str(tokenizer().decode(written[:-1]))
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("case", range(len(ENDING)))
 @pytest.mark.parametrize("seed", range(2))
 def test_what_has_an_end_ends_without_a_budget_through_every_door(case, seed):

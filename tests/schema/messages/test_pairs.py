@@ -95,6 +95,7 @@ DEFINITIONS = {
 }
 
 
+@pytest.mark.few(60)
 @pytest.mark.parametrize("form", CALLS)
 @pytest.mark.parametrize(("schema", "text", "value"), CASES, ids=str)
 def test_a_value_is_written_by_its_schema_and_read_back(form, schema, text, value):
@@ -108,6 +109,7 @@ def test_a_value_is_written_by_its_schema_and_read_back(form, schema, text, valu
     assert (call.arguments, type(call.arguments["a"])) == ({"a": value}, type(value))
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("form", CALLS)
 @pytest.mark.parametrize(
     ("types", "text"),

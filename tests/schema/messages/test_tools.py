@@ -321,6 +321,7 @@ def partials_of(grammar, token_ids, vocabulary):
     yield guide.partial()
 
 
+@pytest.mark.few(50)
 @pytest.mark.parametrize(
     "vocabulary",
     [

@@ -254,6 +254,7 @@ def test_what_is_not_counted_is_not_denied(item):
 CHECKS = (check_classes, check_counts, check_texts)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("seed", range(12))
 def test_the_solver_agrees_with_trying_all_values(check, seed):
