@@ -55,6 +55,9 @@ class Frame(NamedTuple):
         Names bound by `:=` in it, which its `for` cannot bind.
     late : frozenset of str
         Those of them in its element, which its clauses cannot read.
+    before : frozenset of str
+        Of a pattern: the names that were captured before its current alternatives, which capture
+        none after the first `|`; it is no target then.
     named : str
         The name before the `:=` whose value is being written; or the name of a definition.
     """
@@ -73,6 +76,7 @@ class Frame(NamedTuple):
     bound: Names = NONE
     walrus: Names = NONE
     late: Names = NONE
+    before: Names = NONE
     named: str = ""
 
     @property

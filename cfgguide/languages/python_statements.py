@@ -119,7 +119,7 @@ class PythonStatements(PythonState):
 
     def _pattern(self, word: str, text: str) -> Self | None:
         """Follow `case`: captures are gathered in the statement's frame."""
-        base, top = self._base, self._top
+        top = self._top
         if word in NAMES:
             return self._capture(word, text)
         if word == ".":
@@ -128,7 +128,7 @@ class PythonStatements(PythonState):
         # A class, like a name before a dot, is read: both come before `_captured` takes the name.
         if word == "(" and top.is_ended:
             read = self._changed(bare=NONE, shape=VALUE)._read_all(top.bare)
-            return None if read is None else read._pushed(Frame("pattern", "class"))
+            return None if read is None else read._opened_pattern("class")
         # The name before it is an attribute of the class: neither read nor bound.
         if word == "=":
             return self._changed(bare=NONE, shape=EMPTY, is_ended=False)
@@ -137,7 +137,7 @@ class PythonStatements(PythonState):
             return None
         if word in ("(", "[", "{"):
             phase = "key" if word == "{" else REST
-            return caught._changed(shape=VALUE)._pushed(Frame("pattern", phase))
+            return caught._changed(shape=VALUE)._opened_pattern(phase)
         if word in (")", "]", "}"):
             closed = caught._with(caught.frames[:-1])
             return closed._changed(is_ended=True)
@@ -151,27 +151,28 @@ class PythonStatements(PythonState):
         if word in STRINGS:
             return caught._changed(shape=VALUE)._pushed(Frame("string"))
         if word == "VBAR":
-            # Alternatives have to bind the same names: here they bind none, so none may have come
-            # before the bar, and `is_target` lets none come after it.
-            if caught._base.done:
+            # Alternatives have to bind the same names: here they bind none.
+            if caught._base.done != top.before:
                 return None
-            return caught._changed_at(0, is_target=False)._changed(shape=EMPTY, is_ended=False)
-        if word == "AS" and not base.is_target:
-            return None
-        if word in (":", "AS", "**", "*"):
-            phase = "value" if top.phase == "key" else top.phase
-            if word == "*" and not base.is_target:
-                return None
-            return caught._changed(shape=EMPTY, is_ended=False, phase=phase)
-        if word == ",":
-            phase = "key" if top.phase == "value" else top.phase
-            return caught._changed(shape=EMPTY, is_ended=False, phase=phase)
+            return caught._changed(is_target=False, shape=EMPTY, is_ended=False)
+        if word in (":", "AS", "**", "*", ","):
+            phase = {"key": "value"} if word in (":", "**") else {}
+            phase = {"value": "key"} if word == "," else phase
+            # What ends alternatives has another part after it, which may bind names.
+            after = caught._changed(
+                is_target=top.is_target if word in ("**", "*") else True,
+                shape=EMPTY,
+                is_ended=False,
+                phase=phase.get(top.phase, top.phase),
+                before=top.before if word == "AS" else caught._base.done,
+            )
+            return after if word in (":", ",") or after._may_capture() else None
         return caught._changed(shape=VALUE, is_ended=word in ATOMS)
 
     def _capture(self, word: str, text: str) -> Self | None:
         base, top = self._base, self._top
         may_capture = (
-            base.is_target
+            self._may_capture()
             and top.phase != "key"
             and text not in base.done
             and self._binds(text)
@@ -184,13 +185,21 @@ class PythonStatements(PythonState):
             return None
         return self._changed(bare=frozenset({text}), shape=PLACE, is_ended=True)
 
+    def _may_capture(self) -> bool:
+        """Return whether a pattern may bind a name here: not in one of several alternatives."""
+        return all(frame.is_target for frame in self.frames)
+
+    def _opened_pattern(self, phase: str) -> Self:
+        return self._pushed(Frame("pattern", phase, is_target=True, before=self._base.done))
+
     def _captured(self) -> Self | None:
         """Return the monitor where the name that has just come is a capture."""
         base, top = self._base, self._top
         if not top.bare:
             return self
         (name,) = top.bare
-        if not base.is_target or top.phase == "key" or name in base.done or not self._binds(name):
+        is_bound = name in base.done or not self._binds(name)
+        if not self._may_capture() or top.phase == "key" or is_bound:
             return None
         after = self._changed(bare=NONE)
         return after._changed_at(0, done=after._base.done | {name})

@@ -46,6 +46,9 @@ GOOD = [
     'x = [f"{v:{w}} {v!r} {w=}" for v, w in []]',
     'f"{x for x in []}"',
     "match 1:\n  case [a, b]:\n    a\n  case str(x=y) if y:\n    y",
+    "match 1:\n  case 1 | (2 | None) as x:\n    x",
+    "match 1:\n  case [x, 1 | 2 as y, *z]:\n    x, y, z",
+    "match 1:\n  case {'a': 1 | 2 as x, **y}:\n    x, y",
     "match = 1\nmatch",
     "async def f(x):\n  async with x as y:\n    await y\n  return [z async for z in y]",
     '"doc"\nfrom __future__ import annotations\nimport os',
@@ -67,12 +70,14 @@ REFUSED = [
     "class A:\n  x = 1\n  y = [x for z in []]",
     "try: pass\nexcept ValueError as e: pass\ne", 'f"{x}"', "x: int\nx",
     "match x:\n  case 1: pass", "match 1:\n  case x.y: pass", "global x", "yield 1",
+    "match 1:\n  case (1 as x) | 2: pass", "match 1:\n  case [1 | [x]]: pass",
+    "match 1:\n  case {1: 2 | {**x}}: pass",
 ]  # fmt: skip
 
 WORDS = (  # noqa: SIM905
-    "x y z a.b self = == : , ( ) [ ] { } (x [x def class for in if else elif while with as import "
-    "from lambda return yield await async del global nonlocal try except finally raise not and "
-    'None True pass match case print len := ** -> += - * f( 1 f" " \' ): __class__ __future__'
+    "x y z a.b self = == : | , ( ) [ ] { } (x [x def class for in if else elif while with as "
+    "import from lambda return yield await async del global nonlocal try except finally raise not "
+    'and None True pass match case print len := ** -> += - * f( 1 f" " \' ): __class__ __future__'
 ).split()
 PHRASES = [
     *(" for x in y", "def f(x):", "class A:", "for x in ", "except x as y:", "with x as y:"),
