@@ -12,6 +12,7 @@ from collections.abc import Callable
 import pytest
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 from support import ecma_judge
+from support.ci import or_in_ci
 from support.pattern_trees import is_found, matches_whole
 
 from cfgguide import errors
@@ -206,7 +207,7 @@ def test_patterns_of_python_match_what_re_matches():
 
 @pytest.mark.slow
 def test_twenty_thousand_patterns_of_python_match_what_re_matches():
-    _check_python(20_000, seed=1)
+    _check_python(or_in_ci(20_000, 5_000), seed=1)
 
 
 def _of_rust(pattern: str) -> Callable[[str], bool] | None:
@@ -353,7 +354,7 @@ def test_what_rust_reads_in_its_own_way_is_found_where_pydantic_finds_it():
 
 @pytest.mark.slow
 def test_twenty_thousand_patterns_of_rust_are_found_where_pydantic_finds_them():
-    _check_rust(20_000, seed=1)
+    _check_rust(or_in_ci(20_000, 5_000), seed=1)
 
 
 def _check_ecma(notation: type[_Notation], n_patterns: int, seed: int) -> None:

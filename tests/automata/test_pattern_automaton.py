@@ -9,6 +9,7 @@ import random
 import re
 
 import pytest
+from support.ci import or_in_ci
 
 from cfgguide.automata import python_notation
 from cfgguide.automata.ecma_notation import read
@@ -103,7 +104,8 @@ def test_random_patterns_match_as_re_does() -> None:
 
 @pytest.mark.slow
 def test_thousands_of_random_patterns_match_as_re_does() -> None:
-    assert sum(map(_check_as_re, range(200, 8200))) > 6000
+    n_patterns = or_in_ci(8000, 2000)
+    assert sum(map(_check_as_re, range(200, 200 + n_patterns))) > 0.75 * n_patterns
 
 
 def _a_times(inner: tuple[int, int], outer: tuple[int, int]) -> str:
