@@ -30,9 +30,19 @@ INSERT INTO books VALUES (1, 'Invisible Cities', 2, 1972, 3), (2, 'Ronia', 3, 19
 QUESTIONS = [
     "How many books are there?",
     "Which books are newer than 1970?",
-    "What are the names of the authors from Sweden?",
+    "Which authors come from Sweden?",
 ]
-REQUEST = "{schema}\nWrite one SQLite query that answers this question: {question}"
+# A small model needs to see a few answers first.
+ANSWERED = """\
+-- Which books are older than 1900?
+SELECT title FROM books WHERE year < 1900;
+
+-- Which authors come from Norway?
+SELECT name FROM authors WHERE country = 'Norway';
+
+-- How many authors are there?
+SELECT COUNT(*) FROM authors;
+"""
 
 
 def main() -> int:
@@ -48,13 +58,9 @@ def main() -> int:
     n_answered = 0
     for question in sys.argv[1:] or QUESTIONS:
         print(f"> {question}")
-        request = REQUEST.format(schema=SCHEMA, question=question)
         stream = cfgguide.stream(
             model,
-            [
-                {"role": "user", "content": request},
-                {"role": "assistant", "content": "```sql\n"},
-            ],
+            f"{SCHEMA}\n{ANSWERED}\n-- {question}\n",
             tokenizer=tokenizer,
             what=index,
             until=is_past_statement,
