@@ -156,14 +156,14 @@ class PythonStatements(PythonState):
                 return None
             return caught._changed(is_target=False, shape=EMPTY, is_ended=False)
         if word in (":", "AS", "**", "*", ","):
-            phase = {"key": "value"} if word in (":", "**") else {}
-            phase = {"value": "key"} if word == "," else phase
+            changed = {"key": "value"} if word in (":", "**") else {}
+            changed = {"value": "key"} if word == "," else changed
             # What ends alternatives has another part after it, which may bind names.
             after = caught._changed(
                 is_target=top.is_target if word in ("**", "*") else True,
                 shape=EMPTY,
                 is_ended=False,
-                phase=phase.get(top.phase, top.phase),
+                phase=changed.get(top.phase, top.phase),
                 before=top.before if word == "AS" else caught._base.done,
             )
             return after if word in (":", ",") or after._may_capture() else None
