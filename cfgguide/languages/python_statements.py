@@ -156,14 +156,15 @@ class PythonStatements(PythonState):
                 return None
             return caught._changed(is_target=False, shape=EMPTY, is_ended=False)
         if word in (":", "AS", "**", "*", ","):
-            changed = {"key": "value"} if word in (":", "**") else {}
-            changed = {"value": "key"} if word == "," else changed
+            phase = top.phase
+            if phase in ("key", "value") and word in (":", "**", ","):
+                phase = "key" if word == "," else "value"
             # What ends alternatives has another part after it, which may bind names.
             after = caught._changed(
                 is_target=top.is_target if word in ("**", "*") else True,
                 shape=EMPTY,
                 is_ended=False,
-                phase=changed.get(top.phase, top.phase),
+                phase=phase,
                 before=top.before if word == "AS" else caught._base.done,
             )
             return after if word in (":", ",") or after._may_capture() else None

@@ -183,3 +183,13 @@ def main() -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+def is_message(grammar: cfgguide.Grammar, text: str) -> bool:
+    """Whether each byte of a text may be written, one after the other, and it may end there."""
+    guide = cfgguide.Guide(grammar, cfgguide.Vocabulary.of_bytes())
+    for byte in text.encode():
+        if not guide.accepts(byte):
+            return False
+        guide.advance(byte)
+    return guide.is_accepting

@@ -35,7 +35,7 @@ from cfgguide.grammar.grammar import Grammar
 from cfgguide.guide.budget import check_max_new_tokens
 from cfgguide.models.serving.backend import CHOICES, KEYWORD, PREFIX, Backend, name_in
 from cfgguide.models.transformers.asynchronous import awaited, yielded
-from cfgguide.models.transformers.generation import check_options, prompts_of, stops_of
+from cfgguide.models.transformers.generation import check_n, check_options, prompts_of, stops_of
 from cfgguide.models.transformers.streaming import Generation, Part, Pieces, Stream
 from cfgguide.output_types import OutputType, output_type
 from cfgguide.schema.json_reading import JsonReading
@@ -328,7 +328,7 @@ class Client:
         prompts, is_batch = prompts_of(prompt)
         hint = "; what else a request says goes into request={...}"
         check_options(options, ClientOptions.__annotations__, hint)
-        _check_n(n, is_batch)
+        check_n(n, is_batch=is_batch)
         wanted = self._wanted(what)
         requests = [self._request(each, wanted, n=n, **options) for each in prompts]
 
@@ -615,11 +615,6 @@ def _openai() -> Any:
             "the client sends its requests by openai: pip install openai"
         ) from None
     return openai
-
-
-def _check_n(n: int | None, is_batch: bool) -> None:
-    if n is not None and (is_batch or not isinstance(n, int) or n < 1):
-        raise GenerationError(f"n is {shown(n)}; it is a number from 1 up, of one prompt")
 
 
 def _kind_of(what: object) -> str:

@@ -298,8 +298,16 @@ def generate(
     TokenRejectedError
         If no sentence begins with `prefix`.
     """
-    called: dict[str, Any] = {"tools": tools, "tool_choice": tool_choice, **options}
-    steps = generating(model, prompt, what, n=n, retries=retries, **called)
+    steps = generating(
+        model,
+        prompt,
+        what,
+        n=n,
+        retries=retries,
+        tools=tools,
+        tool_choice=tool_choice,
+        **options,
+    )
     written: Any = deque(steps, maxlen=1).pop()
     return written  # type: ignore[no-any-return]
 
@@ -327,12 +335,8 @@ def generating(
     """
     prompts, is_batch = prompts_of(prompt)
     check_options(options, _OPTIONS)
+    check_n(n, is_batch=is_batch)
     if n is not None:
-        if is_batch or not isinstance(n, int) or n < 1:
-            raise GenerationError(
-                f"n is {shown(n)}; it is a number from 1 up, of one prompt: in a batch, give a "
-                "prompt as often as you want texts of it"
-            )
         prompts, is_batch = prompts * n, True
     if not isinstance(retries, int) or retries < 0:
         raise GenerationError(f"retries is {shown(retries)}; it is a number from 0 up")
@@ -676,6 +680,15 @@ def check_options(options: Iterable[str], known: Iterable[str], hint: str = "") 
     for name in options:
         if name not in known:
             raise GenerationError(not_known(f"there is no option {name}", name, known) + hint)
+
+
+def check_n(n: object, *, is_batch: bool) -> None:
+    """Raise a `GenerationError` if that is no number of texts of one prompt, or None."""
+    if n is not None and (is_batch or not isinstance(n, int) or n < 1):
+        raise GenerationError(
+            f"n is {shown(n)}; it is a number from 1 up, of one prompt: in a batch, give a prompt "
+            "as often as you want texts of it"
+        )
 
 
 def stops_of(stop: object) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from itertools import chain, combinations
 import jsonschema
 import pytest
 from support import partial_laws
+from support.random_walks import is_message
 
 import cfgguide
 from cfgguide.errors import SchemaError
@@ -58,15 +59,6 @@ def rendered(value):
         case list():
             return "[" + ",".join(map(rendered, value)) + "]"
     return json.dumps(value)
-
-
-def is_message(grammar, text):
-    guide = cfgguide.Guide(grammar, BYTES)
-    for byte in text.encode():
-        if not guide.accepts(byte):
-            return False
-        guide.advance(byte)
-    return guide.is_accepting
 
 
 CASES = [

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from support.random_walks import is_message
 
 import cfgguide
 from cfgguide.errors import SchemaError
 from cfgguide.schema.messages.formats import FORMATS
 from cfgguide.schema.messages.pair_values import STYLES
 
-BYTES = cfgguide.Vocabulary.of_bytes()
 #: How each format writes a call of `f` with the argument `a`, as its models' templates do.
 CALLS = {
     "qwen3_coder": "<tool_call>\n<function=f>\n<parameter=a>\nVALUE\n</parameter>\n</function>\n"
@@ -27,15 +27,6 @@ CALLS = {
 def grammar_of(schema, form, **options):
     parameters = {"type": "object", "properties": {"a": schema}, "required": ["a"], **options}
     return cfgguide.tools([{"name": "f", "parameters": parameters}], format=form, choice="required")
-
-
-def is_message(grammar, text):
-    guide = cfgguide.Guide(grammar, BYTES)
-    for byte in text.encode():
-        if not guide.accepts(byte):
-            return False
-        guide.advance(byte)
-    return guide.is_accepting
 
 
 def called(form, text, value):
