@@ -41,9 +41,9 @@ import os
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -63,7 +63,7 @@ from cfgguide.grammar.grammar import Grammar
 from cfgguide.index_pool import DEFAULT_MAX_BYTES, IndexPool
 from cfgguide.languages.sql.names import with_schema
 from cfgguide.models.serving.isolation import Isolation
-from cfgguide.models.serving.lanes import Lanes, Request
+from cfgguide.models.serving.lanes import Cancelled, Lanes, Request, Result, run_now
 from cfgguide.models.serving.matcher import Matcher
 from cfgguide.output_types import STARTS, output_type
 from cfgguide.schema.json_schema import read_schema
@@ -100,6 +100,7 @@ _SHOWN, _MAX_SAID = 60, 200  # characters of a request, and of an error, in the 
 _LOG = logging.getLogger("cfgguide.serving")
 
 _PAUSE = 100  # what is shared is not measured again for so many times as long as that took
+_AT_MOST = 60.0  # seconds that this takes
 
 
 @dataclass(frozen=True)
@@ -280,6 +281,7 @@ class Backend:
         """Return what the indexes share, measured again if that is not too often."""
         started = time.monotonic()
         if started >= self._shared_pause_ends:
+            self._shared_pause_ends = started + _AT_MOST  # until it is measured
             shared = [part for pool in self._pools.values() for part in pool.shared]
             self._n_shared = footprint(shared, shared=self.vocabulary.parts)
             ended = time.monotonic()
@@ -336,32 +338,66 @@ class Backend:
             As :meth:`matcher`.
         """
         kind, text = unmarked(kind, text)
-        started = time.perf_counter()
-        try:
+        with self._noted(kind, text, cancelled) as seconds:
             asked = self._asked(kind, text)
             if (ready := self._ready(asked)) is not None:
                 return ready
-            seconds = 0.0
+            tried = 0.0
             if self._isolation is not None and not asked.is_trusted:
-                seconds = self._isolation.try_request(kind, text, cancelled)
-            with self._one_at_a_time if seconds > _LONG else nullcontext():
+                tried = self._isolation.try_request(kind, text, cancelled)
+            with self._one_at_a_time if tried > _LONG else nullcontext():
                 grammar = self._read(asked, cancelled)
                 requested = self._pools[asked.is_trusted].requested(grammar, cancelled=cancelled)
+            if requested.is_new:
+                self._compiled(kind, text, seconds())
+            else:
+                self._count(n_hits=1)
+            return requested.index
+
+    def check(self, kind: str, text: str, *, cancelled: Callable[[], bool] | None = None) -> None:
+        """Raise the error of a request if it has one, in a process that hands requests on.
+
+        With `isolate`, a stranger's request is then compiled in the process that may die alone;
+        others are compiled here.
+
+        Parameters
+        ----------
+        kind, text, cancelled
+            As for :meth:`index`, and so are the errors.
+        """
+        kind, text = unmarked(kind, text)
+        with self._noted(kind, text, cancelled) as seconds:
+            isolation = self._isolation
+            if isolation is not None and not self._asked(kind, text).is_trusted:
+                is_known = isolation.has_passed(kind, text)
+                isolation.try_request(kind, text, cancelled)
+                if is_known:
+                    self._count(n_hits=1)
+                else:
+                    self._compiled(kind, text, seconds())
+                return
+        self.index(kind, text, cancelled=cancelled)
+
+    @contextmanager
+    def _noted(
+        self, kind: str, text: str, cancelled: Callable[[], bool] | None
+    ) -> Iterator[Callable[[], float]]:
+        """Count and log errors of ours; what is entered tells the seconds since."""
+        started = time.perf_counter()
+        try:
+            yield lambda: time.perf_counter() - started
         except CfgGuideError as error:
             seconds = time.perf_counter() - started
             if isinstance(error, LimitError) and cancelled is not None and cancelled():
                 self._count(seconds=seconds)
                 _LOG.info("stopped %s after %.3f s: %s", _shown(kind, text), seconds, error)
-                raise
-            self._refused(kind, text, error, seconds)
+            else:
+                self._refused(kind, text, error, seconds)
             raise
-        if not requested.is_new:
-            self._count(n_hits=1)
-            return requested.index
-        seconds = time.perf_counter() - started
+
+    def _compiled(self, kind: str, text: str, seconds: float) -> None:
         self._count(n_compiled=1, seconds=seconds)
         _LOG.info("compiled %s in %.3f s", _shown(kind, text), seconds)
-        return requested.index
 
     def requested(
         self, kind: str, text: str, *, cancelled: Callable[[], bool] | None = None
@@ -380,22 +416,45 @@ class Backend:
         kind, text = unmarked(kind, text)
         try:
             asked = self._asked(kind, text)
-        except CfgGuideError as error:
-            failed: Future[Index] = Future()
-            self._refused(kind, text, error, 0.0)
-            failed.set_exception(error)
-            return failed
-        index = self._ready(asked)
-        if index is not None:
-            future: Future[Index] = Future()
-            future.set_result(index)
-            return future
+        except CfgGuideError:
+            return run_now(partial(self.index, kind, text))  # which notes the error
+        if (index := self._ready(asked)) is not None:
+            return run_now(lambda: index)
         request = Request(
             asked.key,
             partial(self._is_at_hand, kind, text, asked),
             lambda stops: self.index(kind, text, cancelled=stops),
         )
-        future, is_first = self._lanes.index(request, cancelled)
+        return self._begun(request, cancelled)
+
+    def checked(
+        self, kind: str, text: str, *, cancelled: Callable[[], bool] | None = None
+    ) -> Future[Any]:
+        """Return a future that is done once :meth:`check` is; returns at once.
+
+        Parameters
+        ----------
+        kind, text, cancelled
+            As for :meth:`index`, and so are the errors of the future.
+        """
+        kind, text = unmarked(kind, text)
+        try:
+            asked = self._asked(kind, text)
+        except CfgGuideError:
+            return run_now(partial(self.check, kind, text))  # which notes the error
+        if self._isolation is None or asked.is_trusted:
+            return self.requested(kind, text, cancelled=cancelled)
+        if self._isolation.has_passed(kind, text):
+            return run_now(partial(self.check, kind, text))
+        request = Request(
+            ("checked", asked.key),
+            lambda: False,
+            lambda stops: self.check(kind, text, cancelled=stops),
+        )
+        return self._begun(request, cancelled)
+
+    def _begun(self, request: Request[Result], cancelled: Cancelled | None) -> Future[Result]:
+        future, is_first = self._lanes.run(request, cancelled)
         if not is_first:
             self._count(n_hits=1)
         return future

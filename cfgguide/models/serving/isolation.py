@@ -108,10 +108,8 @@ class Isolation:
         CfgGuideError
             What the child has raised; a :class:`LimitError` if it died or had to be killed.
         """
-        key = hashlib.sha256(f"{kind}\n{text}".encode("utf-8", "surrogatepass")).digest()
-        with self._lock:
-            ends, verdict = self._verdicts.get(key, (0.0, 0.0))
-        if time.monotonic() > ends:
+        key, verdict = self._known(kind, text)
+        if verdict is None:
             verdict = self._verdict(kind, text, cancelled)
             has_passed = isinstance(verdict, float)
             ends = math.inf if has_passed else time.monotonic() + _REFUSED_FOR
@@ -124,6 +122,17 @@ class Isolation:
         if isinstance(verdict, float):
             return verdict
         raise type(verdict)(*verdict.args)
+
+    def has_passed(self, kind: str, text: str) -> bool:
+        """Return whether a request was tried and is harmless."""
+        return isinstance(self._known(kind, text)[1], float)
+
+    def _known(self, kind: str, text: str) -> tuple[bytes, float | CfgGuideError | None]:
+        """Return under what a verdict is kept, and the verdict if it holds."""
+        key = hashlib.sha256(f"{kind}\n{text}".encode("utf-8", "surrogatepass")).digest()
+        with self._lock:
+            ends, verdict = self._verdicts.get(key, (0.0, None))
+        return key, verdict if time.monotonic() <= ends else None
 
     def _verdict(
         self, kind: str, text: str, cancelled: Callable[[], bool] | None

@@ -1,7 +1,7 @@
 """Compiling for many requests at a time, so that none waits for others longer than it has to.
 
-In: what a request asks for, and whether its client has left. Out: a future of its index. Requests
-for the same share one *job*, however many they are. A job goes through *lanes*, each with threads
+In: what a request asks for, and whether its client has left. Out: a future of it. Requests for the
+same share one *job*, however many they are. A job goes through *lanes*, each with threads
 of its own and with first come, first served::
 
     at hand   every job: what only has to be loaded is loaded here; the others go on to
@@ -10,7 +10,8 @@ of its own and with first come, first served::
 
 So nothing that only has to be loaded waits for anything to be compiled, and what is compiled within
 a turn waits at most a turn for each job before it. What takes longer loses a turn. (More threads
-would help nobody: they share Python's lock, and the limits of a grammar are in seconds.)
+would help nobody: they share Python's lock, and the limits of a grammar are in seconds.) Meanwhile
+that lock changes hands often, for those who write texts.
 """
 
 from __future__ import annotations
@@ -19,19 +20,21 @@ import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
-from cfgguide.base.locks import new_lock, tell_child
-from cfgguide.engine.index.index import Index
+from cfgguide.base.locks import new_lock, switching_often, tell_child
 from cfgguide.errors import LimitError
 
 Cancelled = Callable[[], bool]
+Result = TypeVar("Result")
 
 _N_THREADS = 2  # of a lane
+_GOES_ON = object()  # instead of the result of a job that another lane takes
 _TURN = 0.5  # seconds that a job may take in the lane for new ones while another one waits there
 
 
 @dataclass(frozen=True)
-class Request:
+class Request(Generic[Result]):
     """What is asked for.
 
     Attributes
@@ -41,20 +44,20 @@ class Request:
     is_at_hand : callable
         Returns whether its grammar only has to be loaded; it may take a moment.
     make : callable
-        Returns the index, given a function that is asked often whether to give up.
+        Returns what is asked for, given a function that is asked often whether to give up.
     """
 
     key: Hashable
     is_at_hand: Callable[[], bool]
-    make: Callable[[Cancelled], Index]
+    make: Callable[[Cancelled], Result]
 
 
 @dataclass(eq=False)
 class _Job:
     """What some requests ask for, and who waits for it."""
 
-    request: Request
-    waiting: list[tuple[Future[Index], Cancelled]] = field(default_factory=list)
+    request: Request[Any]
+    waiting: list[tuple[Future[Any], Cancelled]] = field(default_factory=list)
     is_stopped: bool = False
 
     def all_left(self) -> bool:
@@ -79,10 +82,10 @@ class Lanes:
         self._jobs: dict[Hashable, _Job] = {}
         self._n_waiting = 0  # jobs in the lane for new ones
 
-    def index(
-        self, request: Request, cancelled: Cancelled | None = None
-    ) -> tuple[Future[Index], bool]:
-        """Return a future of the index of a request, and whether it is the first to ask for it.
+    def run(
+        self, request: Request[Result], cancelled: Cancelled | None = None
+    ) -> tuple[Future[Result], bool]:
+        """Return a future of what a request asks for, and whether it is the first to ask for it.
 
         Parameters
         ----------
@@ -91,7 +94,7 @@ class Lanes:
         cancelled : callable, optional
             Asked often, from another thread, whether the client has left.
         """
-        future: Future[Index] = Future()
+        future: Future[Result] = Future()
         with self._lock:
             job = self._jobs.get(request.key)
             is_first = job is None
@@ -106,10 +109,11 @@ class Lanes:
         """Do something that nobody waits for."""
         self._at_hand.submit(work)
 
-    def _run(self, job: _Job, step: Callable[[_Job], Index | None]) -> None:
-        """Run a step of a job, and tell those who wait how it ended; None goes on elsewhere."""
+    def _run(self, job: _Job, step: Callable[[_Job], Any]) -> None:
+        """Run a step of a job, and tell those who wait how it ended, if it has."""
         try:
-            index = step(job)
+            with switching_often():
+                result = step(job)
         except BaseException as error:
             if job.is_stopped and isinstance(error, LimitError) and not job.all_left():
                 # Its turn is over, or its clients had left before another one came.
@@ -118,31 +122,31 @@ class Lanes:
                 for future in self._ended(job):
                     future.set_exception(error)
         else:
-            if index is not None:
+            if result is not _GOES_ON:
                 for future in self._ended(job):
-                    future.set_result(index)
+                    future.set_result(result)
 
-    def _look(self, job: _Job) -> Index | None:
+    def _look(self, job: _Job) -> Any:
         """Load what is at hand; send on what is not."""
         if job.request.is_at_hand():
             return self._in_full(job)
         with self._lock:
             self._n_waiting += 1
         self._new.submit(self._run, job, self._in_turn)
-        return None
+        return _GOES_ON
 
-    def _in_turn(self, job: _Job) -> Index:
+    def _in_turn(self, job: _Job) -> Any:
         """Compile until that has taken its turn and another job waits, or all clients have left."""
         with self._lock:
             self._n_waiting -= 1
         end = time.monotonic() + _TURN
         return self._until(job, lambda: self._n_waiting > 0 and time.monotonic() > end)
 
-    def _in_full(self, job: _Job) -> Index:
+    def _in_full(self, job: _Job) -> Any:
         """Compile until all clients have left."""
         return self._until(job, _never)
 
-    def _until(self, job: _Job, is_over: Cancelled) -> Index:
+    def _until(self, job: _Job, is_over: Cancelled) -> Any:
         job.is_stopped = False
 
         def stops() -> bool:
@@ -151,11 +155,21 @@ class Lanes:
 
         return job.request.make(stops)
 
-    def _ended(self, job: _Job) -> list[Future[Index]]:
+    def _ended(self, job: _Job) -> list[Future[Any]]:
         """Return the futures of those who wait for a job, which is no more."""
         with self._lock:
             del self._jobs[job.request.key]
         return [future for future, _ in job.waiting if future.set_running_or_notify_cancel()]
+
+
+def run_now(work: Callable[[], Result]) -> Future[Result]:
+    """Return a future, done, of what a function returns."""
+    future: Future[Result] = Future()
+    try:
+        future.set_result(work())
+    except Exception as error:
+        future.set_exception(error)
+    return future
 
 
 def _never() -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from vllm.exceptions import VLLMValidationError
@@ -32,6 +32,7 @@ from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import CfgGuideError
 from cfgguide.models.serving.backend import KINDS, PREFIX, Backend, compact, unmarked
 from cfgguide.models.serving.guarded import GuardedMatcher
+from cfgguide.models.serving.lanes import Result, run_now
 from cfgguide.models.serving.matcher import Matcher
 from cfgguide.models.serving.vllm_metrics import ENGINE, FRONT_END, REFERRED, Exported
 from cfgguide.schema.messages.parts import UnsupportedTagError
@@ -52,11 +53,10 @@ _OPTIONS = ("disable_any_whitespace", "disable_additional_properties")  # of vLL
 _OURS = "cfgguide"  # where vLLM notes the backend of a request
 _LOG = logging.getLogger("cfgguide.serving")
 
-#: What was compiled for this task just now, beside the event loop: validation comes next.
-_COMPILED: ContextVar[Any] = ContextVar("compiled", default=None)
+#: What was checked for this task just now, beside the event loop: validation comes next.
+_CHECKED: ContextVar[Any] = ContextVar("checked", default=None)
 
 Asked = tuple[str, str]  # a kind and a text, as Backend takes them
-Result = TypeVar("Result")
 
 
 def wrap(*, takes_all: bool) -> None:
@@ -118,7 +118,7 @@ class _Backends:
         return None if made is None else made[1]
 
     def takes(self, request: Asked, tokenizer: Any, model_config: Any) -> bool:
-        """Compile what a request asks for; False if that is for vLLM's own backend.
+        """Check what a request asks for; False if that is for vLLM's own backend.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class _Backends:
         """
         if request not in self._referred:
             with self._told(request):
-                self.of(tokenizer, model_config).index(*request)
+                self.of(tokenizer, model_config).check(*request)
         return request not in self._referred
 
     async def takes_beside(
@@ -137,17 +137,17 @@ class _Backends:
         model_config: Any,
         cancelled: Callable[[], bool],
     ) -> bool:
-        """Do as :meth:`takes` beside the event loop; `cancelled`: as for :meth:`Backend.index`."""
+        """Do as :meth:`takes` beside the event loop; `cancelled`: as for :meth:`Backend.check`."""
         if request not in self._referred:
             backend = self.made(tokenizer, model_config)
             if backend is None:
                 backend = await asyncio.to_thread(self.of, tokenizer, model_config)
             with self._told(request):
-                requested = backend.requested(*request, cancelled=cancelled)
-                if requested.done():
-                    requested.result()
+                checked = backend.checked(*request, cancelled=cancelled)
+                if checked.done():
+                    checked.result()
                 else:
-                    await asyncio.wrap_future(requested)
+                    await asyncio.wrap_future(checked)
         return request not in self._referred
 
     @contextmanager
@@ -209,8 +209,8 @@ def _wrap_validation(takes_all: bool, backends: _Backends) -> None:
             raise VLLMValidationError(
                 "cfgguide: structured outputs need a tokenizer, and tokens that come in turn"
             )
-        is_compiled = _COMPILED.get() is params
-        if not is_compiled and not backends.takes(request, tokenizer, model_config):
+        is_checked = _CHECKED.get() is params
+        if not is_checked and not backends.takes(request, tokenizer, model_config):
             before(self, model_config, structured_outputs_config, tokenizer)
             return
         params._backend = _OURS
@@ -236,7 +236,7 @@ def _wrap_front_end(takes_all: bool, backends: _Backends) -> None:
                 if await backends.takes_beside(
                     request, tokenizer, self.model_config, has_left.is_set
                 ):
-                    _COMPILED.set(params.structured_outputs)
+                    _CHECKED.set(params.structured_outputs)
             finally:
                 has_left.set()  # when vLLM ends this task, since the client has
         return await before(self, request_id, prompt, params, *rest, **options)
@@ -265,7 +265,7 @@ def _wrap_engine(backends: _Backends) -> None:
         engine = self.tokenizer, self.vllm_config.model_config
         backend = backends.made(*engine)
         if not self._use_async_grammar_compilation:
-            requested = _run_now(lambda: backends.of(*engine, isolate=False).index(*wanted))
+            requested = run_now(lambda: backends.of(*engine, isolate=False).index(*wanted))
         elif backend is None:
             requested = self.executor.submit(
                 lambda: backends.of(*engine, isolate=False).index(*wanted)
@@ -284,22 +284,12 @@ def _wrap_engine(backends: _Backends) -> None:
     StructuredOutputManager.grammar_init = grammar_init
 
 
-def _run_now(work: Callable[[], Result]) -> Future[Result]:
-    """Return a future, done, of what a function returns."""
-    future: Future[Result] = Future()
-    try:
-        future.set_result(work())
-    except Exception as error:
-        future.set_exception(error)
-    return future
-
-
 def _after(first: Future[Index], then: Callable[[Index], Result]) -> Future[Result]:
     """Return a future of what a function makes of the result of another one."""
     future: Future[Result] = Future()
 
     def go_on(first: Future[Index]) -> None:
-        done = _run_now(lambda: then(first.result()))
+        done = run_now(lambda: then(first.result()))
         if error := done.exception():
             future.set_exception(error)
         else:

@@ -200,3 +200,25 @@ def test_a_nursery_ends_with_its_backend():
     process = isolation._nursery._process
     del isolation
     assert process.wait(60) == 0
+
+
+def test_who_hands_requests_on_compiles_nothing_here():
+    backend = Backend(VOCABULARY, limits=STRANGERS, use_cache=False, isolate=True)
+    for _ in range(2):
+        backend.check("regex", "[0-9]+")
+        assert backend.checked("regex", "[0-9]+").result() is None
+        with pytest.raises(PatternError):
+            backend.check("regex", "(")
+        assert isinstance(backend.checked("regex", "(").exception(), PatternError)
+    metrics = backend.metrics
+    assert (metrics.n_compiled, metrics.n_hits, metrics.n_refused) == (1, 3, 4)
+    assert metrics.n_indexes == 0
+    assert backend.ready("regex", "[0-9]+") is None
+    backend.check("grammar", "cfgguide:json")  # ours
+    assert backend.ready("grammar", "cfgguide:json") is not None
+
+
+def test_without_another_process_what_is_checked_is_compiled():
+    backend = Backend(VOCABULARY, limits=STRANGERS, use_cache=False)
+    backend.check("regex", "[0-9]+")
+    assert backend.checked("regex", "[0-9]+").result() is backend.ready("regex", "[0-9]+")
