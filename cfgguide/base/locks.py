@@ -1,4 +1,4 @@
-"""Locks that are free in a child of `fork`, and what else a child has to do first.
+"""Locks that are free in a child of `fork`, what else a child has to do first, and Python's lock.
 
 In: locks, and objects. Out: the same; in a child, the locks are free and the objects were told,
 before `fork` returns. A child has one thread, the one that forked. What the others were
@@ -15,6 +15,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Protocol
 from weakref import WeakSet
@@ -27,6 +29,8 @@ class Forked(Protocol):
         """Do it; there is one thread, and all locks are free."""
 
 
+_INTERVAL = 0.001  # seconds
+
 _locks: WeakSet[Any] = WeakSet()
 _forked: WeakSet[Any] = WeakSet()
 
@@ -36,6 +40,9 @@ def new_lock() -> threading.Lock:
     lock = threading.Lock()
     _locks.add(lock)
     return lock
+
+
+_switching, _n_switching, _interval_before = new_lock(), 0, 0.0
 
 
 def new_rlock() -> threading.RLock:
@@ -48,6 +55,29 @@ def new_rlock() -> threading.RLock:
 def tell_child(owner: Forked) -> None:
     """Have `begin_child` of an object called in each child, as long as the object lives."""
     _forked.add(owner)
+
+
+@contextmanager
+def switching_often() -> Iterator[None]:
+    """Have Python's lock change hands after a millisecond, instead of five.
+
+    A thread that computes for long keeps others waiting so long at each step that they take outside
+    of the lock. The interval is what it was before, once all have left.
+    """
+    global _n_switching, _interval_before
+    with _switching:
+        if not _n_switching:
+            _interval_before = sys.getswitchinterval()
+            if _interval_before > _INTERVAL:
+                sys.setswitchinterval(_INTERVAL)
+        _n_switching += 1
+    try:
+        yield
+    finally:
+        with _switching:
+            _n_switching -= 1
+            if not _n_switching and _interval_before > _INTERVAL:
+                sys.setswitchinterval(_interval_before)
 
 
 def _begin_child() -> None:
