@@ -37,6 +37,7 @@ _MAX_WORKSPACES = 16  # indexes that keep theirs
 _SPREAD = 1.25  # resident bytes per counted byte: freed objects leave holes (docs/design/0010)
 _N_REQUESTS = 32  # after so many, another index is measured again
 _PAUSE = 100  # no index is measured again for so many times as long as the last measurement took
+_AT_MOST = 60.0  # seconds that this takes
 
 
 class FirstVisits(NamedTuple):
@@ -289,7 +290,8 @@ class IndexPool:
             entry = self._entries.get(requested)
             if is_new and entry is not None:
                 chosen[entry] = None
-            has_time = time.monotonic() >= self._pause_ends
+            now = time.monotonic()
+            has_time = now >= self._pause_ends
             if has_time and (is_new or self._n_requests % _N_REQUESTS == 0):
                 made = (each for each in self._entries.values() if each.index is not None)
                 chosen |= dict.fromkeys(sorted(made, key=lambda each: each.measured)[:1])
@@ -300,6 +302,8 @@ class IndexPool:
                 released += [] if entry is None else [entry]
             if has_time:
                 chosen |= dict.fromkeys(released)
+            if chosen:
+                self._pause_ends = max(self._pause_ends, now + _AT_MOST)  # one thread at a time
             for each in chosen:
                 each.measured = self._n_requests
         for each in released:

@@ -139,6 +139,28 @@ def test_an_index_that_grows_in_use_is_measured_again(monkeypatch):
     assert measured() > before
 
 
+def test_one_thread_at_a_time_measures_again(monkeypatch):
+    monkeypatch.setattr("cfgguide.index_pool._PAUSE", 0)
+    monkeypatch.setattr("cfgguide.index_pool._N_REQUESTS", 1)
+    pool = IndexPool(VOCABULARY)
+    for number in range(4):
+        pool.index(grammar(number))
+    measuring, at_once = threading.Lock(), []
+    measure = cfgguide.Index.footprint.fget
+
+    def slowly(index: cfgguide.Index) -> int:
+        at_once.append(measuring.acquire(blocking=False))
+        time.sleep(0.05)
+        if at_once[-1]:
+            measuring.release()
+        return measure(index)
+
+    monkeypatch.setattr(cfgguide.Index, "footprint", property(slowly))
+    in_threads(lambda number: pool.index(grammar(number)), [*range(4)] * 4)
+    assert at_once
+    assert all(at_once)
+
+
 def test_a_guide_goes_on_when_its_index_was_let_go():
     pool = IndexPool(VOCABULARY, max_bytes=1)
     guide = Guide(pool.index(grammar(1)))
