@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from cfgguide.engine.monitors.monitored_grammar import MonitoredGrammar
     from cfgguide.engine.vocabulary.vocabulary import Vocabulary
     from cfgguide.grammar.llguidance.llguidance_grammar import LlguidanceGrammar
-    from cfgguide.grammar.notations.converted import Converted
 
 _PACKAGED = Path(__file__).parents[1] / "grammars"  # in an installed wheel
 _CHECKOUT = Path(__file__).parents[2] / "grammars"  # in a source checkout
@@ -410,7 +409,7 @@ class Grammar:
         """
         from cfgguide.grammar.notations.converted import gbnf
 
-        return cls._converted(gbnf(text, root=root, limits=limits))
+        return gbnf(text, root=root, limits=limits).grammar
 
     @classmethod
     def ebnf(cls, text: str, *, root: str = "root", limits: Limits | None = None) -> Grammar:
@@ -422,7 +421,7 @@ class Grammar:
         """
         from cfgguide.grammar.notations.converted import ebnf
 
-        return cls._converted(ebnf(text, root=root, limits=limits))
+        return ebnf(text, root=root, limits=limits).grammar
 
     @classmethod
     def w3c(cls, text: str, *, root: str | None = None, limits: Limits | None = None) -> Grammar:
@@ -436,13 +435,7 @@ class Grammar:
         """
         from cfgguide.grammar.notations.converted import w3c
 
-        return cls._converted(w3c(text, root=root, limits=limits))
-
-    @classmethod
-    def _converted(cls, found: Converted) -> Grammar:
-        return Grammar(
-            found.text, found.start, parser="earley", lexer=found.lexer, special=found.special
-        )
+        return w3c(text, root=root, limits=limits).grammar
 
     @classmethod
     def bundled_names(cls) -> tuple[str, ...]:

@@ -108,6 +108,12 @@ class Conversion:
         self.special: dict[str, tuple[str | int, ...]] = {}
         self.lines = self._converted(root)
 
+    @property
+    def pattern(self) -> str | None:
+        """A regular expression for all texts, if the grammar is regular as a whole."""
+        whole = self._regular.get(self._root)
+        return None if whole is None else whole.every.written
+
     def _converted(self, root: str) -> list[str]:
         self._names.new("start")
         order = ordered(self._rules)

@@ -17,6 +17,7 @@ from typing import Any
 
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.errors import GrammarError, LimitError
+from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.notations.conversion import MAX_CHARACTERS, Conversion
 from cfgguide.grammar.notations.ebnf_reader import read_ebnf
 from cfgguide.grammar.notations.gbnf_reader import read_gbnf
@@ -47,6 +48,8 @@ class Converted:
         :class:`~cfgguide.grammar.grammar.Grammar`.
     names : dict of str to str
         For each rule and terminal with a name, the rule of the text that it comes from.
+    pattern : str or None
+        A regular expression for the same texts, if there is one; in Python's notation.
     """
 
     text: str
@@ -54,6 +57,37 @@ class Converted:
     lexer: str = "dynamic_complete"
     special: dict[str, tuple[str | int, ...]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    pattern: str | None = None
+
+    @property
+    def grammar(self) -> Grammar:
+        """The grammar; one that is regular has an automaton for the whole text."""
+        options: dict[str, Any] = {
+            "parser": "earley",
+            "lexer": self.lexer,
+            "special": self.special,
+        }
+        if self.pattern is None:
+            return Grammar(self.text, self.start, **options)
+        return RegularGrammar(self.text, self.start, **options, pattern=self.pattern)
+
+
+@dataclass(frozen=True, repr=False)
+class RegularGrammar(Grammar):
+    """A grammar that is regular as a whole: however many readings it has, an automaton has one.
+
+    Attributes
+    ----------
+    pattern : str
+        A regular expression for its texts, in Python's notation.
+    """
+
+    pattern: str = field(kw_only=True)
+
+    @property
+    def whole_pattern(self) -> str | None:
+        """The regular expression that all texts match as a whole."""
+        return self.pattern
 
 
 def gbnf(text: str, *, root: str = "root", limits: Limits | None = None) -> Converted:
@@ -195,4 +229,6 @@ def _converted(text: Any, root: str | None, notation: str, limits: Limits | None
             f"the grammar has more than {MAX_CHARACTERS} characters in Lark's language; give parts "
             "that stand in several places rules of their own"
         )
-    return Converted("\n".join(found.lines), special=found.special, names=found.names)
+    return Converted(
+        "\n".join(found.lines), special=found.special, names=found.names, pattern=found.pattern
+    )

@@ -1,17 +1,19 @@
-r"""Rules that repeat something by calling themselves at one end.
+r"""Rules that repeat something by calling themselves at their ends.
 
 In: a rule such as ``ws ::= ([ \t] ws)?``, as grammars without counts have it. Out: the same
-language as a repetition, ``[ \t]*``, which can be a terminal::
+language as a repetition, ``[ \t]*``, which can be a terminal, and which has one reading where the
+rule may have many::
 
-    r = A r | B   ->   A* B          r = r A | B   ->   B A*
+    r = D r | r C | A             ->   D* A C*
+    r = D r | r C | A | r B r     ->   u (B u)*     where u = D* A C*
 
 Source: Arden 1961, "Delayed-logic and finite-state machines". The smallest solution is this one
-whether or not A may be empty.
+whether or not these parts may be empty. With ``r B r``: what stands on the right is a solution, and
+each of its texts is one of the rule's, B being what was derived last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from cfgguide.grammar.rules.tree import (
@@ -25,19 +27,33 @@ from cfgguide.grammar.rules.tree import (
     names_in,
 )
 
+Options = tuple[Expression, ...]
+
 _MAX_DEPTH = 50
 
 
 @dataclass(frozen=True)
 class _Split:
-    """An expression as ``A r | B``: the alternatives of A, and those of B."""
+    """An expression as ``D r | r C | r B r | A``, and perhaps ``r``: the alternatives of each."""
 
-    before_itself: tuple[Expression, ...]
-    without: tuple[Expression, ...]
+    before: Options = ()
+    after: Options = ()
+    between: Options = ()
+    without: Options = ()
+    is_itself: bool = False
+
+    def __add__(self, other: _Split) -> _Split:
+        return _Split(
+            self.before + other.before,
+            self.after + other.after,
+            self.between + other.between,
+            self.without + other.without,
+            self.is_itself or other.is_itself,
+        )
 
 
 def without_itself(rule: Rule) -> Rule:
-    """Return a rule that does not call itself, if it does so at one end only; or the same rule.
+    """Return a rule that does not call itself, if it does so at its ends only; or the same rule.
 
     Examples
     --------
@@ -46,70 +62,87 @@ def without_itself(rule: Rule) -> Rule:
     >>> names_in(without_itself(rule).body)
     []
     """
-    if all(name.name != rule.name for name in names_in(rule.body)):
+    if not _is_in(rule.body, rule.name):
         return rule
-    for is_last in (True, False):
-        split = _split(rule.body, rule.name, is_last=is_last, depth=0)
-        if split is None or not split.without:
-            continue
-        at = rule.body.at
-        end = _one_of(at, split.without)
-        again = Repeated(at, _one_of(at, split.before_itself), 0, None)
-        parts = (again, end) if is_last else (end, again)
-        return Rule(rule.at, rule.name, Row(at, parts))
-    return rule
+    split = _split(rule.body, rule.name, 0)
+    if split is None or not split.without:
+        return rule
+    at = rule.body.at
+    parts = [
+        *_repeated(at, split.before),
+        _one_of(at, split.without),
+        *_repeated(at, split.after),
+    ]
+    body = parts[0] if len(parts) == 1 else Row(at, tuple(parts))
+    if split.between:
+        again = Row(at, (_one_of(at, split.between), body))
+        body = Row(at, (body, Repeated(at, again, 0, None)))
+    return Rule(rule.at, rule.name, body)
 
 
-def _split(expression: Expression, name: str, *, is_last: bool, depth: int) -> _Split | None:
-    """Return an expression as ``A r | B``, or ``r A | B``; None if it is neither."""
+def _split(expression: Expression, name: str, depth: int) -> _Split | None:
+    """Return an expression split at a rule's name; None if that stands inside of it, too."""
     if depth > _MAX_DEPTH:
         return None
-    if all(each.name != name for each in names_in(expression)):
-        return _Split((), (expression,))
-    inner: Callable[[Expression], _Split | None] = lambda part: _split(  # noqa: E731
-        part, name, is_last=is_last, depth=depth + 1
-    )
+    if not _is_in(expression, name):
+        return _Split(without=(expression,))
     match expression:
         case Name():
-            return _Split((Text(expression.at, ""),), ())
+            return _Split(is_itself=True)
         case Choice():
-            parts = [inner(part) for part in expression.parts]
-            if None in parts:
-                return None
-            known = [part for part in parts if part is not None]
-            return _Split(
-                tuple(each for part in known for each in part.before_itself),
-                tuple(each for part in known for each in part.without),
-            )
+            found = _Split()
+            for part in expression.parts:
+                split = _split(part, name, depth + 1)
+                if split is None:
+                    return None
+                found += split
+            return found
         case Row():
-            return _split_row(expression, name, is_last=is_last, inner=inner)
+            return _split_row(expression, name, depth)
         case Repeated(least=0, most=1):
-            found = inner(expression.part)
-            empty = Text(expression.at, "")
-            return found and _Split(found.before_itself, (*found.without, empty))
+            split = _split(expression.part, name, depth + 1)
+            return split and split + _Split(without=(Text(expression.at, ""),))
         case _:
             return None
 
 
-def _split_row(
-    row: Row, name: str, *, is_last: bool, inner: Callable[[Expression], _Split | None]
-) -> _Split | None:
-    end = row.parts[-1 if is_last else 0]
-    rest = row.parts[:-1] if is_last else row.parts[1:]
-    if any(each.name == name for part in rest for each in names_in(part)):
+def _split_row(row: Row, name: str, depth: int) -> _Split | None:
+    """Return a row split at a rule's name, which stands in its first or last part or in both."""
+    at, (*start, last) = row.at, row.parts
+    middle = start[1:]
+    if any(_is_in(part, name) for part in middle):
         return None
-    found = inner(end)
-    if found is None:
+    if not start:
+        return _split(last, name, depth + 1)
+    first, final = _split(start[0], name, depth + 1), _split(last, name, depth + 1)
+    if first is None or final is None or first.before or final.after:
         return None
+    if first.between or final.between:
+        return None
+    nothing = (Text(at, ""),)
+    after = first.after + nothing * first.is_itself
+    before = final.before + nothing * final.is_itself
 
-    def joined(part: Expression) -> Expression:
-        return Row(row.at, (*rest, part) if is_last else (part, *rest))
+    def joined(left: Options, right: Options) -> Options:
+        if not left or not right:
+            return ()
+        return (Row(at, (_one_of(at, left), *middle, _one_of(at, right))),)
 
     return _Split(
-        tuple(joined(each) for each in found.before_itself),
-        tuple(joined(each) for each in found.without),
+        before=joined(first.without, before),
+        after=joined(after, final.without),
+        between=joined(after, before),
+        without=joined(first.without, final.without),
     )
 
 
-def _one_of(at: int, options: tuple[Expression, ...]) -> Expression:
+def _is_in(expression: Expression, name: str) -> bool:
+    return any(each.name == name for each in names_in(expression))
+
+
+def _repeated(at: int, options: Options) -> list[Expression]:
+    return [Repeated(at, _one_of(at, options), 0, None)] if options else []
+
+
+def _one_of(at: int, options: Options) -> Expression:
     return options[0] if len(options) == 1 else Choice(at, options)

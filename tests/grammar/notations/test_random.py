@@ -6,6 +6,8 @@ texts are words over the letters of the grammars, and half are made from its tex
 
 from __future__ import annotations
 
+import re
+from itertools import product
 from random import Random
 
 import lark
@@ -13,7 +15,8 @@ import pytest
 from support.judges import is_parsed
 from support.spans import Recogniser, lark_parser
 
-from cfgguide import notations
+import cfgguide
+from cfgguide import Grammar, notations
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.notations.gbnf_reader import read_gbnf
 from cfgguide.grammar.notations.w3c_reader import read_w3c
@@ -93,3 +96,33 @@ def test_random_differences_keep_their_texts(seed):
     recogniser = Recogniser(read_w3c(Source(grammar, "the grammar")), "root")
     texts = texts_of(random, recogniser, 24)
     assert differences(lark_parser(found), recogniser, texts) == [], grammar
+
+
+def rule_with_itself_at_its_ends(random: Random) -> str:
+    """Return a random rule that calls itself only where its alternatives begin and end."""
+    ends = ["root", "root?", "(root | [ab])", '"a"', "[bc]"]
+    rows = [
+        [
+            random.choice([*ends, '("c" | root "a")', '(root ("b" | "a")?)?']),
+            *random.choices(['"b"', "[ab]?", '"c"*', '""'], k=random.randint(0, 2)),
+            random.choice([*ends, '("a" root | "b")', '("a" ("b" | root))?']),
+        ]
+        for _ in range(random.randint(1, 3))
+    ]
+    return " | ".join(['root ::= "ab"', *(" ".join(row) for row in rows), 'root "b" root'])
+
+
+@pytest.mark.few(10)
+@pytest.mark.parametrize("seed", range(60))
+def test_rules_that_call_themselves_at_both_ends_are_regular_and_keep_their_texts(seed):
+    random = Random(seed)
+    grammar = rule_with_itself_at_its_ends(random)
+    recogniser = Recogniser(read_gbnf(Source(grammar, "the grammar")), "root")
+    pattern = notations.gbnf(grammar).pattern
+    machine = cfgguide.index.compile_recognizer(Grammar.gbnf(grammar))
+    texts = ["".join(word) for n in range(5) for word in product("abc", repeat=n)]
+    for text in texts + texts_of(random, recogniser, 24):
+        is_right = recogniser.accepts(text)
+        assert is_right == (re.fullmatch(pattern, text) is not None), (grammar, text)
+        after = machine.advance(machine.initial, text.encode())
+        assert is_right == (after is not None and machine.is_sentence(after)), (grammar, text)
