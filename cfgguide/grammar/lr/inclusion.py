@@ -9,24 +9,32 @@ number::
     shift N           ( e + e + N  ( e + N        one state on both: what matters is its reduction
     e, before `+`     ( e + e      ( e            the first is reduced to the second, too
 
-Where each action of a conflict is taken, what two stacks become is compared as two sets. A *claim*
-says of two sets of stacks that the same can follow, if one of some terminals is next. It holds if
-for each such terminal both sets reduce below what is known of them in the same ways, both accept or
-not, and what they have become by the shift is claimed equal, too. A claim that is being proven is
+A *claim* says of a stack and of a set of others: what can follow it, if one of some terminals is
+next, can follow one of them. It holds if for each such terminal the others reduce below what is
+known of them as it does, and accept if it does, and if all that it has become by the shift is one
+of what they have become, or is claimed to be followed, too. Each is claimed by itself, since of
+what a conflict makes, every part may need a reason of its own. A claim that is being proven is
 taken to hold: if none fails, all hold. So what is left of a proof is finite, though stacks are not.
+
+What a stack has on top, and some of the others as well, does the same on all of them until it is
+reduced. So it is tried first whether those that are left then follow from each other. In texts with
+``**bold**`` and ``_italic_`` parts, each mark may begin a part or end one::
+
+    ( ** _ **    a third part in each other: below the last `**` is the same as before
+    ( **         compared without that, `( ** _` with `(`: all that ends both ends the first
 
 Parts of stacks are tuples of parse states, the lowest first. The lowest is the same in all parts of
 a claim, and stands for all stacks that end with it. Sets of terminals are integers with a bit for
 each.
 
 Source: Bonchi, Pous 2013, "Checking NFA equivalence with bisimulations up to congruence", for sets
-of states; the step that passes over what all stacks have on top is that of
+of states; the step that passes over what stacks have on top is that of
 :mod:`cfgguide.grammar.lr.equivalence`.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Iterable
 from itertools import chain
 from typing import NamedTuple
 
@@ -34,14 +42,19 @@ from cfgguide.base.limits import check_step
 from cfgguide.grammar.lr.equivalence import States, item_ends, items_by_symbol
 from cfgguide.grammar.lr.table import END, ERROR, NO_STATE, ParseTable
 
-MAX_CLAIMS = 30  # of one proof; the longest that end need about 26
+#: Claims that one proof looks at, those included that fail: proofs that are found need 160 at most.
+MAX_CLAIMS = 200
+_FEW_CLAIMS = 12  # which most proofs that are found need
+_MAX_DEPTH = 50  # of claims that rest on each other
+#: Claims that failed proofs may look at, and those that each proof that is found adds to these.
+_MAX_CREDIT, _CREDIT = 5_000, 500
 MAX_STATES = 24  # of a part in a proof
 MAX_PARTS = 8  # of a set in a proof
 _MAX_KNOWN = 50_000  # steps and claims that are kept
 _ACCEPTED = -1, -1  # instead of a reduction below a part
 
 Parts = frozenset[States]
-Claim = tuple[Parts, Parts]
+Claim = tuple[States, Parts]
 
 
 class _Step(NamedTuple):
@@ -49,6 +62,34 @@ class _Step(NamedTuple):
 
     exits: frozenset[tuple[int, int]]
     shifted: Parts
+
+
+class _Proof:
+    """Claims that are taken to hold, each for some terminals, with a way back."""
+
+    def __init__(self, n_claims: int) -> None:
+        self.assumed: dict[Claim, int] = {}
+        self.n_left = n_claims
+        self.depth = 0
+        self._before: list[tuple[Claim, int]] = []
+
+    @property
+    def place(self) -> int:
+        """Where to go back to."""
+        return len(self._before)
+
+    def assume(self, claim: Claim, terminals: int) -> None:
+        """Take a claim to hold for more terminals."""
+        self.n_left -= 1
+        before = self.assumed.get(claim, 0)
+        self._before.append((claim, before))
+        self.assumed[claim] = before | terminals
+
+    def go_back(self, place: int) -> None:
+        """Assume no more than at a place."""
+        while len(self._before) > place:
+            claim, before = self._before.pop()
+            self.assumed[claim] = before
 
 
 class Inclusion:
@@ -90,6 +131,7 @@ class Inclusion:
         self._steps: dict[tuple[States, int], _Step] = {}
         self._proven: dict[Claim, int] = {}  # if one of these terminals is next
         self._open: dict[Claim, int] = {}  # with which no short proof was found
+        self._credit = _MAX_CREDIT
 
     def holds(self, first: States, second: States, terminals: int) -> bool:
         """Return whether two stacks are known to be as good as each other.
@@ -101,13 +143,22 @@ class Inclusion:
         terminals : int
             One of these is next.
         """
-        return self._is_proven((frozenset([first]), frozenset([second])), terminals)
+        return self.covers(first, second, terminals) and self.covers(second, first, terminals)
 
     def covers(self, first: States, second: States, terminals: int) -> bool:
         """Return whether all that can follow the second stack is known to follow the first."""
         if self._shifted_by(second[-1]) & terminals & ~self.offered(first[-1]):
             return False
-        return self._is_proven((frozenset([first, second]), frozenset([first])), terminals)
+        self._forget()
+        n_claims = MAX_CLAIMS if self._credit > 0 else _FEW_CLAIMS
+        proof = _Proof(n_claims)
+        if not self._follows(second, frozenset([first]), terminals, proof):
+            self._credit -= n_claims - proof.n_left
+            return False
+        self._credit = min(self._credit + _CREDIT, _MAX_CREDIT)
+        for claim, proven in proof.assumed.items():
+            self._proven[claim] = self._proven.get(claim, 0) | proven
+        return True
 
     def is_idle(self, state: int) -> bool:
         """Return whether a state that is pushed on itself is known to decide nothing."""
@@ -141,32 +192,6 @@ class Inclusion:
         found = [production for production, group in reduced if group & terminals]
         return found[0] if len(found) == 1 else None
 
-    def _is_proven(self, root: Claim, terminals: int) -> bool:
-        if root[0] == root[1] or not terminals & ~self._proven.get(root, 0):
-            return True
-        if terminals & self._open.get(root, 0):
-            return False
-        self._forget()
-        assumed: dict[Claim, int] = {}
-        pending = deque([(root, terminals)])
-        while pending:
-            check_step()
-            claim, needed = pending.popleft()
-            needed &= ~(self._proven.get(claim, 0) | assumed.get(claim, 0))
-            if claim[0] == claim[1] or not needed:
-                continue
-            assumed[claim] = assumed.get(claim, 0) | needed
-            following = self._resting_on(claim, needed) if _is_small(claim) else None
-            if following is None or len(assumed) > MAX_CLAIMS or needed & self._open.get(claim, 0):
-                self._open[root] = self._open.get(root, 0) | terminals
-                if claim is not root:
-                    self._open[claim] = self._open.get(claim, 0) | needed
-                return False
-            pending += following
-        for claim, proven in assumed.items():
-            self._proven[claim] = self._proven.get(claim, 0) | proven
-        return True
-
     def _forget(self) -> None:
         """Make room: the tops of stacks are different in every text."""
         if len(self._steps) > _MAX_KNOWN:
@@ -175,62 +200,83 @@ class Inclusion:
             self._proven.clear()
             self._open.clear()
 
-    def _resting_on(self, claim: Claim, terminals: int) -> list[tuple[Claim, int]] | None:
-        """Return the claims on which one rests, None if it is false or cannot be proven so."""
-        top = _common_top(claim)
-        if top is not None and (returns := self._after_returns(claim, top)) is not None:
-            return returns
-        following: dict[Claim, int] = {}
-        terminals &= self._offered_by(claim)
+    def _follows(self, part: States, others: Parts, terminals: int, proof: _Proof) -> bool:
+        """Return whether what can follow a part is proven to follow one of the others."""
+        check_step()
+        claim = part, others
+        needed = terminals & self.offered(part[-1])
+        needed &= ~(self._proven.get(claim, 0) | proof.assumed.get(claim, 0))
+        if part in others or not needed:
+            return True
+        if needed & self._open.get(claim, 0) or not proof.n_left or proof.depth > _MAX_DEPTH:
+            return False
+        place = proof.place
+        is_small = len(others) <= MAX_PARTS and len(part) <= MAX_STATES
+        if is_small and max(map(len, others), default=0) <= MAX_STATES:
+            proof.assume(claim, needed)
+            proof.depth += 1
+            inside = proof.place
+            is_proven = self._follows_returned(part, others, proof)
+            if not is_proven:
+                proof.go_back(inside)
+                is_proven = self._follows_shifted(part, others, needed, proof)
+            proof.depth -= 1
+            if is_proven:
+                return True
+            proof.go_back(place)
+        if proof.n_left or not place:
+            self._open[claim] = self._open.get(claim, 0) | needed
+        return False
+
+    def _follows_returned(self, part: States, others: Parts, proof: _Proof) -> bool:
+        """Return whether it follows those with the same state on top, once that is reduced."""
+        top = part[-1]
+        alike = [other for other in others if other[-1] == top and len(other) > 1]
+        if len(part) == 1 or not alike:
+            return False
+        for (n_popped, left_side), terminals in self._returns_of(top).items():
+            exits, after = self._returned([part], n_popped, left_side, terminals)
+            other_exits, others_after = self._returned(alike, n_popped, left_side, terminals)
+            if not exits <= other_exits:
+                return False
+            if not all(self._follows(each, others_after, terminals, proof) for each in after):
+                return False
+        return True
+
+    def _returned(
+        self, parts: Iterable[States], n_popped: int, left_side: int, terminals: int
+    ) -> tuple[set[tuple[int, int]], Parts]:
+        """Return which reductions of what parts have on top reach below them, and the others."""
+        exits, after = set(), set()
+        for part in parts:
+            n_left = len(part) - 1 - n_popped
+            if n_left <= 0:
+                exits.add((-n_left, left_side))
+                continue
+            target = self._goto[part[n_left - 1], left_side]
+            if target == self._table.end_state and terminals >> END & 1:
+                exits.add(_ACCEPTED)
+            if target != NO_STATE:
+                after.add((*part[:n_left], target))
+        return exits, frozenset(after)
+
+    def _follows_shifted(self, part: States, others: Parts, terminals: int, proof: _Proof) -> bool:
+        """Return whether it follows the others with each of some terminals."""
         while terminals:
             lowest = terminals & -terminals
             terminals ^= lowest
-            first, second = (self._stepped(parts, lowest.bit_length() - 1) for parts in claim)
-            if first.exits != second.exits or bool(first.shifted) != bool(second.shifted):
-                return None
-            if first.shifted != second.shifted:
-                after = first.shifted, second.shifted
-                following[after] = self._offered_by(after)
-        return list(following.items())
-
-    def _offered_by(self, claim: Claim) -> int:
-        terminals = 0
-        for part in claim[0] | claim[1]:
-            terminals |= self.offered(part[-1])
-        return terminals
-
-    def _after_returns(self, claim: Claim, top: int) -> list[tuple[Claim, int]] | None:
-        """Return the claims after the reductions of what all parts have on top."""
-        following = []
-        for (n_popped, left_side), terminals in self._returns_of(top).items():
-            exits: list[set[tuple[int, int]]] = []
-            after = []
-            for parts in claim:
-                exits.append(set())
-                moved = set()
-                for part in parts:
-                    n_left = len(part) - 1 - n_popped
-                    if n_left <= 0:
-                        exits[-1].add((-n_left, left_side))
-                        continue
-                    target = self._goto[part[n_left - 1], left_side]
-                    if target == self._table.end_state and terminals >> END & 1:
-                        exits[-1].add(_ACCEPTED)
-                    if target != NO_STATE:
-                        moved.add((*part[:n_left], target))
-                after.append(frozenset(moved))
-            if exits[0] != exits[1] or bool(after[0]) != bool(after[1]):
-                return None
-            if after[0] != after[1]:
-                following.append(((after[0], after[1]), terminals))
-        return following
-
-    def _stepped(self, parts: Parts, terminal: int) -> _Step:
-        steps = [self._step(part, terminal) for part in parts]
-        return _Step(
-            frozenset().union(*(step.exits for step in steps)),
-            frozenset().union(*(step.shifted for step in steps)),
-        )
+            terminal = lowest.bit_length() - 1
+            step = self._step(part, terminal)
+            if not step.exits and not step.shifted:
+                continue
+            steps = [self._step(other, terminal) for other in others]
+            if not step.exits <= frozenset().union(*(each.exits for each in steps)):
+                return False
+            after: Parts = frozenset().union(*(each.shifted for each in steps))
+            for each in step.shifted:
+                if not self._follows(each, after, self.offered(each[-1]), proof):
+                    return False
+        return True
 
     def _step(self, part: States, terminal: int) -> _Step:
         """Return what a part becomes with a terminal."""
@@ -299,17 +345,3 @@ class Inclusion:
                     returns[question] = returns.get(question, 0) | lookahead
             self._returns[state] = returns
         return self._returns[state]
-
-
-def _is_small(claim: Claim) -> bool:
-    return all(
-        len(parts) <= MAX_PARTS and all(len(part) <= MAX_STATES for part in parts)
-        for parts in claim
-    )
-
-
-def _common_top(claim: Claim) -> int | None:
-    """Return the state that all parts have on top, above another one; None if there is none."""
-    tops = {part[-1] for parts in claim for part in parts}
-    is_above = all(len(part) > 1 for parts in claim for part in parts)
-    return tops.pop() if is_above and len(tops) == 1 else None
