@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.base.archive import Arrays
+from cfgguide.base.limits import check_step
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.grammar.lr.table import END, NO_STATE, ParseTable
 
@@ -269,17 +270,22 @@ def _kernels(table: ParseTable) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.i
     following = {name: table.goto[:, number] for number, name in enumerate(table.nonterminals)}
     for number, name in enumerate(table.terminals):
         following[name] = np.where(table.action[:, number] > 0, table.action[:, number] - 1, -1)
-    reached: dict[tuple[str, tuple[str, ...]], npt.NDArray[np.intp]] = {
-        (name, ()): np.flatnonzero(following[name] != NO_STATE) for name in table.nonterminals
-    }
+    # The beginnings of productions are a tree: its nodes, and the states after each.
+    reached = [np.flatnonzero(following[name] != NO_STATE) for name in table.nonterminals]
+    nodes: dict[tuple[int, str], int] = {}
+    roots = {name: number for number, name in enumerate(table.nonterminals)}
     states, items = [np.empty(0, np.intp)], [np.empty((0, 2), np.int32)]
     for production, (left, right) in enumerate(table.productions):
+        node = roots[left]
         for dot, symbol in enumerate(right, start=1):
-            beginning = (left, tuple(right[:dot]))
-            if beginning not in reached:
-                targets = np.unique(following[symbol][reached[left, beginning[1][:-1]]])
-                reached[beginning] = targets[targets != NO_STATE].astype(np.intp)
-            states.append(reached[beginning])
+            check_step()
+            step = node, symbol
+            if step not in nodes:
+                nodes[step] = len(reached)
+                targets = np.unique(following[symbol][reached[node]])
+                reached.append(targets[targets != NO_STATE].astype(np.intp))
+            node = nodes[step]
+            states.append(reached[node])
             items.append(np.full((len(states[-1]), 2), (production, dot), dtype=np.int32))
     every = np.concatenate(states)
     ends = np.searchsorted(np.sort(every), np.arange(table.n_states + 1)).astype(np.int32)

@@ -128,6 +128,11 @@ AMBIGUOUS = {
         "  ab  ,",
         100,
     ),
+    "marks that begin a part or end it": (
+        'start: p*\np: "**" p* "**" | "_" p* "_" | T\nT: /[^*_]+/',
+        "a **b** _c_ **d _e_** _**f**_",
+        20,
+    ),
     "words that are two terminals": (
         'start: (A | B)+\nA: /[a-z]+/\nB: /[a-m]+/\n%ignore " "',
         "ab ",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import heapq
 import random
+import tracemalloc
 from itertools import count
 
 import pytest
@@ -84,3 +85,13 @@ def test_a_stack_needs_what_a_search_over_the_table_finds(name):
                 assert after is not None
                 rest = costs.need(after).length
                 assert rest == need.length - lengths[need.first]
+
+
+def test_a_long_production_takes_memory_that_grows_with_its_length():
+    table = lark_frontend.load(Grammar("start:" + ' "a"' * 4_000)).parse_table
+    tracemalloc.start()
+    costs = StackCosts(table, [1] * table.n_terminals)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert costs.need(Stack(START_STATE)).length == 4_000
+    assert most < 10_000_000  # 4,000 beginnings would take 64 MB
