@@ -41,7 +41,12 @@ def test_the_interval_is_short_until_the_last_has_left(interval):
 def test_a_shorter_interval_stays_and_an_error_leaves_it_as_it_was(interval):
     sys.setswitchinterval(0.0001)
     shorter = sys.getswitchinterval()
-    with pytest.raises(KeyError), switching_often():
-        assert sys.getswitchinterval() == shorter
-        raise KeyError
+
+    def fail() -> None:
+        with switching_often():
+            assert sys.getswitchinterval() == shorter
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     assert sys.getswitchinterval() == shorter

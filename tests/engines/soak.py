@@ -8,8 +8,9 @@ answer or HTTP 5xx, and *wrong* if its judge says so, or if a bad one is answere
     PYTHONPATH=.:tests .venv-vllm/bin/python -m engines.soak --seconds 1800
 
 Or it is under attack: 8 clients take streams, first alone, then while a process sends hostile
-requests, all different, until the time is over. The table says how long the clients waited between
-two tokens. ::
+requests, all different, until the time is over, then while it sends as many harmless ones a second
+as the attack had answered. The table says how long the clients waited between two tokens. What a
+hostile request costs more than a harmless one is ours: of each, the model reads the prompt. ::
 
     make soak HOSTILE=10000
     PYTHONPATH=.:tests .venv-vllm/bin/python -m engines.soak --hostile 10000
@@ -144,6 +145,7 @@ N_STREAMS, N_ATTACKERS = 8, 16
 _WARM, _QUIET = 20.0, 120.0  # seconds without an attack, not measured and measured
 _EVERY = 500  # hostile requests, after which the memory is looked at
 _EXPECTED = {"HTTP 200", "HTTP 400"}
+_HARMLESS = "regex", "yes|no"
 
 
 def people(number: int) -> Case:
@@ -337,14 +339,19 @@ def send(port: int, kind: str, text: str) -> str:
         return type(error).__name__
 
 
-def attack(port: int, n_requests: int, outcomes: Any) -> None:
-    """Send hostile requests, and put into a queue what became of each, with its seconds."""
+def attack(port: int, n_requests: int, outcomes: Any, pause: float) -> None:
+    """Send requests, and put into a queue what became of each, with its seconds.
+
+    They are hostile, and sent one after the other; with a pause between them, harmless.
+    """
     os.nice(10)  # as little as possible of the machine that the server has
-    requests, lock = itertools.islice(attacks(), n_requests), threading.Lock()
+    sent = itertools.repeat(_HARMLESS) if pause else attacks()
+    requests, lock = itertools.islice(sent, n_requests), threading.Lock()
 
     def attacker() -> None:
         while True:
             with lock:
+                time.sleep(pause)
                 request = next(requests, None)
             if request is None:
                 return
@@ -397,19 +404,22 @@ def under_attack(server: Running, n_requests: int, seconds: float) -> bool:
         print(f"after {len(taken)} requests: {sum(held.values())} MB: {held}, {dict(outcomes)}")
         print(f"    {metrics_of(server)}", flush=True)
 
-    def until_attacked() -> None:
+    def until_attacked(seconds: float, pause: float = 0.0) -> None:
         # A process of its own: its threads are not to keep those of the clients waiting.
         context, end = multiprocessing.get_context("spawn"), time.monotonic() + seconds
         queue = context.Queue()
-        attackers = context.Process(target=attack, args=(server.port, n_requests, queue))
+        attackers = context.Process(target=attack, args=(server.port, n_requests, queue, pause))
         attackers.start()
-        while len(taken) < n_requests and time.monotonic() < end:
-            if len(taken) % _EVERY == 0:
+        while (pause or len(taken) < n_requests) and time.monotonic() < end:
+            if not pause and len(taken) % _EVERY == 0:
                 show()
             try:
                 outcome, waited, text = queue.get(timeout=end - time.monotonic())
             except (Empty, ValueError):
                 break
+            if pause:
+                assert outcome == "HTTP 200", outcome
+                continue
             outcomes[outcome] += 1
             taken.append(waited)
             if outcome not in _EXPECTED:
@@ -417,11 +427,15 @@ def under_attack(server: Running, n_requests: int, seconds: float) -> bool:
         attackers.kill()
 
     quiet = stream(server, lambda: time.sleep(_QUIET))
-    attacked = stream(server, until_attacked)
+    started = time.monotonic()
+    attacked = stream(server, partial(until_attacked, seconds))
+    pause = (time.monotonic() - started) / max(outcomes["HTTP 200"], 1)
     show()
+    harmless = stream(server, partial(until_attacked, _QUIET, pause))
+    phases = {"quiet": quiet, "attacked": attacked, "as many harmless ones": harmless}
     print("| | answers | lost | wrong | tokens | p50 | p99 | p99.9 | worst, ms |")
     print("|---|---|---|---|---|---|---|---|---|")
-    for name, counts in (("quiet", quiet), ("attacked", attacked)):
+    for name, counts in phases.items():
         cuts = 1000 * np.quantile(counts.gaps, (0.5, 0.99, 0.999, 1))
         row = [name, counts.answers.total(), len(counts.lost), len(counts.wrong), len(counts.gaps)]
         print(f"| {' | '.join(map(str, row))} | {' | '.join(f'{cut:.0f}' for cut in cuts)} |")
@@ -430,7 +444,7 @@ def under_attack(server: Running, n_requests: int, seconds: float) -> bool:
     ended = sorted(lasting - memory_of(server.process.pid).keys())
     print(f"processes that have ended: {ended or 'none'}")
     is_well = outcomes.keys() <= _EXPECTED and not ended
-    return is_well and not any(counts.lost or counts.wrong for counts in (quiet, attacked))
+    return is_well and not any(counts.lost or counts.wrong for counts in phases.values())
 
 
 def main() -> None:

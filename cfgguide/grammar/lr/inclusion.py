@@ -20,8 +20,9 @@ What a stack has on top, and some of the others as well, does the same on all of
 reduced. So it is tried first whether those that are left then follow from each other. In texts with
 ``**bold**`` and ``_italic_`` parts, each mark may begin a part or end one::
 
-    ( ** _ **    a third part in each other: below the last `**` is the same as before
-    ( **         compared without that, `( ** _` with `(`: all that ends both ends the first
+    after `**a**`     ( ** **       (      the second stands for both: what ends the two parts of
+                                           the first is a part in the second
+    after `**a** _`   ( ** ** _     ( _    the same on top: compared without it
 
 Parts of stacks are tuples of parse states, the lowest first. The lowest is the same in all parts of
 a claim, and stands for all stacks that end with it. Sets of terminals are integers with a bit for
