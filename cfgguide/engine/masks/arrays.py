@@ -39,8 +39,8 @@ LONGEST_REST = 3  # bytes of a character after its first
 DEAD_END, LIVE, OPEN = 0, 1, 2  # what is known of an outcome: in `verdicts`
 # Indices into `counts`.
 N_CELLS, N_OUTCOMES, N_SEGMENTS, IS_SENTENCE, N_OPEN, N_COLUMNS, READS = 0, 1, 2, 3, 4, 5, 6
-N_SEVERAL, N_SEARCHES = 7, 8
-N_COUNTS = 9
+N_SEVERAL, N_SEARCHES, MAY_CUT = 7, 8, 9
+N_COUNTS = 10
 LEVEL_READ, COLUMNS_READ = 1, 2  # in counts[READS], as bits
 N_HYPOTHESES, N_BASE_COLUMNS, CONTEXT = 0, 1, 2  # indices into `numbers`
 N_NUMBERS = 3

@@ -10,7 +10,7 @@ cdef int FORM_FEED, INLINE, IN_STRING, IS_SENTENCE, JOIN, LEVEL_READ, LIVE, LONG
 cdef int MAX_COLUMNS, MAX_COLUMN_CELLS, MAX_PAIRS, NARROW_BITS, NEWLINE, NONE, NOT_COMPUTED, N_CELLS
 cdef int N_COLUMNS, N_OPEN, N_OUTCOMES, N_SEGMENTS, ONE_SPACE, OPEN, OPENS, OTHER, READS, REFUSED
 cdef int TAB, TOO_MANY_CELLS, TOO_MANY_HYPOTHESES, TOO_MANY_OBLIGATIONS, TOO_MANY_OUTCOMES
-cdef int TOO_SHALLOW, CONTEXT, N_BASE_COLUMNS, N_HYPOTHESES, LEAVING, SEVERAL, N_SEVERAL, N_SEARCHES
+cdef int TOO_SHALLOW, CONTEXT, N_BASE_COLUMNS, N_HYPOTHESES, LEAVING, SEVERAL, N_SEVERAL, N_SEARCHES, MAY_CUT
 cdef long long COLUMNS_SHIFT, COLUMN_BITS, LEVEL_BITS, LEVEL_SHIFT, ONE_LEVEL
 
 cdef int _new_cell(WorkspaceView work, int state, int parent) noexcept nogil
@@ -88,6 +88,7 @@ cdef int _step(
 cdef bint _is_outcome(WorkspaceView work, int depth, int outcome) noexcept nogil
 @cython.locals(slot=longlong, state=longlong, cell=longlong)
 cdef int _outcome(WorkspaceView work, int depth) noexcept nogil
+cdef int _cut(TrieView trie, WorkspaceView work, int node, int n_segments) noexcept nogil
 cdef int _base(TablesView tables, WorkspaceView work, BaseView base) noexcept nogil
 cdef int _base_ends(TablesView tables, WorkspaceView work, BaseView base) noexcept nogil
 @cython.locals(

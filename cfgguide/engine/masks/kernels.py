@@ -39,6 +39,7 @@ from cfgguide.engine.masks.arrays import (
     MATCHING,
     MAX_COLUMN_CELLS,
     MAX_PAIRS,
+    MAY_CUT,
     N_BASE_COLUMNS,
     N_CELLS,
     N_COLUMNS,
@@ -764,6 +765,21 @@ def _outcome(work: Workspace, depth: int) -> int:
     return outcome
 
 
+def _cut(trie: PackedTrie, work: Workspace, node: int, n_segments: int) -> int:
+    """Give each token below a node an outcome without hypotheses; return the number of segments."""
+    for token in range(trie.nodes[node, FIRST_TOKEN], trie.nodes[node, END_TOKEN]):
+        outcome = work.counts[N_OUTCOMES]
+        if outcome >= len(work.outcome_n):
+            return TOO_MANY_OUTCOMES
+        work.counts[N_OUTCOMES] += 1
+        work.outcome_n[outcome] = 0
+        work.outcome_context[outcome] = 0
+        work.segment_start[n_segments], work.segment_end[n_segments] = token, token + 1
+        work.segment_outcome[n_segments] = outcome
+        n_segments += 1
+    return n_segments
+
+
 def _base(tables: Tables, work: Workspace, base: Base) -> int:
     """Load the base into frame 0 and the arena."""
     n = base.numbers[N_HYPOTHESES]
@@ -931,6 +947,12 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
                             is_plain[depth] = is_done = True
             if not is_done:
                 result = _step(tables, work, base, depth, byte_class)
+                if result == TOO_MANY_HYPOTHESES and work.counts[MAY_CUT]:
+                    n_segments = _cut(trie, work, node, n_segments)
+                    last_state = NONE
+                    if n_segments < 0:
+                        return n_segments
+                    continue
                 if result != DONE:
                     return result
                 if frame_n[depth] == 0:
@@ -1212,7 +1234,7 @@ def _judge_all(tables: Tables, work: Workspace, base: Base) -> int:
     """Judge all outcomes; return `DONE` or a failure."""
     work.counts[N_OPEN] = 0
     for outcome in range(work.counts[N_OUTCOMES]):
-        best = DEAD_END
+        best = DEAD_END if work.outcome_n[outcome] > 0 else OPEN
         for index in range(work.outcome_n[outcome]):
             verdict = _judge(tables, work, base, outcome, index)
             if verdict < 0:

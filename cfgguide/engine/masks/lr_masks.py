@@ -73,7 +73,8 @@ class LrMasks:
     def new_walker(self) -> LrWalker:
         """Return a walker of its own for one thread."""
         always_live = self._machine.liveness.always_live
-        return LrWalker(self.recognizer, self.token_classes, always_live)
+        tokens = self._vocabulary.tokens
+        return LrWalker(self.recognizer, self.token_classes, always_live, tokens)
 
     def walker(self, subset: Callable[[Configuration], Subset]) -> LrWalker:
         """Return a walker of its own for one thread; it needs no masks."""
@@ -147,6 +148,8 @@ class LrMasks:
         answer = self._machine.liveness.decide(outcome.configuration)
         if BELOW in answer.heights:
             return None
+        if outcome.origins is None:
+            return answer.is_live
         for height, (home, shared) in zip(answer.heights, outcome.origins, strict=True):
             if height <= shared:
                 top = configuration.hypotheses[home].stack.height

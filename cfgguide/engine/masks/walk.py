@@ -5,6 +5,9 @@ configuration. Out: a :class:`Walk`: the tokens that are lexed and parsed withou
 the configuration that they lead to (an *outcome*), and how much of the stack was read. The kernel
 judges most outcomes; the caller decides those that it leaves open, once for each.
 
+A token after which there are many readings is left to the recogniser, which knows of stacks that
+others stand for, as the kernel does not: runs of a mark that may begin a part or end one.
+
 The kernel gets only a window of the stack's top, since most walks read no further. If one does, the
 walk is repeated with a larger window, and likewise for every other size that proves too small.
 """
@@ -34,6 +37,8 @@ from cfgguide.grammar.lr.indentation import COLUMN_0, Indentation
 from cfgguide.grammar.lr.stack import Stack
 
 MAX_OBLIGATIONS = 1 << 11  # of a hypothesis
+_MANY = 64  # hypotheses; tokens after which there are more are left to the recogniser
+_MOST_READ = 500  # tokens that it reads, which takes about a millisecond for each
 MAX_SIZE = 1 << 26  # of any array of the workspace, in rows
 
 
@@ -45,13 +50,14 @@ class Outcome:
     ----------
     configuration : Configuration
         Where they lead.
-    origins : tuple of (int, int)
-        Per hypothesis of `configuration`: the hypothesis of the walk's base whose stack it grew
-        from, and the height of the highest cell that both share.
+    origins : tuple of (int, int) or None
+        None if the recogniser read the tokens; else, per hypothesis of `configuration`: the
+        hypothesis of the walk's base whose stack it grew from, and the height of the highest cell
+        that both share.
     """
 
     configuration: Configuration
-    origins: tuple[tuple[int, int], ...]
+    origins: tuple[tuple[int, int], ...] | None
 
 
 class Walk:
@@ -73,17 +79,21 @@ class Walk:
         work: arrays.Workspace,
         configuration: Configuration,
         window: int,
+        read: dict[int, Configuration | None],
     ) -> None:
         #: What was walked over; the numbers of the outcomes are the same whenever it is the same.
         self.trie = trie
         self._work = work
         self._configuration = configuration
         self._window = window
+        self._read = read  # by outcome, what the recogniser has read
         counts: list[int] = work.counts.tolist()
         self.is_sentence = bool(counts[arrays.IS_SENTENCE])
         #: What was read of the indentations: `LEVEL_READ`, `COLUMNS_READ`.
         self.reads = counts[arrays.READS]
         self.inspected: list[int] = work.inspected[: len(configuration.hypotheses)].tolist()
+        if read:  # and what of the stacks it looked at is not known
+            self.inspected = [each.stack.height for each in configuration.hypotheses]
         self.n_outcomes = counts[arrays.N_OUTCOMES]
         self._n_open = counts[arrays.N_OPEN]
 
@@ -102,6 +112,8 @@ class Walk:
     def outcome(self, outcome: int) -> Outcome:
         """Return an outcome by its index."""
         work = self._work
+        if (read := self._read.get(outcome)) is not None:
+            return Outcome(read, None)
         hypotheses, origins = [], []
         for index in range(int(work.outcome_n[outcome])):
             stack, origin = self._cells.stack(int(work.outcome_cell[outcome, index]))
@@ -195,8 +207,13 @@ class Walk:
         """
         work, n = self._work, self.n_outcomes
         is_open = (work.verdicts[:n] != arrays.DEAD_END) & ~self._is_resolved
-        found = []
+        found: list[tuple[int, list[tuple[int, int | None]]]] = []
         for number in np.flatnonzero(is_open).tolist():
+            if (read := self._read.get(number)) is not None:
+                ended: list[tuple[int, int | None]]
+                ended = [(each.scanner_state, None) for each in read.hypotheses]
+                found.append((number, ended))
+                continue
             count = int(work.outcome_n[number])
             states = work.outcome_state[number, :count].tolist()
             cells = work.outcome_cell[number, :count].tolist()
@@ -207,6 +224,8 @@ class Walk:
     def obligations(self, outcome: int) -> list[tuple[int, ...]]:
         """Return the obligations of the hypotheses of an outcome."""
         work = self._work
+        if (read := self._read.get(outcome)) is not None:
+            return [each.obligations for each in read.hypotheses]
         counts = work.outcome_n_obligations[outcome, : work.outcome_n[outcome]].tolist()
         return [
             tuple(work.outcome_obligations[outcome, rank, :n].tolist())
@@ -215,6 +234,8 @@ class Walk:
 
     def context(self, outcome: int) -> int:
         """Return the context of an outcome."""
+        if (read := self._read.get(outcome)) is not None:
+            return read.context
         return int(self._work.outcome_context[outcome])
 
     def only(self, outcomes: Sequence[int]) -> None:
@@ -242,7 +263,7 @@ class Walk:
         """Return whether no lexeme has ended on the way to an outcome."""
         work = self._work
         cells = work.outcome_cell[outcome, : work.outcome_n[outcome]].tolist()
-        return all(cell in self._tops for cell in cells)
+        return outcome not in self._read and all(cell in self._tops for cell in cells)
 
     def first_tokens(self) -> list[int]:
         """Return for each outcome one of the tokens that lead to it."""
@@ -266,9 +287,16 @@ class LrWalker:
     """Runs the kernel; owns its workspace, and so serves one thread at a time."""
 
     def __init__(
-        self, recognizer: Recognizer, token_classes: TokenClasses, always_live: AlwaysLive
+        self,
+        recognizer: Recognizer,
+        token_classes: TokenClasses,
+        always_live: AlwaysLive,
+        tokens: Sequence[bytes | None] = (),
     ) -> None:
         self._recognizer = recognizer
+        # Without tokens, and with an indenter, the recogniser reads none.
+        is_general = recognizer.parse_table.is_general and recognizer.indentation_rules is None
+        self._tokens = tokens if is_general else ()
         self._tables = view(_tables(recognizer, always_live))
         self._base = _Base()
         self._is_walking = False  # still True if a walk was interrupted
@@ -287,6 +315,7 @@ class LrWalker:
         """Walk over a trie from now on."""
         self._packed = view(trie.packed)
         self._work: arrays.Workspace | None = None
+        self._may_cut = False  # whether the kernel leaves tokens to the recogniser
         self._view: arrays.Workspace | None = None  # the same memory, as the kernels read it
         self._trie = trie  # at last: who is interrupted before does all of it again
 
@@ -347,10 +376,50 @@ class LrWalker:
                 self._view = view(self._work)
             result = kernels.outcomes(self._tables, self._packed, self._view, base)
             if result == arrays.DONE:
-                return Walk(self._trie.packed, self._work, configuration, window)
+                read = self._read_others(configuration) if self._may_cut else {}
+                if read is None:
+                    return None
+                return Walk(self._trie.packed, self._work, configuration, window, read)
             if result == arrays.TOO_SHALLOW and self._sees_all(configuration):
                 return None
-            self._enlarge(result)
+            n_hypotheses = len(configuration.hypotheses)
+            if result == arrays.TOO_MANY_HYPOTHESES and self._has_room(n_hypotheses):
+                self._may_cut = True
+                self._work.counts[arrays.MAY_CUT] = 1
+            else:
+                self._enlarge(result)
+
+    def _has_room(self, n_hypotheses: int) -> bool:
+        """Return whether the kernel may leave tokens to the recogniser from now on."""
+        n = self._sizes["hypotheses"]
+        return bool(self._tokens) and not self._may_cut and n_hypotheses <= n >= _MANY
+
+    def _read_others(self, configuration: Configuration) -> dict[int, Configuration | None] | None:
+        """Return what tokens lead to that the kernel has left, by outcome; None if they are short.
+
+        That is, if the stacks end above a state that is needed.
+        """
+        work = self._work
+        assert work is not None, "there was a walk"
+        read: dict[int, Configuration | None] = {}
+        n = int(work.counts[arrays.N_SEGMENTS])
+        outcomes = work.segment_outcome[:n]
+        left = np.flatnonzero(work.outcome_n[outcomes] == 0).tolist()
+        if len(left) > _MOST_READ:
+            self._budget.check("max_hypotheses", self._budget.limits.max_hypotheses, "the grammar")
+        for segment in left:
+            token = self._tokens[int(self._trie.packed.token_ids[work.segment_start[segment]])]
+            assert token, "tokens in the trie are not empty"
+            outcome = int(outcomes[segment])
+            try:
+                after = self._recognizer.advance(configuration, token)
+            except IndexError:
+                return None
+            read[outcome] = after
+            if after is None:
+                work.verdicts[outcome] = arrays.DEAD_END
+                work.counts[arrays.N_OPEN] -= 1
+        return read
 
     def _sees_all(self, configuration: Configuration) -> bool:
         heights = [hypothesis.stack.height for hypothesis in configuration.hypotheses]
@@ -384,6 +453,7 @@ class LrWalker:
     def release_workspace(self) -> None:
         """Free the workspace, between walks; the next walk allocates another."""
         self._work = self._view = None
+        self._may_cut = False
 
     def _enlarge(self, result: int) -> None:
         """Enlarge what proved too small."""
@@ -401,6 +471,7 @@ class LrWalker:
             raise LimitError(f"a mask needs more than {MAX_SIZE} {name}: simplify the grammar")
         if name != "window":
             self._work = None
+            self._may_cut = False
 
     def _workspace(self) -> arrays.Workspace:
         sizes = {name: size for name, size in self._sizes.items() if name != "window"}

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from support.walked_grammars import GRAMMARS, words
 
-from cfgguide.compiler import compile_recognizer
+from cfgguide.compiler import compile, compile_recognizer
 from cfgguide.engine.liveness.always_live import AlwaysLive
 from cfgguide.engine.liveness.liveness import Liveness
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
@@ -28,6 +28,7 @@ from cfgguide.engine.vocabulary.trie import VocabularyTrie
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.lr.stack import Stack
+from cfgguide.guide.guide import Guide
 
 
 @functools.cache
@@ -263,3 +264,29 @@ def test_the_kernels_run_uncompiled_with_the_same_results(selected):
         check=False,
     )
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+MARKDOWN = r"""
+root   ::= (plain | bold | italic | code)*
+bold   ::= "**" root "**"
+italic ::= "_" root "_"
+code   ::= "`" [^`]+ "`"
+plain  ::= [^*_`]+
+"""
+
+
+@pytest.mark.parametrize("text", ["", "a **b", "_a_ **", "**a** _b **c_"])
+def test_runs_of_marks_that_begin_parts_or_end_them_are_read_by_the_recogniser(text):
+    """The kernel compares no stacks: after 15 marks it would have more than there may be."""
+    runs = [mark * n for mark in ("*", "**", "_", "_*", "**_") for n in (1, 2, 3, 7, 20, 33)]
+    tokens = [*(bytes([byte]) for byte in range(128)), *(run.encode() for run in runs), b"a_"]
+    vocabulary = Vocabulary([*dict.fromkeys(tokens), None], eos_token_ids=len({*tokens}))
+    index = compile(Grammar.gbnf(MARKDOWN), vocabulary, use_cache=False)
+    guide, machine = Guide(index), index.machine
+    for byte in text.encode():
+        guide.advance(byte)
+    allowed = {*guide.allowed_token_ids().tolist()} - {*vocabulary.eos_token_ids}
+    for token_id, token in enumerate(vocabulary.tokens[:-1]):
+        after = machine.advance(guide.configuration, token)
+        assert (token_id in allowed) == (after is not None and machine.is_live(after)), token
+    assert any(len(vocabulary.tokens[token_id]) > 30 for token_id in allowed)
