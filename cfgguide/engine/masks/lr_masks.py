@@ -148,12 +148,11 @@ class LrMasks:
         answer = self._machine.liveness.decide(outcome.configuration)
         if BELOW in answer.heights:
             return None
-        if outcome.origins is None:
-            return answer.is_live
-        for height, (home, shared) in zip(answer.heights, outcome.origins, strict=True):
-            if height <= shared:
-                top = configuration.hypotheses[home].stack.height
-                inspected[home] = max(inspected[home], top - height + 1)
+        if outcome.origins is not None:  # else all of the base is inspected
+            for height, (home, shared) in zip(answer.heights, outcome.origins, strict=True):
+                if height <= shared:
+                    top = configuration.hypotheses[home].stack.height
+                    inspected[home] = max(inspected[home], top - height + 1)
         return answer.is_live
 
     def narrowed(self, configuration: Configuration, subset: Subset) -> Subset:
