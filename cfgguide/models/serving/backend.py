@@ -366,17 +366,26 @@ class Backend:
             As for :meth:`index`, and so are the errors.
         """
         kind, text = unmarked(kind, text)
+        if (isolation := self._trying(kind, text)) is None:
+            self.index(kind, text, cancelled=cancelled)
+            return
         with self._noted(kind, text, cancelled) as seconds:
-            isolation = self._isolation
-            if isolation is not None and not self._asked(kind, text).is_trusted:
-                is_known = isolation.has_passed(kind, text)
-                isolation.try_request(kind, text, cancelled)
-                if is_known:
-                    self._count(n_hits=1)
-                else:
-                    self._compiled(kind, text, seconds())
-                return
-        self.index(kind, text, cancelled=cancelled)
+            is_known = isolation.has_passed(kind, text)
+            isolation.try_request(kind, text, cancelled)
+            if is_known:
+                self._count(n_hits=1)
+            else:
+                self._compiled(kind, text, seconds())
+
+    def _trying(self, kind: str, text: str) -> Isolation | None:
+        """Return what tries a request in another process; None if that is compiled here, or wrong.
+
+        Whoever compiles what is wrong gets the error.
+        """
+        try:
+            return None if self._asked(kind, text).is_trusted else self._isolation
+        except CfgGuideError:
+            return None
 
     @contextmanager
     def _noted(
@@ -438,16 +447,12 @@ class Backend:
             As for :meth:`index`, and so are the errors of the future.
         """
         kind, text = unmarked(kind, text)
-        try:
-            asked = self._asked(kind, text)
-        except CfgGuideError:
-            return run_now(partial(self.check, kind, text))  # which notes the error
-        if self._isolation is None or asked.is_trusted:
+        if (isolation := self._trying(kind, text)) is None:
             return self.requested(kind, text, cancelled=cancelled)
-        if self._isolation.has_passed(kind, text):
+        if isolation.has_passed(kind, text):
             return run_now(partial(self.check, kind, text))
         request = Request(
-            ("checked", asked.key),
+            ("checked", kind, text),
             lambda: False,
             lambda stops: self.check(kind, text, cancelled=stops),
         )
