@@ -267,6 +267,7 @@ class IndexPool:
             entry.nbytes = index.footprint
             ended = time.monotonic()
             self._pause_ends = ended + _PAUSE * (ended - started)
+        dropped: list[Index] = []
         with self._lock:
             n_bytes = sum(entry.nbytes for entry in self._entries.values())
             for grammar, entry in list(self._entries.items()):
@@ -280,7 +281,9 @@ class IndexPool:
                     self._visits_dropped = FirstVisits(
                         n + entry.index.n_made, seconds + entry.index.seconds_made
                     )
-                    entry.index.clear_step_cache()
+                    dropped.append(entry.index)
+        for index in dropped:
+            index.clear_step_cache()  # which waits for a mask that is being made
 
     def _to_measure(self, requested: Grammar, *, is_new: bool) -> list[tuple[_Entry, Index]]:
         chosen: dict[_Entry, None] = {}

@@ -3,8 +3,9 @@
 ``PYTHONPATH=.:tests python -m hostile.service [--seconds N] [--requests N]``
 
 In: seconds, or a number of hostile requests, all different. Out: a table of how long clients waited
-between two tokens, without an attack, and with one, isolated or not; and the memory at the end.
-Each client takes a token every 10 ms, as a model writes them: a mask, a token, and a pause.
+between two tokens of a text, without an attack, and with one, isolated or not; the longest that one
+waited for the matcher of its next text; and the memory at the end. Each client takes a token every
+10 ms, as a model writes them: a mask, a token, and a pause.
 
 With ``--only leaving``: how soon work ends that nobody waits for any more; the median, the 90th and
 99th percentile, and the longest.
@@ -43,16 +44,19 @@ class _Run:
     def __init__(self, backend: Backend, requests: Iterator[tuple[str, str]] | None) -> None:
         self.backend, self._requests = backend, requests
         self._lock, self.is_over = threading.Lock(), threading.Event()
-        self.waits: list[float] = []
+        self.waits: list[float] = []  # between two tokens of a text
+        self.starts: list[float] = []  # for the matcher of a text
         self.outcomes: Counter[str] = Counter()
         self._failed: list[BaseException] = []
 
     def client(self, number: int) -> None:
         """Write texts of a schema of one's own."""
-        chance, last = random.Random(number), None
+        chance = random.Random(number)
         eos = self.backend.vocabulary.eos_token_ids[0]
         while not self.is_over.is_set():
+            last, asked = None, time.perf_counter()
             matcher = self.backend.matcher("json", _SCHEMA % number)
+            self.starts.append(time.perf_counter() - asked)
             for _ in range(60):
                 words = matcher.bitmask().view(np.uint32)
                 allowed = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
@@ -138,7 +142,8 @@ def main() -> None:
     if options.only == "leaving":
         print_how_soon_the_work_ends(vocabulary)
         return
-    print(f"{'':14}{'tokens':>8}{'p50':>8}{'p99':>8}{'p99.9':>8}{'worst':>8} ms   memory, MB")
+    heads = ("tokens", "p50", "p99", "p99.9", "worst", "start")
+    print(" " * 14 + "".join(f"{head:>8}" for head in heads), "ms   memory, MB")
     for name in ("quiet", "isolated", "not isolated"):
         if options.only not in (None, name):
             continue
@@ -149,7 +154,7 @@ def main() -> None:
         requests = None if name == "quiet" else itertools.islice(attacks(), options.requests)
         run = _Run(backend, requests)
         run.run(options.seconds)
-        cuts = 1000 * np.quantile(run.waits, (0.5, 0.99, 0.999, 1))
+        cuts = 1000 * np.array([*np.quantile(run.waits, (0.5, 0.99, 0.999, 1)), max(run.starts)])
         print(
             f"{name:14}{len(run.waits):8}" + "".join(f"{each:8.1f}" for each in cuts),
             f"     {before / 1e6:.0f} -> {resident_bytes() / 1e6:.0f}   ",

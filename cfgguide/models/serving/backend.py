@@ -90,7 +90,7 @@ CHOICES = (
 )
 _SCHEMAS = ("json", "json_object", "structural_tag")  # kinds
 _MAX_KNOWN = 1_000  # requests whose grammars are remembered
-_LONG = 0.1  # seconds of compiling
+_LONG = 0.5  # seconds of compiling
 _BYTES_A_CHARACTER = 32  # of a request's text, and of what is read of it
 #: How a rule of GBNF, and of XGrammar's EBNF, begins; nothing in Lark's language does.
 _EBNF = re.compile(r"^[ \t]*[\w-]+[ \t]*::=", re.MULTILINE)
