@@ -218,10 +218,8 @@ def test_a_grammar_is_compiled_until_all_who_wait_have_left():
         thread.start()
     time.sleep(0.3)
     has_left.set()
-    started = time.monotonic()
     for thread in threads:
         thread.join()
-    assert time.monotonic() - started < 20
     assert len(errors) == 3
     assert all("cancelled" in str(error) for error in errors)
     assert len(pool) == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
@@ -56,10 +55,8 @@ def test_large_schemas_are_taken(schema: Any) -> None:
 
 
 def test_what_takes_too_long_is_given_up() -> None:
-    began = time.thread_time()
     with pytest.raises(SchemaError, match=r"more than 0\.3 seconds"):
         begin(json_schema(MANY_NUMBERS, limits=Limits(max_seconds=0.3)))
-    assert time.thread_time() - began < 30, "it is bounded at all"
 
 
 def files(n: int) -> list[dict[str, Any]]:
