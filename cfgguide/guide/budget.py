@@ -75,10 +75,13 @@ class _Surroundings:
         The configuration of each outcome of the walk that is not a dead end.
     tokens : list of int
         A token that leads to each.
+    effort : int
+        What it took to find them: all outcomes of the walk.
     """
 
     configurations: list[Configuration]
     tokens: list[int]
+    effort: int
 
 
 @dataclass
@@ -391,7 +394,8 @@ class TokenBudget:
             self._surroundings.clear()
             self._n_surrounding = 0
         self._n_surrounding += len(configurations)
-        around = _Surroundings(configurations, [tokens[number] for number in numbers])
+        tokens = [tokens[number] for number in numbers]
+        around = _Surroundings(configurations, tokens, walk.n_outcomes)
         self._surroundings[configuration] = around
         return around
 
@@ -414,7 +418,7 @@ class TokenBudget:
                     is_all = False
                     continue
                 steps[here] = around = self._around(here)
-                effort -= len(around.configurations)
+                effort -= around.effort
                 following |= dict.fromkeys(around.configurations)
             level = [here for here in following if here not in steps]
             depth += 1

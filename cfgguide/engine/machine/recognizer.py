@@ -46,8 +46,10 @@ from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.engine.machine.indentation_reader import IndentationReader
 from cfgguide.engine.machine.reading import PlainReader
 from cfgguide.engine.machine.short_stacks import ShortStacks
+from cfgguide.errors import LimitError
 from cfgguide.grammar.lr.indentation import FLAT, NO_COLUMN, Indentation, IndentationRules
 from cfgguide.grammar.lr.stack import Stack
+from cfgguide.grammar.lr.stack_costs import StackCosts
 from cfgguide.grammar.lr.table import END, START_STATE, ParseTable
 
 Value = TypeVar("Value")
@@ -55,6 +57,11 @@ Value = TypeVar("Value")
 _N_NAMED = 4  # ways to read a text, and as many with the lexeme ended, that names are told from
 _N_LOOKED_AT = 100  # stacks, and scanner states, that names are told from
 _N_COMPARED = 8  # hypotheses with a lower stack that each is compared with, and as many others
+#: Ways to read a text that are followed, of a grammar that leaves them open: the largest of these
+#: that `max_hypotheses` allows. The kernels of walks have room for as many.
+FOLLOWED = (4, 16, 64)
+_KEPT = 4  # of more than these, one in so many is followed
+_N_SORTED_OUT = 4  # times as many are compared at most
 
 
 class Hypothesis(NamedTuple):
@@ -90,10 +97,13 @@ class Configuration:
     context : int
         What the text so far means to look-behind at the start of a lexeme; a context of
         :class:`~cfgguide.engine.lexer.scanner.Scanner`.
+    is_partial : bool
+        Whether there were too many hypotheses, so that some of them are followed no more.
     """
 
     hypotheses: tuple[Hypothesis, ...]
     context: int = 0
+    is_partial: bool = False
 
 
 class Recognizer:
@@ -218,12 +228,16 @@ class Recognizer:
     def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
         """Return the configuration after more bytes, or None if Lark refuses them.
 
+        A grammar may leave more and more ways to read a text open. Of too many, some are followed,
+        and what they allow is allowed.
+
         Raises
         ------
         LimitError
-            If there are more ways to read them than `max_hypotheses`.
+            If there are more ways to read them than `max_hypotheses`, because of what terminals
+            look ahead for; or if only some were followed, and none of these goes on.
         """
-        n_read = 0
+        n_read, is_partial = 0, configuration.is_partial
         while n_read < len(data):
             known = configuration.hypotheses
             if len(known) == 1 and not known[0].obligations:
@@ -232,10 +246,11 @@ class Recognizer:
                     scanner_state, stack, indentation, configuration.context, data, n_read
                 )
                 if plainly is None:
+                    self._check_followed(is_partial=is_partial)
                     return None
                 scanner_state, stack, indentation, context, n_read = plainly
                 after = Hypothesis(scanner_state, NO_OBLIGATIONS, stack, indentation)
-                configuration = Configuration((after,), context)
+                configuration = Configuration((after,), context, is_partial)
                 if n_read == len(data):
                     break
             check_step()
@@ -246,15 +261,68 @@ class Recognizer:
                 if self._match[hypothesis.scanner_state] != NO_MATCH:
                     hypotheses += self.begun(hypothesis, context, byte_class)
             if not hypotheses:
+                self._check_followed(is_partial=is_partial)
                 return None
             if len(hypotheses) > 1:
-                hypotheses = list(dict.fromkeys(hypotheses))
-                hypotheses = self.without_covered(hypotheses)
-                self.check_ambiguity(len(hypotheses))
+                hypotheses, is_whole = self._followed(list(dict.fromkeys(hypotheses)))
+                is_partial |= not is_whole
             context = self._contexts[context, byte_class]
-            configuration = Configuration(tuple(hypotheses), context)
+            configuration = Configuration(tuple(hypotheses), context, is_partial)
             n_read += 1
         return configuration
+
+    def _check_followed(self, *, is_partial: bool) -> None:
+        """Raise a `LimitError` if a hypothesis that is followed no more might go on."""
+        if is_partial:
+            raise LimitError(
+                f"it is not known whether the text may go on so: it has more than {self.n_followed}"
+                " ways to read it (max_hypotheses), of which some were not followed; write a "
+                "grammar that leaves fewer readings open, or raise the limit"
+            )
+
+    @cached_property
+    def n_followed(self) -> int:
+        """Ways to read a text that are followed, of a grammar that leaves them open."""
+        return max(each for each in FOLLOWED if each <= max(self.budget.limits.max_hypotheses, 4))
+
+    def _followed(self, hypotheses: list[Hypothesis]) -> tuple[list[Hypothesis], bool]:
+        """Return the hypotheses that are followed, and whether all are, or others stand for them.
+
+        Of too many, those are that need the fewest lexemes to end the text, since somebody may
+        count on that ending; first one for each place of the lexer and the parser, so that much may
+        follow.
+        """
+        if not self.is_open:
+            self.check_ambiguity(len(hypotheses))
+            return hypotheses, True
+        check_step()
+        most, is_whole = self.n_followed, True
+        if len(hypotheses) > _N_SORTED_OUT * most:
+            hypotheses, is_whole = self._nearest(hypotheses, _N_SORTED_OUT * most), False
+        hypotheses = self.without_covered(hypotheses)
+        if len(hypotheses) > most:
+            hypotheses, is_whole = self._nearest(hypotheses, most // _KEPT), False
+        return hypotheses, is_whole
+
+    def _nearest(self, hypotheses: list[Hypothesis], n: int) -> list[Hypothesis]:
+        """Return n hypotheses that are near the end of a text, in their order."""
+        needed = {each: self._costs.need(each.stack).length for each in hypotheses}
+        ordered = sorted(hypotheses, key=lambda each: (needed[each], each.stack.height))
+        places: dict[tuple[int, Obligations, int], Hypothesis] = {}
+        for each in ordered:
+            places.setdefault((each.scanner_state, each.obligations, each.stack.state), each)
+        chosen = {*islice(dict.fromkeys([*places.values(), *ordered]), n)}
+        return [each for each in hypotheses if each in chosen]
+
+    @cached_property
+    def _costs(self) -> StackCosts:
+        """How many lexemes stacks need."""
+        return StackCosts(self.parse_table, [1.0] * self.parse_table.n_terminals)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the grammar may leave any number of ways to read a text open."""
+        return self.parse_table.is_general and self.indentation_reader is None
 
     def without_covered(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
         """Return hypotheses without those for which another one stands.

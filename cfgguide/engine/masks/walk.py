@@ -6,7 +6,8 @@ the configuration that they lead to (an *outcome*), and how much of the stack wa
 judges most outcomes; the caller decides those that it leaves open, once for each.
 
 A token after which there are many readings is left to the recogniser, which knows of stacks that
-others stand for, as the kernel does not: runs of a mark that may begin a part or end one.
+others stand for, as the kernel does not, and follows some of many: runs of a mark that may begin a
+part or end one. So what the kernel judges is what the recogniser says.
 
 The kernel gets only a window of the stack's top, since most walks read no further. If one does, the
 walk is repeated with a larger window, and likewise for every other size that proves too small.
@@ -23,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD
+from cfgguide.base.limits import check_step
 from cfgguide.base.uncompiled import warn_if_uncompiled
 from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.engine.liveness.always_live import AlwaysLive
@@ -37,8 +39,9 @@ from cfgguide.grammar.lr.indentation import COLUMN_0, Indentation
 from cfgguide.grammar.lr.stack import Stack
 
 MAX_OBLIGATIONS = 1 << 11  # of a hypothesis
-_MANY = 64  # hypotheses; tokens after which there are more are left to the recogniser
-_MOST_READ = 500  # tokens that it reads, which takes about a millisecond for each
+#: Hypotheses that the recogniser moves on by a byte for a mask, which takes about 0.1 ms for each.
+#: It reads short tokens first; what it does not come to is left out of the mask.
+_MOST_READ = 1_000
 MAX_SIZE = 1 << 26  # of any array of the workspace, in rows
 
 
@@ -295,8 +298,7 @@ class LrWalker:
     ) -> None:
         self._recognizer = recognizer
         # Without tokens, and with an indenter, the recogniser reads none.
-        is_general = recognizer.parse_table.is_general and recognizer.indentation_rules is None
-        self._tokens = tokens if is_general else ()
+        self._tokens = tokens if recognizer.is_open else ()
         self._tables = view(_tables(recognizer, always_live))
         self._base = _Base()
         self._is_walking = False  # still True if a walk was interrupted
@@ -392,7 +394,8 @@ class LrWalker:
     def _has_room(self, n_hypotheses: int) -> bool:
         """Return whether the kernel may leave tokens to the recogniser from now on."""
         n = self._sizes["hypotheses"]
-        return bool(self._tokens) and not self._may_cut and n_hypotheses <= n >= _MANY
+        is_large = n_hypotheses <= n >= self._recognizer.n_followed
+        return bool(self._tokens) and not self._may_cut and is_large
 
     def _read_others(self, configuration: Configuration) -> dict[int, Configuration | None] | None:
         """Return what tokens lead to that the kernel has left, by outcome; None if they are short.
@@ -401,24 +404,25 @@ class LrWalker:
         """
         work = self._work
         assert work is not None, "there was a walk"
-        read: dict[int, Configuration | None] = {}
         n = int(work.counts[arrays.N_SEGMENTS])
         outcomes = work.segment_outcome[:n]
-        left = np.flatnonzero(work.outcome_n[outcomes] == 0).tolist()
-        if len(left) > _MOST_READ:
-            self._budget.check("max_hypotheses", self._budget.limits.max_hypotheses, "the grammar")
-        for segment in left:
-            token = self._tokens[int(self._trie.packed.token_ids[work.segment_start[segment]])]
-            assert token, "tokens in the trie are not empty"
-            outcome = int(outcomes[segment])
+        left = np.flatnonzero(work.outcome_n[outcomes] == 0)
+        token_ids = self._trie.packed.token_ids[work.segment_start[left]].tolist()
+        tokens = [self._tokens[token_id] or b"" for token_id in token_ids]
+        read: dict[int, Configuration | None] = {}
+        first: dict[int, int] = {}  # outcomes, by the identity of what they lead to
+        reading = _Reading(self._recognizer, configuration)
+        for token, segment in sorted(zip(tokens, left.tolist(), strict=True), key=_length_of_token):
             try:
-                after = self._recognizer.advance(configuration, token)
+                after = reading.after(token)
             except IndexError:
                 return None
-            read[outcome] = after
-            if after is None:
+            outcome = int(outcomes[segment])
+            work.segment_outcome[segment] = first.setdefault(id(after), outcome)
+            if after is None or first[id(after)] != outcome:  # no token leads to it any more
                 work.verdicts[outcome] = arrays.DEAD_END
                 work.counts[arrays.N_OPEN] -= 1
+            read[outcome] = after
         return read
 
     def _sees_all(self, configuration: Configuration) -> bool:
@@ -481,6 +485,40 @@ class LrWalker:
             tokens=len(self._trie.packed.token_ids),
             **sizes,
         )
+
+
+def _length_of_token(read: tuple[bytes, int]) -> int:
+    return len(read[0])
+
+
+class _Reading:
+    """Reads tokens after one configuration, beginnings that they share only once.
+
+    Bytes of one class are the same to the recogniser.
+    """
+
+    def __init__(self, recognizer: Recognizer, configuration: Configuration) -> None:
+        self._recognizer = recognizer
+        self._classes = recognizer.scanner.byte_classes.astype(np.uint8).tobytes()
+        self._known: dict[bytes, Configuration | None] = {b"": configuration}
+        self._n_read = 0  # hypotheses, by a byte each
+
+    def after(self, token: bytes) -> Configuration | None:
+        """Return where a token leads; None if it is refused, or too much was read before."""
+        classes = token.translate(self._classes)
+        n = next(n for n in range(len(token), -1, -1) if classes[:n] in self._known)
+        after = self._known[classes[:n]]
+        for place in range(n, len(token)):
+            if after is None or self._n_read > _MOST_READ:
+                return None
+            self._n_read += len(after.hypotheses)
+            try:
+                after = self._recognizer.advance(after, token[place : place + 1])
+            except LimitError:
+                check_step()  # or it was the step's
+                after = None
+            self._known[classes[: place + 1]] = after
+        return after
 
 
 def _tables(recognizer: Recognizer, always_live: AlwaysLive) -> arrays.Tables:
