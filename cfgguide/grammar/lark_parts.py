@@ -57,6 +57,7 @@ LINEAR = {
     r"(\r?\n)+\s*": r"\r?\n\s*",
     r"(\r?\n)+\s*\|": r"\r?\n\s*\|",
 }
+_LEXER_CONF: Any = load_grammar.LexerConf  # type: ignore[attr-defined]
 _built: Any = None
 
 
@@ -73,14 +74,13 @@ def build_reader_of_grammars() -> None:
     with _LOCK:
         if _built is not None and getattr(module._get_parser, "cache", None) is _built:
             return
-        original = module.LexerConf
-        module.LexerConf = partial(_linear_configuration, original)
+        module.LexerConf = partial(_linear_configuration, _LEXER_CONF)
         try:
             vars(module._get_parser).pop("cache", None)
             module._get_parser()
             _built = module._get_parser.cache
         finally:
-            module.LexerConf = original
+            module.LexerConf = _LEXER_CONF
 
 
 def _linear_configuration(make: Any, terminals: Sequence[TerminalDef], *others: Any) -> Any:

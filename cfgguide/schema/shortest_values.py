@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from cfgguide.base.limits import check_step
+from cfgguide.base.locks import new_lock
 from cfgguide.engine.byte_machine.scalars import ScalarAutomaton
 from cfgguide.engine.byte_machine.short_ends import ShortestLexemes, Written
 from cfgguide.schema.automaton import SchemaAutomaton
@@ -55,8 +56,9 @@ class ShortestValues:
         self.lexemes = ShortestLexemes(used)
         self._known: dict[_Key, Written | None] = {}
         self._best: dict[_Key, Written] = {}  # of those that are being looked for
-        self._visited: dict[_Key, None] | None = None  # in this round; None: nothing is looked for
+        self._visited: dict[_Key, None] = {}  # in this round
         self._is_changed = False
+        self._search = new_lock()  # held by one: whatever interrupts it, it is free afterwards
         self._members: dict[tuple[Members, Any, bool], Written | None] = {}
         self._items: dict[tuple[Items, Any], Written | None] = {}
 
@@ -67,7 +69,7 @@ class ShortestValues:
         key = (values, wanted)
         if key in self._known:
             return self._known[key]
-        if self._visited is None:
+        if not self._search.locked():
             return self._settled(key)
         if key not in self._visited:
             self._visited[key] = None
@@ -76,16 +78,13 @@ class ShortestValues:
 
     def _settled(self, key: _Key) -> Written | None:
         """Look for a value, and for all that it needs, until none becomes shorter."""
-        self._is_changed = True
-        try:
+        with self._search:
+            self._best, self._is_changed = {}, True
             while self._is_changed:
                 self._is_changed = False
                 self._visited = {key: None}
                 self._look_for(key)
-            self._known |= {each: self._best.get(each) for each in self._visited or ()}
-        finally:
-            self._visited = None
-            self._best = {}
+            self._known |= {each: self._best.get(each) for each in self._visited}
         return self._known[key]
 
     def _look_for(self, key: _Key) -> None:
@@ -132,7 +131,7 @@ class ShortestValues:
         if key in self._items:
             return self._items[key]
         found = self._items_after(items, state)
-        if self._visited is None:
+        if not self._search.locked():
             self._items[key] = found
         return found
 
@@ -197,7 +196,7 @@ class ShortestValues:
             found = self._written(members, state, path)
         else:
             found = self._any(members, state)
-        if self._visited is None:
+        if not self._search.locked():
             self._members[key] = found
         return found
 

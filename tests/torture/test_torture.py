@@ -10,8 +10,10 @@ import os
 import random
 import subprocess
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
+from types import FrameType
 
 import numpy as np
 import pytest
@@ -95,6 +97,40 @@ def test_a_mask_that_was_interrupted_anywhere_is_right_the_next_time(all_subject
         n_hit += is_hit
         assert not subject.wrong(index), (subject.name, at)
     assert n_hit > 10
+
+
+@pytest.mark.parametrize("function", ["_look_for", "_decided"])
+def test_a_child_looks_anew_for_what_another_thread_was_looking_for(function):
+    """Schemas that refer to each other: whether they have values, and the shortest of them."""
+    one = {"anyOf": [{"$ref": "#", "type": "object"}, {"pattern": "^[ab]{3}$"}]}
+    schema = {"type": "object", "properties": {"next": one}, "required": ["next"]}
+    grammar, vocabulary = cfgguide.json_schema(schema), Vocabulary.of_bytes()
+    expected = Guide(cfgguide.compile(grammar, vocabulary, use_cache=False)).shortest_completion()
+    index = cfgguide.compile(grammar, vocabulary, use_cache=False)
+    is_looking, goes_on = threading.Event(), threading.Event()
+
+    def wait(frame: FrameType, _event: str, _argument: object) -> None:
+        if frame.f_code.co_name == function and not goes_on.is_set():
+            is_looking.set()
+            goes_on.wait()
+
+    def look() -> None:
+        sys.settrace(wait)
+        Guide(index).shortest_completion()
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    assert is_looking.wait(60)
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            status = int(Guide(index).shortest_completion() != expected)
+        finally:
+            os._exit(status)
+    goes_on.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @pytest.mark.slow

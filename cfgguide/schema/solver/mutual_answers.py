@@ -19,6 +19,8 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from cfgguide.base.locks import tell_child
+
 _NEVER = 1 << 60
 _N_KEPT = 128  # verdicts with one condition in common, by which others are found
 
@@ -32,6 +34,11 @@ class Settled:
 
     def __init__(self) -> None:
         self._answers: dict[Hashable, Any] = {}
+        self.begin_child()
+        tell_child(self)
+
+    def begin_child(self) -> None:
+        """Decide nothing: what another thread was deciding when it was forked is never decided."""
         self._so_far: dict[Hashable, Any] = {}
         self._open: dict[Hashable, int] = {}  # what is being decided, with its depth
         self._resting: dict[Hashable, int] = {}  # answers, with the depth of what they rest on

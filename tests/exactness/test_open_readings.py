@@ -1,0 +1,139 @@
+"""Grammars that leave ever more ways to read a text open: texts go on, end, and are sentences.
+
+The judges are Python's: none knows of readings.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+import re
+from contextlib import suppress
+
+import pytest
+from support.small_tokenizers import standard_library_vocabulary
+
+import cfgguide
+from cfgguide.errors import LimitError
+
+PALINDROMES = cfgguide.Grammar(
+    'start: "a" start "a" | "b" start "b" | "a" | "b" |', parser="earley"
+)
+COUNTED = cfgguide.Grammar.ebnf("""
+root ::= item{1,30}
+item ::= word{2,20} | "(" root ")"
+word ::= [a-z]+ " "?
+""")
+REPEATED = cfgguide.Grammar.ebnf('root ::= "if" | root{2,20} | root* root "!"?')
+MARKED = cfgguide.Grammar(
+    r"""
+start: (bold | italic | code | plain)+
+bold: "**" (italic | code | plain)+ "**"
+italic: "_" (bold | code | plain)+ "_"
+code: "`" /[^`\n]+/ "`"
+plain: /[^\n]/
+""",
+    parser="earley",
+)
+
+
+def is_counted(text: str) -> bool:
+    """Replace the innermost brackets by what stands for an item until there are none."""
+    words = r"(?:[a-z]+ ?)+"
+    item = rf"(?:{words}|#)"
+    while (inner := re.search(r"\(([^()]*)\)", text)) is not None:
+        if not is_counted(inner[1]):
+            return False
+        text = f"{text[: inner.start()]}#{text[inner.end() :]}"
+    runs = re.findall(r"[a-z ]+", text)
+    return re.fullmatch(f"{item}+", text) is not None and all(
+        sum(map(str.isalpha, run)) >= 2 for run in runs
+    )
+
+
+GRAMMARS = {
+    "palindromes": (PALINDROMES, lambda text: text == text[::-1] and {*text} <= {*"ab"}),
+    "counts of what has no fixed end": (COUNTED, is_counted),
+    "itself": (REPEATED, lambda text: re.fullmatch("(if!*)+", text) is not None),
+    "marks": (MARKED, lambda text: re.fullmatch(r"[^\n]+", text) is not None),
+}
+NAMES = pytest.mark.parametrize("name", GRAMMARS)
+
+
+@functools.cache
+def index_of(name: str) -> cfgguide.Index:
+    return cfgguide.compile(GRAMMARS[name][0], standard_library_vocabulary(), use_cache=False)
+
+
+@NAMES
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
+def test_texts_go_on_and_end_as_sentences(name, seed):
+    """One token is any, the next one the first that is allowed: mostly a single character."""
+    guide, rng = cfgguide.Guide(index_of(name)), random.Random(seed)
+    eos = guide.index.vocabulary.eos_token_ids
+    for n in range(20 + 20 * seed):
+        allowed = [each for each in guide.allowed_token_ids().tolist() if each not in eos]
+        guide.advance(rng.choice(allowed) if n % 2 else allowed[0])
+    for token_id in guide.shortest_completion():
+        guide.advance(token_id)
+    assert GRAMMARS[name][1](guide.text.decode()), guide.text
+
+
+@NAMES
+@pytest.mark.parametrize("n_tokens", [7, pytest.param(40, marks=pytest.mark.slow)])
+def test_budgets_hold(name, n_tokens):
+    guide, rng = cfgguide.Guide(index_of(name)), random.Random(n_tokens)
+    for n_left in range(n_tokens, 0, -1):
+        if not guide.is_finished:
+            guide.advance(rng.choice(guide.allowed_within(n_left).tolist()))
+    assert guide.is_finished
+    assert GRAMMARS[name][1](guide.text.decode()), guide.text
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_not_followed_is_not_refused(seed):
+    """Each text begins a palindrome. Where no reading that is followed goes on, that is said."""
+    recognizer, rng = index_of("palindromes").machine.recognizer, random.Random(seed)
+    text = bytes(rng.choices(b"ab", [1, seed], k=400))
+    with suppress(LimitError):
+        after = recognizer.advance(recognizer.initial, text)
+        assert after is not None
+        assert len(after.hypotheses) <= recognizer.n_followed
+
+
+def test_what_is_refused_by_all_readings_is_refused():
+    recognizer = index_of("palindromes").machine.recognizer
+    before = recognizer.advance(recognizer.initial, b"ab" * 10)
+    assert not before.is_partial
+    assert recognizer.advance(before, b"c") is None
+
+
+def test_only_some_of_many_readings_are_followed():
+    """Else the tests above would try nothing."""
+    recognizer = index_of("palindromes").machine.recognizer
+    after = recognizer.advance(recognizer.initial, b"a" * 200)
+    assert after.is_partial
+    with pytest.raises(LimitError, match=r"not known whether .* \(max_hypotheses\)"):
+        recognizer.advance(after, b"c")
+
+
+@NAMES
+def test_masks_are_what_reading_says(name):
+    """Longer tokens may be left out of a mask; none is in it that may not follow."""
+    index, rng = index_of(name), random.Random(0)
+    vocabulary, machine, guide = index.vocabulary, index.machine, cfgguide.Guide(index)
+    eos = vocabulary.eos_token_ids
+    for _ in range(6):
+        allowed = {*guide.allowed_token_ids().tolist()} - {*eos}
+        chosen = [*rng.sample(range(len(vocabulary)), 100), *rng.choices(sorted(allowed), k=5)]
+        for token_id in chosen:
+            token = vocabulary.tokens[token_id]
+            if not token or token_id in eos:
+                continue
+            try:
+                after = machine.advance(guide.configuration, token)
+            except LimitError:
+                after = None
+            is_live = after is not None and machine.is_live(after)
+            assert is_live if token_id in allowed else not (is_live and len(token) == 1), token
+        guide.advance(rng.choice(sorted(allowed)))
