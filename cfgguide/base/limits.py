@@ -57,7 +57,8 @@ class Limits:
         States of all union FSMs.
     max_hypotheses : int
         Ways to read a text: while what its terminals look ahead for is not resolved, and where a
-        grammar for Lark's Earley parser leaves readings open.
+        grammar for Lark's Earley parser leaves readings open. Of the latter, masks follow 64 at
+        most, or 16, or 4, if this is less.
     max_pairs : int
         Pairs of a control and a state that a decision on what can follow may visit.
     max_symbols : int

@@ -48,7 +48,7 @@ class LrMachine:
         self.initial = recognizer.initial
         self.lock: Any = new_rlock()
         # Not methods: a call in between costs as much as a known step.
-        self.advance = self.read = recognizer.advance
+        self.advance, self.read = recognizer.advance, recognizer.read
         self.is_sentence = recognizer.is_sentence
 
     @classmethod

@@ -18,6 +18,10 @@ more. What holds if it ends is worked out only when the next byte is read. ::
                                         ".."   (..)    DOT shifted (. final), if no ... here
                                         "..x"  DOT DOT shifted (x final)
 
+A grammar that leaves conflicts to the text (:mod:`cfgguide.grammar.lr.general`) has a hypothesis
+for each reading that differs in what may follow, and there may be ever more. Of too many, some are
+followed.
+
 Stacks are shortened on the way, so that configurations with the same future are one
 (:mod:`cfgguide.engine.machine.short_stacks`); with `shortens_stacks=False` they are left as they
 are.
@@ -46,7 +50,6 @@ from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.engine.machine.indentation_reader import IndentationReader
 from cfgguide.engine.machine.reading import PlainReader
 from cfgguide.engine.machine.short_stacks import ShortStacks
-from cfgguide.errors import LimitError
 from cfgguide.grammar.lr.indentation import FLAT, NO_COLUMN, Indentation, IndentationRules
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.grammar.lr.stack_costs import StackCosts
@@ -97,13 +100,10 @@ class Configuration:
     context : int
         What the text so far means to look-behind at the start of a lexeme; a context of
         :class:`~cfgguide.engine.lexer.scanner.Scanner`.
-    is_partial : bool
-        Whether there were too many hypotheses, so that some of them are followed no more.
     """
 
     hypotheses: tuple[Hypothesis, ...]
     context: int = 0
-    is_partial: bool = False
 
 
 class Recognizer:
@@ -142,6 +142,7 @@ class Recognizer:
             else None
         )
         self.budget = budget or Budget()
+        self._follows_all = False
         self.lookahead = Lookahead(scanner)
         self._derived = Derived()
         self._contexts = memoryview(scanner.contexts.data)  # quicker to index than the array
@@ -222,22 +223,27 @@ class Recognizer:
         return self._starts[self._set_of_state[stack.state], context]
 
     def read(self, configuration: Configuration, data: bytes) -> Configuration | None:
-        """Return the configuration after bytes that need not be a token: as :meth:`advance`."""
-        return self.advance(configuration, data)
+        """Return the configuration after bytes as :meth:`advance`, with all ways to read them.
+
+        Raises
+        ------
+        LimitError
+            If there are more than `max_hypotheses`.
+        """
+        return self.derived(_with_all_readings).advance(configuration, data)
 
     def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
         """Return the configuration after more bytes, or None if Lark refuses them.
 
         A grammar may leave more and more ways to read a text open. Of too many, some are followed,
-        and what they allow is allowed.
+        and what none of them allows is refused.
 
         Raises
         ------
         LimitError
-            If there are more ways to read them than `max_hypotheses`, because of what terminals
-            look ahead for; or if only some were followed, and none of these goes on.
+            If there are more ways to read them than `max_hypotheses` otherwise.
         """
-        n_read, is_partial = 0, configuration.is_partial
+        n_read = 0
         while n_read < len(data):
             known = configuration.hypotheses
             if len(known) == 1 and not known[0].obligations:
@@ -246,11 +252,10 @@ class Recognizer:
                     scanner_state, stack, indentation, configuration.context, data, n_read
                 )
                 if plainly is None:
-                    self._check_followed(is_partial=is_partial)
                     return None
                 scanner_state, stack, indentation, context, n_read = plainly
                 after = Hypothesis(scanner_state, NO_OBLIGATIONS, stack, indentation)
-                configuration = Configuration((after,), context, is_partial)
+                configuration = Configuration((after,), context)
                 if n_read == len(data):
                     break
             check_step()
@@ -261,48 +266,36 @@ class Recognizer:
                 if self._match[hypothesis.scanner_state] != NO_MATCH:
                     hypotheses += self.begun(hypothesis, context, byte_class)
             if not hypotheses:
-                self._check_followed(is_partial=is_partial)
                 return None
             if len(hypotheses) > 1:
-                hypotheses, is_whole = self._followed(list(dict.fromkeys(hypotheses)))
-                is_partial |= not is_whole
+                hypotheses = self._followed(list(dict.fromkeys(hypotheses)))
             context = self._contexts[context, byte_class]
-            configuration = Configuration(tuple(hypotheses), context, is_partial)
+            configuration = Configuration(tuple(hypotheses), context)
             n_read += 1
         return configuration
-
-    def _check_followed(self, *, is_partial: bool) -> None:
-        """Raise a `LimitError` if a hypothesis that is followed no more might go on."""
-        if is_partial:
-            raise LimitError(
-                f"it is not known whether the text may go on so: it has more than {self.n_followed}"
-                " ways to read it (max_hypotheses), of which some were not followed; write a "
-                "grammar that leaves fewer readings open, or raise the limit"
-            )
 
     @cached_property
     def n_followed(self) -> int:
         """Ways to read a text that are followed, of a grammar that leaves them open."""
         return max(each for each in FOLLOWED if each <= max(self.budget.limits.max_hypotheses, 4))
 
-    def _followed(self, hypotheses: list[Hypothesis]) -> tuple[list[Hypothesis], bool]:
-        """Return the hypotheses that are followed, and whether all are, or others stand for them.
+    def _followed(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+        """Return the hypotheses that are followed: all for which no other one stands, if possible.
 
         Of too many, those are that need the fewest lexemes to end the text, since somebody may
         count on that ending; first one for each place of the lexer and the parser, so that much may
         follow.
         """
         if not self.is_open:
+            hypotheses = self.without_covered(hypotheses)
             self.check_ambiguity(len(hypotheses))
-            return hypotheses, True
+            return hypotheses
         check_step()
-        most, is_whole = self.n_followed, True
+        most = self.n_followed
         if len(hypotheses) > _N_SORTED_OUT * most:
-            hypotheses, is_whole = self._nearest(hypotheses, _N_SORTED_OUT * most), False
+            hypotheses = self._nearest(hypotheses, _N_SORTED_OUT * most)
         hypotheses = self.without_covered(hypotheses)
-        if len(hypotheses) > most:
-            hypotheses, is_whole = self._nearest(hypotheses, most // _KEPT), False
-        return hypotheses, is_whole
+        return hypotheses if len(hypotheses) <= most else self._nearest(hypotheses, most // _KEPT)
 
     def _nearest(self, hypotheses: list[Hypothesis], n: int) -> list[Hypothesis]:
         """Return n hypotheses that are near the end of a text, in their order."""
@@ -321,8 +314,9 @@ class Recognizer:
 
     @property
     def is_open(self) -> bool:
-        """Whether the grammar may leave any number of ways to read a text open."""
-        return self.parse_table.is_general and self.indentation_reader is None
+        """Whether there may be any number of ways to read a text, of which some are followed."""
+        is_general = self.parse_table.is_general and self.indentation_reader is None
+        return is_general and not self._follows_all
 
     def without_covered(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
         """Return hypotheses without those for which another one stands.
@@ -497,3 +491,11 @@ class Recognizer:
             last_stack = after if reader is None else reader.at_the_end(after, unindented)
             if last_stack is not None:
                 yield last_stack
+
+
+def _with_all_readings(recognizer: Recognizer) -> Recognizer:
+    """Return a recogniser for which too many ways to read a text are an error."""
+    changed = copy(recognizer)
+    changed._derived = Derived()
+    changed._follows_all = True
+    return changed

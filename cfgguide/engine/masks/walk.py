@@ -24,7 +24,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD
-from cfgguide.base.limits import check_step
 from cfgguide.base.uncompiled import warn_if_uncompiled
 from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.engine.liveness.always_live import AlwaysLive
@@ -512,11 +511,7 @@ class _Reading:
             if after is None or self._n_read > _MOST_READ:
                 return None
             self._n_read += len(after.hypotheses)
-            try:
-                after = self._recognizer.advance(after, token[place : place + 1])
-            except LimitError:
-                check_step()  # or it was the step's
-                after = None
+            after = self._recognizer.advance(after, token[place : place + 1])
             self._known[classes[: place + 1]] = after
         return after
 
