@@ -76,7 +76,7 @@ class _Surroundings:
     tokens : list of int
         A token that leads to each.
     effort : int
-        What it took to find them: all outcomes of the walk.
+        What it took to find them, and takes to ask about each.
     """
 
     configurations: list[Configuration]
@@ -395,7 +395,7 @@ class TokenBudget:
             self._n_surrounding = 0
         self._n_surrounding += len(configurations)
         tokens = [tokens[number] for number in numbers]
-        around = _Surroundings(configurations, tokens, walk.n_outcomes)
+        around = _Surroundings(configurations, tokens, walk.effort)
         self._surroundings[configuration] = around
         return around
 
@@ -412,11 +412,11 @@ class TokenBudget:
         while level and depth + 2 <= n:  # with one token left only EOS fits
             following: dict[Configuration, None] = {}
             for here in level:
-                if here is not root and self._distance(here) <= 2:
-                    continue  # a sentence, or one token away from one
                 if here not in self._surroundings and effort <= 0:
                     is_all = False
                     continue
+                if here is not root and self._distance(here) <= 2:
+                    continue  # a sentence, or one token away from one
                 steps[here] = around = self._around(here)
                 effort -= around.effort
                 following |= dict.fromkeys(around.configurations)

@@ -66,8 +66,9 @@ def index_of(name: str) -> cfgguide.Index:
     return cfgguide.compile(GRAMMARS[name][0], standard_library_vocabulary(), use_cache=False)
 
 
+@pytest.mark.few(3)
 @NAMES
-@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
+@pytest.mark.parametrize("seed", range(3))
 def test_texts_go_on_and_end_as_sentences(name, seed):
     """One token is any, the next one the first that is allowed: mostly a single character."""
     guide, rng = cfgguide.Guide(index_of(name)), random.Random(seed)
@@ -80,8 +81,9 @@ def test_texts_go_on_and_end_as_sentences(name, seed):
     assert GRAMMARS[name][1](guide.text.decode()), guide.text
 
 
+@pytest.mark.few(3)
 @NAMES
-@pytest.mark.parametrize("n_tokens", [7, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_tokens", [7, 40])
 def test_budgets_hold(name, n_tokens):
     guide, rng = cfgguide.Guide(index_of(name)), random.Random(n_tokens)
     for n_left in range(n_tokens, 0, -1):
@@ -91,6 +93,7 @@ def test_budgets_hold(name, n_tokens):
     assert GRAMMARS[name][1](guide.text.decode()), guide.text
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_what_is_not_followed_is_not_said_to_be_wrong(seed):
     """Each text begins a palindrome: it is read with all readings, or there are too many."""
@@ -114,6 +117,7 @@ def test_a_text_is_checked_with_all_readings():
         diagnose(machine, b"a" * 600)
 
 
+@pytest.mark.few(2)
 @NAMES
 def test_masks_are_what_reading_says(name):
     """Longer tokens may be left out of a mask; none is in it that may not follow."""

@@ -49,7 +49,7 @@ class ByteOutcomes:
         pairs, self._outcome = _numbered(state * np.int64(len(cells)) + cell)
         self._states = states[pairs // max(len(cells), 1)]
         self._cells = cells[pairs % max(len(cells), 1)]
-        self.n_outcomes = len(pairs)
+        self.n_outcomes = self.effort = len(pairs)
         self._is_live = np.ones(self.n_outcomes, dtype=np.bool_)
         self._stacks: dict[int, Stack] = {}
         below: Stack | None = stack
@@ -133,7 +133,7 @@ class SplitOutcomes:
         configurations: list[Any],
     ) -> None:
         self.trie = trie
-        self.n_outcomes = len(configurations)
+        self.n_outcomes = self.effort = len(configurations)
         self._token_ids = trie.token_ids[places]
         self._outcome = outcome
         self._configurations = configurations

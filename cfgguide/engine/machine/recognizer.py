@@ -45,6 +45,7 @@ import numpy as np
 from cfgguide.base import archive
 from cfgguide.base.derived import Derived
 from cfgguide.base.limits import Budget, check_step
+from cfgguide.base.locks import new_lock
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Lookahead, Obligations
 from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.engine.machine.indentation_reader import IndentationReader
@@ -143,6 +144,7 @@ class Recognizer:
         )
         self.budget = budget or Budget()
         self._follows_all = False
+        self._costs_lock = new_lock()
         self.lookahead = Lookahead(scanner)
         self._derived = Derived()
         self._contexts = memoryview(scanner.contexts.data)  # quicker to index than the array
@@ -299,7 +301,8 @@ class Recognizer:
 
     def _nearest(self, hypotheses: list[Hypothesis], n: int) -> list[Hypothesis]:
         """Return n hypotheses that are near the end of a text, in their order."""
-        needed = {each: self._costs.need(each.stack).length for each in hypotheses}
+        with self._costs_lock:  # which remember what they have found
+            needed = {each: self._costs.need(each.stack).length for each in hypotheses}
         ordered = sorted(hypotheses, key=lambda each: (needed[each], each.stack.height))
         places: dict[tuple[int, Obligations, int], Hypothesis] = {}
         for each in ordered:

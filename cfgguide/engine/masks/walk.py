@@ -39,7 +39,8 @@ from cfgguide.grammar.lr.stack import Stack
 
 MAX_OBLIGATIONS = 1 << 11  # of a hypothesis
 #: Hypotheses that the recogniser moves on by a byte for a mask, which takes about 0.1 ms for each.
-#: It reads short tokens first; what it does not come to is left out of the mask.
+#: It reads the first bytes of all tokens, and short tokens first; what it does not come to is left
+#: out of the mask.
 _MOST_READ = 1_000
 MAX_SIZE = 1 << 26  # of any array of the workspace, in rows
 
@@ -73,6 +74,9 @@ class Walk:
         Per hypothesis of the base how many of its topmost states were read.
     n_outcomes : int
         Number of distinct configurations that tokens lead to.
+    effort : int
+        For each outcome the square of its number of hypotheses, which are compared with each other;
+        and the hypotheses that the recogniser moved on by a byte.
     """
 
     def __init__(
@@ -82,6 +86,7 @@ class Walk:
         configuration: Configuration,
         window: int,
         read: dict[int, Configuration | None],
+        n_read: int,
     ) -> None:
         #: What was walked over; the numbers of the outcomes are the same whenever it is the same.
         self.trie = trie
@@ -97,6 +102,9 @@ class Walk:
         if read:  # and what of the stacks it looked at is not known
             self.inspected = [each.stack.height for each in configuration.hypotheses]
         self.n_outcomes = counts[arrays.N_OUTCOMES]
+        squares = np.square(work.outcome_n[: self.n_outcomes], dtype=np.int64)
+        others = (len(each.hypotheses) ** 2 for each in read.values() if each is not None)
+        self.effort = int(squares.sum()) + sum(others) + n_read
         self._n_open = counts[arrays.N_OPEN]
 
     @cached_property
@@ -377,10 +385,12 @@ class LrWalker:
                 self._view = view(self._work)
             result = kernels.outcomes(self._tables, self._packed, self._view, base)
             if result == arrays.DONE:
-                read = self._read_others(configuration) if self._may_cut else {}
+                reading = _Reading(self._recognizer, configuration)
+                read = self._read_others(reading) if self._may_cut else {}
                 if read is None:
                     return None
-                return Walk(self._trie.packed, self._work, configuration, window, read)
+                n_read = reading.n_read
+                return Walk(self._trie.packed, self._work, configuration, window, read, n_read)
             if result == arrays.TOO_SHALLOW and self._sees_all(configuration):
                 return None
             n_hypotheses = len(configuration.hypotheses)
@@ -396,7 +406,7 @@ class LrWalker:
         is_large = n_hypotheses <= n >= self._recognizer.n_followed
         return bool(self._tokens) and not self._may_cut and is_large
 
-    def _read_others(self, configuration: Configuration) -> dict[int, Configuration | None] | None:
+    def _read_others(self, reading: _Reading) -> dict[int, Configuration | None] | None:
         """Return what tokens lead to that the kernel has left, by outcome; None if they are short.
 
         That is, if the stacks end above a state that is needed.
@@ -410,7 +420,6 @@ class LrWalker:
         tokens = [self._tokens[token_id] or b"" for token_id in token_ids]
         read: dict[int, Configuration | None] = {}
         first: dict[int, int] = {}  # outcomes, by the identity of what they lead to
-        reading = _Reading(self._recognizer, configuration)
         for token, segment in sorted(zip(tokens, left.tolist(), strict=True), key=_length_of_token):
             try:
                 after = reading.after(token)
@@ -500,7 +509,7 @@ class _Reading:
         self._recognizer = recognizer
         self._classes = recognizer.scanner.byte_classes.astype(np.uint8).tobytes()
         self._known: dict[bytes, Configuration | None] = {b"": configuration}
-        self._n_read = 0  # hypotheses, by a byte each
+        self.n_read = 0  # hypotheses, by a byte each
 
     def after(self, token: bytes) -> Configuration | None:
         """Return where a token leads; None if it is refused, or too much was read before."""
@@ -508,9 +517,9 @@ class _Reading:
         n = next(n for n in range(len(token), -1, -1) if classes[:n] in self._known)
         after = self._known[classes[:n]]
         for place in range(n, len(token)):
-            if after is None or self._n_read > _MOST_READ:
+            if after is None or (place and self.n_read > _MOST_READ):
                 return None
-            self._n_read += len(after.hypotheses)
+            self.n_read += len(after.hypotheses)
             after = self._recognizer.advance(after, token[place : place + 1])
             self._known[classes[: place + 1]] = after
         return after
