@@ -94,11 +94,11 @@ def test_budgets_hold(name, n_tokens):
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(1, 7))
 def test_what_is_not_followed_is_not_said_to_be_wrong(seed):
     """Each text begins a palindrome: it is read with all readings, or there are too many."""
     recognizer, rng = index_of("palindromes").machine.recognizer, random.Random(seed)
-    text = bytes(rng.choices(b"ab", [1, seed], k=200))
+    text = bytes(rng.choices(b"ab", [1, seed], k=150))
     with suppress(LimitError):
         assert recognizer.read(recognizer.initial, text) is not None
     after = recognizer.advance(recognizer.initial, text)
@@ -107,14 +107,15 @@ def test_what_is_not_followed_is_not_said_to_be_wrong(seed):
 
 def test_a_text_is_checked_with_all_readings():
     """With some of them, the middle of the palindrome is lost."""
-    machine = index_of("palindromes").machine
-    for n, is_one in ((200, True), (201, True), (120, False)):
-        text = b"a" * n if is_one else b"a" * n + b"b"
-        assert diagnose(machine, text).is_sentence == is_one
-        assert len(machine.advance(machine.initial, text).hypotheses) <= 64
-    assert not machine.is_sentence(machine.advance(machine.initial, b"a" * 201))
+    limits = cfgguide.Limits(max_hypotheses=40)
+    vocabulary = cfgguide.Vocabulary.of_bytes()
+    machine = cfgguide.compile(PALINDROMES, vocabulary, limits=limits, use_cache=False).machine
+    for text in (b"a" * 34, b"a" * 35, b"a" * 30 + b"b"):
+        assert diagnose(machine, text).is_sentence == (text == text[::-1])
+        assert len(machine.advance(machine.initial, text).hypotheses) <= 16
+    assert not machine.is_sentence(machine.advance(machine.initial, b"a" * 35))
     with pytest.raises(LimitError, match="max_hypotheses"):
-        diagnose(machine, b"a" * 600)
+        diagnose(machine, b"a" * 200)
 
 
 @pytest.mark.few(2)
