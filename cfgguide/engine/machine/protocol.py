@@ -39,13 +39,14 @@ class Outcomes(Protocol[C_co]):
         What was walked over; the numbers of the outcomes are the same whenever it is the same.
     n_outcomes : int
         Number of distinct configurations that tokens lead to.
-    effort : int
-        What it took, and takes to ask about all of them: their number, or more.
     """
 
     trie: PackedTrie
     n_outcomes: int
-    effort: int
+
+    @property
+    def effort(self) -> int:
+        """What it took, and takes to ask about all of them: their number, or more."""
 
     def configuration(self, outcome: int) -> C_co:
         """Return what the tokens of an outcome lead to."""

@@ -232,7 +232,8 @@ class Recognizer:
         LimitError
             If there are more than `max_hypotheses`.
         """
-        return self.derived(_with_all_readings).advance(configuration, data)
+        reading = self.derived(_with_all_readings) if self.is_open else self
+        return reading.advance(configuration, data)
 
     def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
         """Return the configuration after more bytes, or None if Lark refuses them.

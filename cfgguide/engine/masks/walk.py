@@ -74,9 +74,6 @@ class Walk:
         Per hypothesis of the base how many of its topmost states were read.
     n_outcomes : int
         Number of distinct configurations that tokens lead to.
-    effort : int
-        For each outcome the square of its number of hypotheses, which are compared with each other;
-        and the hypotheses that the recogniser moved on by a byte.
     """
 
     def __init__(
@@ -102,10 +99,18 @@ class Walk:
         if read:  # and what of the stacks it looked at is not known
             self.inspected = [each.stack.height for each in configuration.hypotheses]
         self.n_outcomes = counts[arrays.N_OUTCOMES]
-        squares = np.square(work.outcome_n[: self.n_outcomes], dtype=np.int64)
-        others = (len(each.hypotheses) ** 2 for each in read.values() if each is not None)
-        self.effort = int(squares.sum()) + sum(others) + n_read
+        self._n_read = n_read
         self._n_open = counts[arrays.N_OPEN]
+
+    @property
+    def effort(self) -> int:
+        """For each outcome the square of its hypotheses, which are compared, and what was read.
+
+        It is found when a budget asks, so that no mask pays for it.
+        """
+        squares = np.square(self._work.outcome_n[: self.n_outcomes], dtype=np.int64)
+        others = (len(each.hypotheses) ** 2 for each in self._read.values() if each is not None)
+        return int(squares.sum()) + sum(others) + self._n_read
 
     @cached_property
     def _cells(self) -> _Cells:
@@ -385,9 +390,10 @@ class LrWalker:
                 self._view = view(self._work)
             result = kernels.outcomes(self._tables, self._packed, self._view, base)
             if result == arrays.DONE:
+                if not self._may_cut:
+                    return Walk(self._trie.packed, self._work, configuration, window, {}, 0)
                 reading = _Reading(self._recognizer, configuration)
-                read = self._read_others(reading) if self._may_cut else {}
-                if read is None:
+                if (read := self._read_others(reading)) is None:
                     return None
                 n_read = reading.n_read
                 return Walk(self._trie.packed, self._work, configuration, window, read, n_read)
