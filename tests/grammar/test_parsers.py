@@ -296,8 +296,8 @@ def test_bad_grammars_are_compiled(text, lexer):
 
 
 @pytest.mark.slow
-def test_five_thousand_alternatives():
-    text = "start: " + " | ".join(f'"w{i}"' for i in range(5_000))
+def test_ten_thousand_alternatives():
+    text = "start: " + " | ".join(f'"w{i}"' for i in range(10_000))
     compile_recognizer(Grammar(text, parser="earley"), use_cache=False)
 
 

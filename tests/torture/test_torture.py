@@ -224,4 +224,4 @@ def test_the_harness_notices_a_mask_that_is_wrong(all_subjects, tmp_path, monkey
 @pytest.mark.slow
 def test_memory_stays_as_it_is():
     said: list[str] = []
-    assert is_flat(20, 1, said.append), said
+    assert is_flat(40, 1, said.append), said
