@@ -71,7 +71,8 @@ class SchemaMachine(ByteMachine):
     pushdown: SchemaAutomaton
 
     def __init__(self, grammar: SchemaGrammar, automaton: SchemaAutomaton) -> None:
-        options = repr(grammar.options)
+        # Not their `repr`: once a thread was stopped in the middle of it, that is "..." for good.
+        options = asdict(grammar.options)
         super().__init__(automaton, archive.digest({}, [VERSION, grammar.schema, options]))
         self.grammar = grammar
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import threading
 import warnings
 from typing import Any
 
@@ -63,6 +65,24 @@ def test_a_saved_index_is_the_same(save: Any, options: dict[str, Any], tmp_path:
     assert masks_of(loaded, TEXT) == masks
     index.add_file(tmp_path / "index")
     assert masks_of(index, TEXT) == masks
+
+
+def test_a_digest_is_the_same_after_a_thread_was_stopped_in_a_repr() -> None:
+    """Stopped in the wrong place, the standard library writes "..." for that object for good."""
+    grammars = [json_schema(SCHEMA), json_schema(SCHEMA, separators=(",", ":"))]
+    digests = [cfgguide.compile(each, small_vocabulary()).digest for each in grammars]
+    options = [each.options for each in grammars]
+    cells = inspect.getclosurevars(type(options[0]).__repr__).nonlocals.values()
+    running: set[tuple[int, int]] = next(each for each in cells if isinstance(each, set))
+    stopped = {(id(each), threading.get_ident()) for each in options}
+    running |= stopped
+    try:
+        assert [repr(each) for each in options] == ["...", "..."]
+        found = [cfgguide.compile(each, small_vocabulary()).digest for each in grammars]
+    finally:
+        running -= stopped
+    assert found == digests
+    assert digests[0] != digests[1]
 
 
 @pytest.mark.parametrize("name", ["const object", "tree", "email", "unique"])
