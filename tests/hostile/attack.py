@@ -53,6 +53,7 @@ from hostile.run import (
 N_TOKENS = 60  # of a walk
 N_AGAIN = 600  # tokens that come again, of which the last are measured like the first
 MOST_SECONDS = 2.0  # of the calls of a walk, which then ends
+_MOST_SECONDS_WITH_END = 4.0  # of those with which it ends, too
 N_REFUSED = 4  # tokens that are refused in each walk
 _JUDGE_SECONDS = 3
 COMPILE, JUDGE = "compile", "judge"
@@ -250,6 +251,8 @@ class _Attack:
         if len(ending) > N_AGAIN:
             return
         for token_id in ending:
+            if self._meter.used > _MOST_SECONDS_WITH_END:
+                return
             self._call(guide, guide.advance, token_id)
         if not guide.is_finished:
             raise Defect(INCONSISTENT, f"its ending does not finish {guide.text!r:.300}")

@@ -47,7 +47,8 @@ from cfgguide.grammar.lr.table import END, ERROR, NO_STATE, ParseTable
 MAX_CLAIMS = 200
 _FEW_CLAIMS = 12  # which most proofs that are found need
 _MAX_DEPTH = 50  # of claims that rest on each other
-#: Claims that failed proofs may look at, and those that each proof that is found adds to these.
+#: Claims that failed proofs may look at before they may look at fewer, and those that each proof
+#: that is found adds to these.
 _MAX_CREDIT, _CREDIT = 5_000, 500
 MAX_STATES = 24  # of a part in a proof
 MAX_PARTS = 8  # of a set in a proof
@@ -151,15 +152,23 @@ class Inclusion:
         if self._shifted_by(second[-1]) & terminals & ~self.offered(first[-1]):
             return False
         self._forget()
-        n_claims = MAX_CLAIMS if self._credit > 0 else _FEW_CLAIMS
+        n_claims = self._n_claims
         proof = _Proof(n_claims)
         if not self._follows(second, frozenset([first]), terminals, proof):
             self._credit -= n_claims - proof.n_left
             return False
-        self._credit = min(self._credit + _CREDIT, _MAX_CREDIT)
+        if proof.n_left < n_claims:  # and it is new
+            self._credit = min(self._credit + _CREDIT, _MAX_CREDIT)
         for claim, proven in proof.assumed.items():
             self._proven[claim] = self._proven.get(claim, 0) | proven
         return True
+
+    @property
+    def _n_claims(self) -> int:
+        """Claims that the next proof may look at: ever fewer, as long as none is found."""
+        if self._credit > 0:
+            return MAX_CLAIMS
+        return _FEW_CLAIMS if self._credit > -_MAX_CREDIT else 1
 
     def is_idle(self, state: int) -> bool:
         """Return whether a state that is pushed on itself is known to decide nothing."""
