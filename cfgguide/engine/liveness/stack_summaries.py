@@ -116,6 +116,8 @@ class Accepted(NamedTuple):
 Control = Between | Line | Ending | LookaheadControl | Reducing | Accepted
 Controls = frozenset[int]  # numbers of controls
 Pair = tuple[int, int]  # the number of a control, and the parse state on top
+Fact = tuple[Pair, int]  # and the control in which that is left
+Step = tuple[int, int, int, int]  # the number of a control, the state on top, and the next ones
 ACCEPTED = 0  # the number of Accepted()
 
 
@@ -246,28 +248,25 @@ class StackSummaries:
             if target in self._targets[number, self._alike[state]]
         )
 
-    def explained(
-        self, number: int, state: int, target: int
-    ) -> Iterator[tuple[Control, int, Control, int]]:
-        """Yield the steps from a control to where its state is left in another, in their order.
+    def fact(self, number: int, state: int, target: int) -> Fact:
+        """Return the fact that a state is left in a control, coming from another."""
+        return (number, self._alike[state]), target
 
-        Each is a control and the state on top, and the control and the state that come next; the
-        latter was pushed, if the first control is a `Lookahead` or a `Reducing`. What pops is left
-        out. Each fact follows from such as were found before it, so there is an end.
+    def reason(self, fact: Fact) -> tuple[Step, tuple[Fact, ...]] | None:
+        """Return the step that a fact begins with, and the facts that it goes on with, in order.
+
+        The next state was pushed if the first control is a `Lookahead` or a `Reducing`. Each fact
+        follows from such as were found before it, so there is an end. None if the state is popped
+        at once, or the text accepted.
         """
-        pending = [((number, self._alike[state]), target)]
-        while pending:
-            check_step()
-            pair, target = pending.pop()
-            source = self._reasons.get((pair, target))
-            if source is None:
-                continue  # it is popped, or accepted
-            pending.append((source, target))
-            push = self._pushes.get((source, pair))
-            if push is not None:
-                pending.append(push)
-            following, top = source if push is None else push[0]
-            yield self._controls[pair[0]], pair[1], self._controls[following], top
+        pair, target = fact
+        source = self._reasons.get(fact)
+        if source is None:
+            return None
+        push = self._pushes.get((source, pair))
+        following, top = source if push is None else push[0]
+        step = (*pair, following, top)
+        return step, ((source, target),) if push is None else (push, (source, target))
 
     def is_shift(self, state: int, terminal: int, target: int) -> bool:
         """Return whether a terminal is shifted to a state, or to one that is like it."""

@@ -8,6 +8,7 @@ import lark
 import pytest
 
 import cfgguide
+from cfgguide.engine.liveness import proof
 from cfgguide.engine.liveness.proof import ProvedEndings
 
 _BYTES = cfgguide.Vocabulary.of_bytes([])
@@ -23,6 +24,9 @@ GRAMMARS = {
     "ambiguous": cfgguide.Grammar(
         'start: sum\nsum: sum "+" sum | sum "*" sum | "(" sum ")" | N\nN: /[0-9]+/\n%ignore " "',
         parser="earley",
+    ),
+    "many items": cfgguide.Grammar(
+        'start: item~300\nitem: A ";" | "(" item ("," item)~0..4 ")"\nA: /[a-z]+/'
     ),
     "what swallows all": cfgguide.Grammar('start: A B | "x" "y" "z"\nA: /a(?s:.)*/\nB: "b"'),
 }
@@ -47,6 +51,25 @@ def test_a_random_text_ends_as_its_proof_says(name):
         assert texts
         for text in texts:
             parser.parse(text.decode())
+
+
+def test_endings_that_share_their_rests_are_as_right_when_these_are_forgotten(monkeypatch):
+    grammar = GRAMMARS["many items"]
+    index = cfgguide.compile(grammar, _BYTES)
+    parser = lark.Lark(grammar.text, **grammar.lark_options)
+    rng, guide = random.Random(1), cfgguide.Guide(index)
+    remembers, forgets = (
+        ProvedEndings(index.machine.recognizer, _BYTES.spelling) for _ in range(2)
+    )
+    for _ in range(40):
+        here = guide.configuration
+        monkeypatch.setattr(proof, "_MAX_REST", 500_000)
+        found = [remembers.of(each, here.context) for each in here.hypotheses]
+        monkeypatch.setattr(proof, "_MAX_REST", 0)
+        assert [forgets.of(each, here.context) for each in here.hypotheses] == found
+        for ending in found:
+            parser.parse((guide.text + ending).decode())
+        guide.advance(int(rng.choice(guide.allowed_token_ids())))
 
 
 def test_tokens_that_hold_several_bytes_spell_the_ending():
