@@ -49,7 +49,7 @@ _FEW_CLAIMS = 12  # which most proofs that are found need
 _MAX_DEPTH = 50  # of claims that rest on each other
 #: Claims that failed proofs may look at before they may look at fewer, and those that each proof
 #: that is found adds to these.
-_MAX_CREDIT, _CREDIT = 5_000, 500
+_MAX_CREDIT, _CREDIT = 5_000, 10
 MAX_STATES = 24  # of a part in a proof
 MAX_PARTS = 8  # of a set in a proof
 _MAX_KNOWN = 50_000  # steps and claims that are kept
@@ -157,8 +157,7 @@ class Inclusion:
         if not self._follows(second, frozenset([first]), terminals, proof):
             self._credit -= n_claims - proof.n_left
             return False
-        if proof.n_left < n_claims:  # and it is new
-            self._credit = min(self._credit + _CREDIT, _MAX_CREDIT)
+        self._credit = min(self._credit + _CREDIT * (n_claims - proof.n_left), _MAX_CREDIT)
         for claim, proven in proof.assumed.items():
             self._proven[claim] = self._proven.get(claim, 0) | proven
         return True
