@@ -206,12 +206,16 @@ class ShortStacks:
 
 def _n_apart(first: Stack, second: Stack) -> tuple[int, int] | None:
     """Return how many states two stacks have above those that they share; None if many."""
-    for n_first in range(min(_MAX_APART + 1, first.height)):
-        n_second = second.height - first.height + n_first
-        is_there = 0 <= n_second <= _MAX_APART and n_second < second.height
-        if is_there and first.pop(n_first) == second.pop(n_second):
-            return n_first, n_second
-    return None
+    higher = first.height - second.height
+    if abs(higher) > _MAX_APART:
+        return None
+    n_first, n_second = max(higher, 0), max(-higher, 0)
+    here, there = first.pop(n_first), second.pop(n_second)
+    while here != there:
+        if here.below is None or there.below is None or max(n_first, n_second) == _MAX_APART:
+            return None
+        here, there, n_first, n_second = here.below, there.below, n_first + 1, n_second + 1
+    return n_first, n_second
 
 
 def _possible_terminals(scanner: Scanner) -> npt.NDArray[np.uint8]:
