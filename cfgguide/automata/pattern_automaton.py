@@ -690,6 +690,7 @@ class PatternAutomaton:
         self._numbers: dict[Any, int] = {self._states[DEAD]: DEAD}
         self._rows: dict[int, list[int]] = {DEAD: [DEAD] * program.alphabet.n_letters}
         self._moves: dict[int, dict[int, Ranges]] = {}
+        self._ends = {DEAD: False}
         self.start = self._first()
 
     def _first(self) -> int:
@@ -781,8 +782,14 @@ class PatternAutomaton:
 
     def is_end(self, state: int) -> bool:
         """Return whether a text may end in a state."""
-        with self._lock:
-            return any(rest == MATCH for rest, _ in self._program.steps(self._states[state]))
+        found = self._ends.get(state)
+        if found is None:
+            with self._lock:
+                found = self._ends[state] = self._may_end(self._states[state])
+        return found
+
+    def _may_end(self, state: Any) -> bool:
+        return any(rest == MATCH for rest, _ in self._program.steps(state))
 
     def near(self, state: int, n: int) -> int:
         """Return a state after which as many as `n` characters do what they do after another one.
@@ -986,7 +993,6 @@ class LookingAutomaton(PatternAutomaton):
 
     def __init__(self, program: _Program, behinds: _Behinds) -> None:
         self._behinds = behinds
-        self._ends = {DEAD: False}
         super().__init__(program)
 
     is_deterministic = False
@@ -1139,14 +1145,8 @@ class LookingAutomaton(PatternAutomaton):
             for letter, ways in enumerate(after)
         ]
 
-    def is_end(self, state: int) -> bool:
-        """Return whether a text may end in a state."""
-        found = self._ends.get(state)
-        if found is None:
-            with self._lock:
-                found = self._opened(self._states[state], is_end=True)[1]
-            self._ends[state] = found
-        return found
+    def _may_end(self, state: Any) -> bool:
+        return self._opened(state, is_end=True)[1]
 
     def within(self, least: int, most: int | None) -> Lengths:
         """Return what knows whether a text of so many characters can end."""
