@@ -377,6 +377,7 @@ class _Program:
         self.conditions: dict[Node, None] = {}
         self._bodies: list[tuple[_Item, ...]] = []
         self._sizes: list[list[_Size]] = []  # of what is left of each body from each place on
+        self._known_sizes: dict[_Size, _Size] = {}  # most bodies have the same few
         self._weights: list[int] = []  # of each body, its places with counts written out
         self._loops: dict[Node, _Loop] = {}
         self._shapes: dict[tuple[int, int, int], int] = {(-1, 0, 0): 0}
@@ -397,7 +398,8 @@ class _Program:
         items = tuple(self._items(nodes))
         sizes = [_EMPTY]
         for item in reversed(items):
-            sizes.append(self._size_of(item).then(sizes[-1]))
+            size = self._size_of(item).then(sizes[-1])
+            sizes.append(self._known_sizes.setdefault(size, size))
         self._bodies.append(items)
         self._sizes.append(sizes[::-1])
         self._weights.append(sum(map(self._weight_of, items)))
@@ -519,7 +521,8 @@ class _Program:
             counts = ((head.least, most), *facts.counts)
         shape = self._shapes.setdefault(key, len(self._shapes))
         is_fresh = facts.has_fresh or (isinstance(head, _Loop) and head.is_fresh)
-        return _Facts(shape, counts, size.then(facts.size), is_fresh)
+        size = size.then(facts.size)
+        return _Facts(shape, counts, self._known_sizes.setdefault(size, size), is_fresh)
 
     def near(self, rest: int, n: int) -> int:
         """Return a rest whose loops have at most ``n + 1`` rounds to come, if they have a bound."""

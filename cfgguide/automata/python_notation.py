@@ -11,6 +11,7 @@ Which match is preferred does not matter for whole texts, so lazy quantifiers ar
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from cfgguide.automata import syntax
 from cfgguide.automata.charset import ANY_CHARACTER, NEWLINE, category, characters_of
@@ -77,8 +78,14 @@ def _node(node: syntax.Node, flags: int) -> Node:
         case Anchor():
             return _anchor(node, flags & (re.MULTILINE | re.ASCII))
         case syntax.Literal() | syntax.Dot() | syntax.CharacterSet():
-            return Characters(characters_of(node, flags))
+            return _characters(node, flags)
     raise AssertionError(node)  # parse_supported has refused it
+
+
+@lru_cache(maxsize=10_000)
+def _characters(node: syntax.Literal | syntax.Dot | syntax.CharacterSet, flags: int) -> Characters:
+    """Return one object for all that are equal: a list of words has the same letters everywhere."""
+    return Characters(characters_of(node, flags))
 
 
 def _anchor(anchor: Anchor, flags: int) -> Node:
