@@ -419,7 +419,9 @@ def grouped(
 
 
 class _Product:
-    """The automaton of several languages: a state of it is one of each.
+    """The automaton of several languages: a state of it is one of each, without the dead ones.
+
+    Of hundreds of listed numbers, few are left after the first digit.
 
     Attributes
     ----------
@@ -431,7 +433,7 @@ class _Product:
     n_letters : int
         How many others there are.
     start : tuple of int
-        The state before any character.
+        The state before any character: a number for each language that has texts.
     """
 
     def __init__(self, languages: Sequence[Language]) -> None:
@@ -446,25 +448,40 @@ class _Product:
         self.n_letters = len(numbers)
         self.letters = [numbers.get(each, self.n_letters) for each in read]
         self.letters[gap] = self.n_letters
-        self.start = tuple(each.start for each in languages)
         self._languages = languages
         self._places = list(zip(*numbers, strict=True))
+        # The states of all languages are numbered one after the other; no dead one is above 0.
+        self._firsts = list(itertools.accumulate((len(each.rows) for each in languages), initial=0))
+        self._rows: dict[int, tuple[int, ...]] = {}
+        self.start = tuple(
+            first + each.start
+            for first, each in zip(self._firsts, languages, strict=False)
+            if each.start != DEAD
+        )
 
-    def moves(self, state: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
-        """Return the next state of each letter."""
+    def moves(self, state: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        """Yield the next state of each letter."""
         if not state:
-            return [state]  # of no languages
-        rows = [each.rows[here] for each, here in zip(self._languages, state, strict=True)]
-        by_language = [
-            map(row.__getitem__, places) for row, places in zip(rows, self._places, strict=True)
-        ]
-        return zip(*by_language, strict=True)
+            yield from [()] * self.n_letters
+        for after in zip(*[self._rows.get(here) or self._row(here) for here in state], strict=True):
+            yield after if DEAD not in after else tuple(filter(None, after))
+
+    def _row(self, here: int) -> tuple[int, ...]:
+        """Return the next states of one language, by letters."""
+        number = bisect_right(self._firsts, here) - 1
+        first = self._firsts[number]
+        row = self._languages[number].rows[here - first]
+        targets = map(row.__getitem__, self._places[number])
+        found = self._rows[here] = tuple([each and first + each for each in targets])
+        return found
 
     def memberships(self, state: tuple[int, ...]) -> tuple[bool, ...]:
         """Return in which of the languages a text is that ends in a state."""
-        return tuple(
-            here in each.accepting for each, here in zip(self._languages, state, strict=True)
-        )
+        found = [False] * len(self._languages)
+        for here in state:
+            number = bisect_right(self._firsts, here) - 1
+            found[number] = here - self._firsts[number] in self._languages[number].accepting
+        return tuple(found)
 
 
 def memberships(languages: Sequence[Language], most: int) -> Iterator[tuple[bool, ...] | None]:

@@ -153,6 +153,12 @@ class Node:
         return _keywords(self) == _keywords(Node(""))
 
     @cached_property
+    def is_alone(self) -> bool:
+        """Whether it holds or not whatever others do that see the same value."""
+        others = (self.any_of, self.one_of, self.negated, self.conditional)
+        return not self.all_of and not self.dependent and all(each is None for each in others)
+
+    @cached_property
     def only(self) -> dict[Hashable, None] | None:
         """The values that meet it, as what is equal for equal ones, if it does nothing but list."""
         listed = self.values

@@ -161,6 +161,9 @@ class ObjectMachine:
         self._known_children: dict[tuple[Node, NameClass], list[Node]] = {}
         self._known_owners: dict[tuple[int, frozenset[Node]], tuple[Node, ...]] = {}
         self._symbols: dict[tuple[int, tuple[Node, ...]], MemberSymbol] = {}
+        self._parts: dict[
+            tuple[int, tuple[Node, ...]], tuple[list[tuple[Node, Node]], list[Node]]
+        ] = {}
         self._effects: dict[
             tuple[int, tuple[Node, ...], ValueClass],
             tuple[frozenset[Node], frozenset[tuple[Node, int]]],
@@ -365,9 +368,10 @@ class ObjectMachine:
         if known is not None:
             return known
         names = self.name_classes[number]
-        failed: set[Node] = set()
+        children, others = self._parted(number, owners)
+        failed = {node for node, child in children if child not in value_class}
         pending: set[tuple[Node, int]] = set()
-        for node in owners:
+        for node in others:
             if not all(holds_in(child, value_class) for child in self.children(node, names)):
                 failed.add(node)
             if node.names is not None and node.names.meant not in names.accepted:
@@ -387,6 +391,21 @@ class ObjectMachine:
         found = frozenset(failed), frozenset(pending)
         self._effects[number, owners, value_class] = found
         return found
+
+    def _parted(
+        self, number: int, owners: tuple[Node, ...]
+    ) -> tuple[list[tuple[Node, Node]], list[Node]]:
+        """Return nodes with the children that decide alone whether they fail, and other nodes."""
+        if (number, owners) not in self._parts:
+            names, children, others = self.name_classes[number], [], []
+            for node in owners:
+                if node.names is not None or node.unevaluated is not None:
+                    others.append(node)
+                    continue
+                meant = [child.meant for child in self.children(node, names)]
+                children += [(node, child) for child in meant if not child.is_trivial]
+            self._parts[number, owners] = children, others
+        return self._parts[number, owners]
 
     def holding(self, state: Properties) -> tuple[dict[Node, bool], list[Problem]]:
         """Return which nodes hold for the object, and what is uncertain about that."""

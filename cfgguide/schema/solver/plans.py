@@ -463,10 +463,13 @@ class Planner:
         """
         if clause.branches:
             return self._open_branches(plan, clause)
-        left = []
+        left, failed = [], self._state.failed
         for alternative in clause.alternatives:
             is_met = True
             for literal in alternative:
+                # Of hundreds of listed objects, most have failed: that is seen at once.
+                if isinstance(literal, Holds) and literal.is_true and literal.node in failed:
+                    break
                 known = self._known(plan, literal)
                 if known is False:
                     break

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import pairwise
+from itertools import compress, pairwise
 from math import prod
 from typing import TypeVar
 
@@ -24,7 +24,7 @@ from cfgguide.automata.numbers import decimals, tidy
 from cfgguide.base.limits import check_step
 from cfgguide.schema.solver.member_automata import ValueClass, conditions, listed, scalar_holds
 from cfgguide.schema.solver.nodes import Condition, Node, is_typed, is_within
-from cfgguide.schema.solver.truth import truths
+from cfgguide.schema.solver.truth import Truths, truths
 
 MAX_TOGETHER = 2_000  # states of one automaton of all conditions
 
@@ -91,35 +91,47 @@ def _together(
 
     found: dict[Key, list[Condition]] = {}
     shorter = {each.language: each.text for each in asked}
-    for key, language in grouped([each.language for each in asked], group).items():
+    languages = grouped([each.language for each in asked], group)
+    sufficient = _sufficient(asked, memberships)
+    for key, language in languages.items():
         if key is not None and not language.is_empty:
-            parts, without = _sufficient(asked, memberships, key)
+            parts, without = sufficient(key)
             found[key] = [Condition(language, shorter.get(language), parts, without)]
     return found
 
 
 def _sufficient(
-    asked: Sequence[Condition], memberships: Mapping[Key | None, set[Memberships]], key: Key
-) -> tuple[tuple[Condition, ...], tuple[Condition, ...]]:
-    """Return conditions that all texts of a class meet, and conditions that none of them meets.
+    asked: Sequence[Condition], memberships: Mapping[Key | None, set[Memberships]]
+) -> Callable[[Key], tuple[tuple[Condition, ...], tuple[Condition, ...]]]:
+    """Return what tells of a class conditions that all its texts meet, and that none of them does.
 
     Together they hold for no other text; if that is impossible, both are empty. `memberships` has,
     by class, all combinations of conditions that a text may meet.
     """
-    columns = list(zip(*memberships[key], strict=True))
-    always = [number for number, column in enumerate(columns) if all(column)]
-    never = [number for number, column in enumerate(columns) if not any(column)]
-    without = []
-    others = [found for other, each in memberships.items() if other != key for found in each]
-    others = [found for found in others if all(found[number] for number in always)]
-    for number in never:
-        # Only what rules out a text that nothing else rules out: each one costs a look-ahead.
-        if any(found[number] for found in others):
-            without.append(number)
-            others = [found for found in others if not found[number]]
-    if others:
-        return (), ()
-    return tuple(asked[number] for number in always), tuple(asked[number] for number in without)
+    every = [(key, found) for key, combinations in memberships.items() for found in combinations]
+    meeting: list[list[tuple[Key | None, Memberships]]] = [[] for _ in asked]
+    for each in every:
+        for number in compress(range(len(asked)), each[1]):
+            meeting[number].append(each)
+
+    def of(key: Key) -> tuple[tuple[Condition, ...], tuple[Condition, ...]]:
+        columns = list(zip(*memberships[key], strict=True))
+        always = [number for number, column in enumerate(columns) if all(column)]
+        never = [number for number, column in enumerate(columns) if not any(column)]
+        without = []
+        possible = min([every, *(meeting[number] for number in always)], key=len)
+        others = [found for other, found in possible if other != key]
+        others = [found for found in others if all(found[number] for number in always)]
+        for number in never if others else ():
+            # Only what rules out a text that nothing else rules out: each one costs a look-ahead.
+            if any(found[number] for found in others):
+                without.append(number)
+                others = [found for found in others if not found[number]]
+        if others:
+            return (), ()
+        return tuple(asked[number] for number in always), tuple(asked[number] for number in without)
+
+    return of
 
 
 def _apart(
@@ -136,7 +148,7 @@ def _apart(
     uncounted = [asked[number] for number in others]
     shorter = {each.language: each.text for each in uncounted}
     groups = grouped([each.language for each in uncounted], lambda found: found)
-    memberships: dict[Memberships | None, set[Memberships]] = {met: {met} for met in groups}
+    sufficient = _sufficient(uncounted, {met: {met} for met in groups})
     for met, language in groups.items():
         known = dict(zip(others, met, strict=True))
         keys: list[tuple[int, Key | None]] = []  # the class from each length on
@@ -146,7 +158,7 @@ def _apart(
                 for number, each in enumerate(bounds)
             )
             keys.append((first, key_of(found)))
-        parts, without = _sufficient(uncounted, memberships, met)
+        parts, without = sufficient(met)
         whole = Condition(language, shorter.get(language), parts, without)
         for key, least, most in _runs(keys):
             if key is None:
@@ -276,11 +288,36 @@ class ScalarClasses:
 
     def _class_of(self, found: Found) -> ValueClass:
         check_step()
-        known = dict(zip(map(id, self._asked), found, strict=True))
-        truth = truths(
-            self._below, self._kind, lambda node, _: scalar_holds(node, self._kind, known)
-        )
-        return frozenset(node for node in self._nodes if truth[node])
+        decided, places, others = self._parted
+        truth = dict(zip(decided, map(found.__getitem__, places), strict=True))
+        if others:
+            known = dict(zip(map(id, self._asked), found, strict=True))
+            holds = partial(self._holds, known)
+            truth = truths(others, self._kind, holds, known=truth)
+        return frozenset([node for node in self._nodes if truth[node]])
+
+    def _holds(self, known: dict[int, bool], node: Node, _: Truths) -> bool:
+        return scalar_holds(node, self._kind, known)
+
+    @cached_property
+    def _parted(self) -> tuple[list[Node], list[int], list[Node]]:
+        """Nodes that one condition decides, the place of each one's, and all others.
+
+        An enumeration of objects has hundreds of the former.
+        """
+        place_of = {id(condition): place for place, condition in enumerate(self._asked)}
+        decided, places, others = [], [], []
+        for node in self._below:
+            values = listed(node, self._kind)
+            own = [*conditions(node, self._kind), *([] if values is None else [values])]
+            never = node.is_false or self._kind not in node.kinds
+            is_one = len(own) == 1 and (values is None) == (node.values is None)
+            if is_one and node.is_alone and not never:
+                decided.append(node)
+                places.append(place_of[id(own[0])])
+            else:
+                others.append(node)
+        return decided, places, others
 
     @cached_property
     def _words(self) -> dict[ValueClass, list[str]]:

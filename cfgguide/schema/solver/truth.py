@@ -8,6 +8,7 @@ which nodes have evaluated a property or an item, which ``unevaluatedProperties`
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from cfgguide.schema.solver.nodes import Node
@@ -36,7 +37,11 @@ def closure(nodes: Iterable[Node]) -> list[Node]:
 
 
 def truths(
-    nodes: Iterable[Node], kind: str, holds: Holds, seen: Collection[str] = ()
+    nodes: Iterable[Node],
+    kind: str,
+    holds: Holds,
+    seen: Collection[str] = (),
+    known: Truths = MappingProxyType({}),
 ) -> dict[Node, bool]:
     """Return whether each node holds.
 
@@ -50,13 +55,15 @@ def truths(
         Returns the result of a node's own conditions on such a value.
     seen : collection of str
         The properties that an object has.
+    known : mapping of Node to bool
+        Whether other nodes hold, to which these may refer.
     """
-    found: dict[Node, bool] = {}
+    found = dict(known)
     for node in nodes:
         found[node] = (
             not node.is_false
             and kind in node.kinds
-            and _combines(node, found, seen)
+            and (node.is_alone or _combines(node, found, seen))
             and holds(node, found)
         )
     return found
