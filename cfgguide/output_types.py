@@ -213,6 +213,8 @@ def _of_type(what: Any) -> OutputType:
         schema = schema_of_adapter(adapter)
     except PydanticUserError as error:
         raise GrammarError(f"Pydantic makes no schema of {shown(what)}: {error.message}") from error
+    except AssertionError as error:  # of what it takes for impossible, such as `Literal[()]`
+        raise GrammarError(f"Pydantic makes no schema of {shown(what)}: {error}") from error
     grammar = json_schema(schema, order="declared", tidy=True)
     reading = functools.partial(TypedReading, Shape.of(adapter.core_schema))
     return OutputType(grammar, functools.partial(_validated, adapter), reading)

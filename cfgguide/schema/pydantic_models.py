@@ -17,13 +17,13 @@ does (:mod:`cfgguide.automata.pattern_notations`).
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ from cfgguide.automata import time_ranges
 from cfgguide.automata.number_ranges import whole_numbers
 from cfgguide.automata.pattern_notations import headed
 from cfgguide.schema import pydantic_strings as strings
-from cfgguide.schema.keywords import FINITE, UNCHECKED, WHOLE
+from cfgguide.schema.keywords import FINITE, FROM_NAMES, UNCHECKED, WHOLE
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -142,6 +142,12 @@ def _generator() -> type[GenerateJsonSchema]:
         def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
             """Return the schema of a number."""
             made = super().float_schema(schema)
+            divisor = schema.get("multiple_of")
+            if divisor is not None and Decimal(divisor) != Decimal(str(divisor)):
+                made = {
+                    **made,
+                    UNCHECKED: f"floats above a million may be no multiples of {divisor}",
+                }
             allowed = schema.get("allow_inf_nan")
             allowed = self._of("allow_inf_nan") if allowed is None else allowed
             return {**made, FINITE: True} if allowed is False else made
@@ -154,13 +160,28 @@ def _generator() -> type[GenerateJsonSchema]:
             return _decimals(schema)
 
         def literal_schema(self, schema: core_schema.LiteralSchema) -> JsonSchemaValue:
-            """Return the schema of some values; a member of an enumeration is none of JSON."""
-            found = [each for each in schema["expected"] if not isinstance(each, Enum)]
+            """Return the schema of those of some values that are read from JSON."""
+            # A member that is a text is read as that, whatever its value.
+            expected = [
+                str.__str__(each) if isinstance(each, str) else each for each in schema["expected"]
+            ]
+            found = _read_from_json({"type": "literal"}, "expected", expected)
             if not found:
                 raise PydanticInvalidForJsonSchema(
-                    f"a literal member of an enumeration is never read from JSON: {schema}"
+                    f"none of these is ever read from JSON: {schema['expected']}"
                 )
             return super().literal_schema({**schema, "expected": found})
+
+        def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
+            """Return the schema of those members that are read from JSON."""
+            asked = [(key, schema.get(key)) for key in ("type", "cls", "sub_type") if key in schema]
+            found = _read_from_json(dict(asked), "members", schema["members"])
+            if not found:
+                raise PydanticInvalidForJsonSchema(
+                    f"no member of {schema['cls'].__name__} is ever read from JSON"
+                )
+            made = super().enum_schema({**schema, "members": found})
+            return {**made, FROM_NAMES: True} if schema.get("sub_type") else made
 
         def complex_schema(self, schema: core_schema.ComplexSchema) -> JsonSchemaValue:
             """Return the schema of a complex number."""
@@ -244,6 +265,19 @@ def _generator() -> type[GenerateJsonSchema]:
             return made
 
     return Exact
+
+
+def _read_from_json(rest: dict[str, Any], key: str, values: Iterable[Any]) -> list[Any]:
+    """Return values that Pydantic reads from JSON where they are listed under a key of a schema."""
+    from pydantic_core import PydanticSerializationError, SchemaValidator, to_json
+
+    values, found = list(values), []
+    read = SchemaValidator({**rest, key: values})
+    for value in values:
+        with contextlib.suppress(PydanticSerializationError, ValueError):
+            read.validate_json(to_json(value))
+            found.append(value)
+    return found
 
 
 def _function_of(schema: Any) -> Any:
@@ -405,8 +439,11 @@ def _as_text(schema: Schema, definitions: Mapping[Any, Any]) -> Schema | None:
         return {"anyOf": known} if known else None
     listed = schema.get("enum", [schema["const"]] if "const" in schema else None)
     if listed is not None:
-        texts = [str(each) for each in listed if not isinstance(each, bool) and each is not None]
-        return {"enum": texts} if texts else None
+        kinds = (str, int, float) if FROM_NAMES in schema else (str,)
+        texts = [
+            str(each) for each in listed if isinstance(each, kinds) and not isinstance(each, bool)
+        ]
+        return {"enum": texts} if texts else {"not": {}}
     kind = schema.get("type")
     if kind == "boolean":
         return {"enum": ["true", "false"]}

@@ -91,3 +91,30 @@ def test_texts_that_people_write_are_possible(name: str) -> None:
         written = json.dumps(text)
         adapter.validate_json(written)
         assert cfgguide.check(what.grammar, written).is_sentence, written
+
+
+#: Not `true`, which Pydantic takes for 1.
+LISTED = ("a", "b", "t", "xa", 1, 2, 0.5, [1, 2], [3, 4], "z", "red", None)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [each for each in POSSIBLE if {"Literal", "Mixed", "Ratio", "Prefixed"} & {*each.split()}],
+)
+def test_listed_values_and_names_are_those_that_pydantic_reads(name: str) -> None:
+    what, adapter = asked(name)[0], TypeAdapter(TYPES[name])
+    texts = [json.dumps(each) for each in LISTED]
+    if name.startswith("dict"):
+        texts = ["{}", *(json.dumps({str(each): 1}) for each in LISTED)]
+    mine = {text for text in texts if cfgguide.check(what.grammar, text).is_sentence}
+    assert mine == {text for text in texts if is_read(adapter, text)}
+
+
+def test_a_union_is_told_apart_by_members_of_an_enumeration() -> None:
+    what = asked("union told apart by members")[0]
+    for text, is_one in (
+        ('{"letter": "a", "n": 1}', True),
+        ('{"letter": "b", "text": "x"}', True),
+        ('{"letter": "b", "n": 1}', False),
+    ):
+        assert cfgguide.check(what.grammar, text).is_sentence == is_one

@@ -19,7 +19,7 @@ import typing
 import uuid
 import zoneinfo
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, Self
 
 import annotated_types as at
 import pydantic
@@ -51,6 +51,39 @@ class Number(enum.IntEnum):
 class Letter(enum.StrEnum):
     A = "a"
     B = "b"
+
+
+class Ratio(float, enum.Enum):
+    HALF = 0.5
+
+
+class Prefixed(enum.StrEnum):
+    A = "a"
+
+    def __new__(cls, value: str) -> Self:
+        made = str.__new__(cls, f"x{value}")
+        made._value_ = value
+        return made
+
+
+class Mixed(enum.Enum):
+    """What JSON can hold, and what it cannot."""
+
+    ONE = 1
+    TEXT = "t"
+    LIST = [1, 2]  # noqa: RUF012 - a member
+    PAIR = (3, 4)
+    BYTES = b"z"
+
+
+class OfLetterA(BaseModel):
+    letter: Literal[Letter.A]
+    n: int
+
+
+class OfLetterB(BaseModel):
+    letter: Literal[Letter.B]
+    text: str
 
 
 class Flag(enum.IntFlag):
@@ -458,6 +491,19 @@ TYPES: dict[str, Any] = {
     "type[int]": type[int],
     "Callable": typing.Callable[[int], int],
     "Literal of a member": Literal[Color.RED],
+    "Literal of bytes": Literal[b"a"],
+    "Literal of nothing": Literal[()],
+    "Literal of texts and numbers of enumerations": Literal[
+        Letter.A, Number.ONE, Ratio.HALF, Prefixed.A, Color.RED, b"a"  # type: ignore[valid-type]
+    ],
+    "dict of Mixed": dict[Mixed, int],
+    "dict of Ratio": dict[Ratio, int],
+    "dict of Prefixed": dict[Prefixed, int],
+    "dict of Literal numbers": dict[Literal[1, 2], int],
+    "Mixed": Mixed,
+    "Prefixed": Prefixed,
+    "union told apart by members": Annotated[OfLetterA | OfLetterB, Field(discriminator="letter")],
+    "multiple of a tenth": Annotated[float, Field(multiple_of=0.1)],
     **{each.__name__: each for each in _MODELS},
     **BOUNDED,
 }
@@ -465,11 +511,16 @@ UNCHECKED = frozenset(
     [
         *("FilePath", "DirectoryPath", "NewPath", "SocketPath", "ImportString"),
         *("AfterValidator", "BeforeValidator", "WrapValidator", "PlainValidator"),
-        *("Predicate of a function", "Even", "Ordered"),
+        *("Predicate of a function", "Even", "Ordered", "multiple of a tenth"),
         *("Json of a tree", "dict of pairs", "dict of HttpUrl"),
     ]
 )
-IMPOSSIBLE = frozenset(["type[int]", "Callable", "Literal of a member"])
+IMPOSSIBLE = frozenset(
+    [
+        *("type[int]", "Callable"),
+        *("Literal of a member", "Literal of bytes", "Literal of nothing"),
+    ]
+)
 
 ACCEPTED = {
     str(Datetime): ["2024-02-29T10:00:00", "2024-02-29T10:00:00.5+02:00", "2024-02-29 10:00:00Z"],
