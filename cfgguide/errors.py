@@ -29,7 +29,9 @@ class CfgGuideError(Exception):
     code: ClassVar[str] = "error"
 
     def __str__(self) -> str:
-        return f"[{self.code}] {super().__str__()}"
+        # Half a surrogate pair of a user's text could not be printed.
+        said = super().__str__().encode("utf-8", "backslashreplace").decode()
+        return f"[{self.code}] {said}"
 
 
 def shown(value: object) -> str:

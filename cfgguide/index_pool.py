@@ -18,6 +18,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral
 from typing import Any, NamedTuple
 
 from cfgguide.base.limits import Budget, Limits
@@ -26,8 +27,9 @@ from cfgguide.base.progress import run_within_limits
 from cfgguide.compiler import compile
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-from cfgguide.errors import LimitError
+from cfgguide.errors import GrammarError, LimitError, shown
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.output_types import output_type
 
 Cancelled = Callable[[], bool]
 
@@ -105,7 +107,10 @@ class IndexPool:
         use_cache: bool = True,
     ) -> None:
         self.vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
-        self._max_bytes = max_bytes
+        is_number = isinstance(max_bytes, Integral) and not isinstance(max_bytes, bool)
+        if not is_number or max_bytes < 0:
+            raise GrammarError(f"max_bytes is {shown(max_bytes)}; it is a number of bytes")
+        self._max_bytes = int(max_bytes)
         self._limits = limits
         self._use_cache = use_cache
         self._lock = new_lock()
@@ -154,7 +159,7 @@ class IndexPool:
 
     def index(
         self,
-        grammar: Grammar,
+        grammar: object,
         *,
         progress: bool | None = False,
         cancelled: Cancelled | None = None,
@@ -166,8 +171,8 @@ class IndexPool:
 
         Parameters
         ----------
-        grammar : Grammar
-            The grammar.
+        grammar : Grammar, type, mapping, ...
+            What may be written, as :func:`cfgguide.compile` takes it.
         progress : bool, optional
             As for :func:`cfgguide.compile`.
         cancelled : callable, optional
@@ -183,17 +188,18 @@ class IndexPool:
 
     def requested(
         self,
-        grammar: Grammar,
+        grammar: object,
         *,
         progress: bool | None = False,
         cancelled: Cancelled | None = None,
     ) -> Requested:
         """Return the index of a grammar as :meth:`index` does, and whether it was made for this."""
         is_new = False
+        asked = grammar if isinstance(grammar, Grammar) else output_type(grammar).grammar
         while True:
             with self._lock:
-                entry = self._entries.setdefault(grammar, _Entry())
-                self._entries.move_to_end(grammar)
+                entry = self._entries.setdefault(asked, _Entry())
+                self._entries.move_to_end(asked)
             if entry.index is not None:
                 break
             has_left = cancelled or _never
@@ -205,12 +211,12 @@ class IndexPool:
                     if entry.error is not None:
                         raise entry.error
                     is_new = entry.index is None  # an interruption lets the next one try
-                    entry.index = entry.index or self._compiled(grammar, entry, progress)
+                    entry.index = entry.index or self._compiled(asked, entry, progress)
                     break
             finally:
                 entry.asking.remove(has_left)
         index = entry.index
-        self._bound(grammar, is_new=is_new)
+        self._bound(asked, is_new=is_new)
         return Requested(index, is_new)
 
     def ready(self, grammar: Grammar) -> Index | None:

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-from cfgguide.errors import VocabularyError
+from cfgguide.errors import VocabularyError, shown
 from cfgguide.index_pool import IndexPool
 from cfgguide.output_types import output_type
 
@@ -50,13 +50,14 @@ def shared_index(
     Raises
     ------
     VocabularyError
-        If there is no tokenizer, and `what` is no index.
+        If there is no tokenizer, and `what` is no index; or it is one for other tokens.
     GrammarError, SchemaError
         As :func:`cfgguide.output_types.output_type`.
     CfgGuideError
         As :func:`cfgguide.compile`.
     """
     if isinstance(what, Index):
+        check_same_tokens(what, tokenizer_or_vocabulary)
         return what
     grammar = output_type(what).grammar
     grammar = grammar.tidied() if is_written else grammar
@@ -74,6 +75,35 @@ def shared_index(
         if len(_POOLS) > _N_POOLS:
             _POOLS.popitem(last=False)
     return pool.index(grammar, progress=progress)
+
+
+def check_same_tokens(index: Index, tokenizer_or_vocabulary: object) -> None:
+    """Raise an error if an index is for other tokens than those of a tokenizer, if that is known.
+
+    What only one of them has as text does not matter: special tokens, and ids that a model has
+    beyond its tokenizer.
+
+    Raises
+    ------
+    VocabularyError
+        If an id has another text.
+    """
+    try:
+        there = None
+        if tokenizer_or_vocabulary is not None:
+            there = shared_vocabulary(tokenizer_or_vocabulary)
+    except VocabularyError:
+        return  # nothing is known of such a tokenizer
+    here = index.vocabulary
+    if there is None or there.digest == here.digest:
+        return
+    for token_id, (mine, other) in enumerate(zip(here.tokens, there.tokens, strict=False)):
+        if mine != other and mine is not None and other is not None:
+            raise VocabularyError(
+                f"the index is for another vocabulary than this one: token {token_id} is "
+                f"{shown(mine)} there and {shown(other)} here; compile what to write for the "
+                "tokenizer of the model"
+            )
 
 
 def shared_vocabulary(tokenizer_or_vocabulary: object, eos_token_ids: _Eos = None) -> Vocabulary:

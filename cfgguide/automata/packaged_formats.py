@@ -53,4 +53,4 @@ def write(path: Path, pattern: str, language: Language) -> None:
 
 
 def _digest(pattern: str) -> str:
-    return hashlib.sha256(pattern.encode()).hexdigest()
+    return hashlib.sha256(pattern.encode("utf-8", "surrogatepass")).hexdigest()

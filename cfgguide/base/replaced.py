@@ -67,9 +67,11 @@ def replaced(
             if is_durable:
                 os.fsync(file.fileno())
         os.replace(partial, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             partial.unlink()
+        if isinstance(error, OSError) and error.filename == str(partial):
+            error.filename = str(path)  # the name that the user gave
         raise
 
 

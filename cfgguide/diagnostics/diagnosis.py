@@ -102,7 +102,8 @@ def check(grammar: object, text: str | bytes, *, limits: Limits | None = None) -
     """
     if not isinstance(text, str | bytes):
         raise GrammarError(f"a text is a str or bytes, not {type(text).__name__}")
-    written = text.encode() if isinstance(text, str) else text
+    # What is half a surrogate pair is no character: no sentence has its bytes.
+    written = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     return diagnose(compile_machine(grammar, limits=limits), written)
 
 

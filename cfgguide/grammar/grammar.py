@@ -529,7 +529,7 @@ def _checked_restrictions(restrict: object) -> tuple[tuple[str, str | None], ...
         for name, pattern in restrict.items()
     ):
         raise GrammarError(
-            f"restrict maps names of terminals to patterns, or to None, not {restrict!r:.60}"
+            f"restrict maps names of terminals to patterns, or to None, not {shown(restrict)}"
         )
     return tuple(sorted(restrict.items()))
 
@@ -544,7 +544,7 @@ def _checked_special(special: object) -> tuple[tuple[str, tuple[str | int, ...]]
         if not is_right:
             raise GrammarError(
                 "special maps names of terminals to tokens, each by its name or its id, "
-                f"not {special!r:.60}"
+                f"not {shown(special)}"
             )
         found[name] = tokens
     return tuple(sorted(found.items()))

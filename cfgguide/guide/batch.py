@@ -18,7 +18,7 @@ import numpy as np
 
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.masks.arrays import Int32Array
-from cfgguide.errors import BitmaskError, CfgGuideError
+from cfgguide.errors import BitmaskError, CfgGuideError, shown
 from cfgguide.guide.buffers import EVERYTHING, write_rows
 from cfgguide.guide.guide import Guide, as_token_id, bitmasks_of, go_back, lengths_of
 
@@ -125,7 +125,7 @@ def write_ready_rows(rows: Sequence[_Row | None], out: Any, max_new_masks: int) 
     none waits for ever while others go on and miss again.
     """
     if type(max_new_masks) is not int or max_new_masks < 0:
-        raise BitmaskError(f"max_new_masks is a number from 0 on, not {max_new_masks!r:.60}")
+        raise BitmaskError(f"max_new_masks is a number from 0 on, not {shown(max_new_masks)}")
     masks = [EVERYTHING] * len(rows)
     missing: list[tuple[int, _Row]] = []
     for number, row in enumerate(rows):

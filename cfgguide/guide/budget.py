@@ -46,7 +46,7 @@ from cfgguide.engine.machine.protocol import Outcomes
 from cfgguide.engine.masks.arrays import DEAD_END, NONE
 from cfgguide.engine.masks.subset import Int32Array, bitmask_of, is_in_bitmask
 from cfgguide.engine.vocabulary.trie import PackedTrie
-from cfgguide.errors import BudgetError, GenerationError
+from cfgguide.errors import BudgetError, GenerationError, shown
 from cfgguide.guide.fewest_tokens import FewestTokens
 
 NEVER = 1 << 30  # a distance: no ending is known
@@ -472,7 +472,7 @@ def check_max_new_tokens(n: int) -> None:
         If it is below 1, or no number.
     """
     if not isinstance(n, Integral):
-        raise GenerationError(f"max_new_tokens is a number of tokens, not {n!r:.60}")
+        raise GenerationError(f"max_new_tokens is a number of tokens, not {shown(n)}")
     if n < 1:
         raise GenerationError(f"max_new_tokens is {n}; at least 1 is needed")
 
@@ -492,5 +492,5 @@ def allowed_within(
     (array([2], dtype=int32), array([3], dtype=int32))
     """
     if not isinstance(n, Integral):
-        raise BudgetError(f"a budget is a number of tokens, not {n!r:.60}")
+        raise BudgetError(f"a budget is a number of tokens, not {shown(n)}")
     return TokenBudget.of(index).within(step_node, n, step=step)

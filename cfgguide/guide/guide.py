@@ -27,7 +27,7 @@ from cfgguide.engine.machine.partial import Partial, Reading, TextReading
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import token_ids_in
 from cfgguide.engine.vocabulary.notebook import PLAIN, coloured, token_table, tokens_in_turn
-from cfgguide.errors import BudgetError, CfgGuideError, RollbackError, TokenRejectedError
+from cfgguide.errors import BudgetError, CfgGuideError, RollbackError, TokenRejectedError, shown
 from cfgguide.guide.budget import TokenBudget, allowed_within
 from cfgguide.guide.buffers import EVERYTHING, Buffer, buffer_of
 from cfgguide.guide.forced import JumpForward, encoder_of
@@ -49,7 +49,7 @@ def as_token_id(token_id: object) -> int:
     except (TypeError, RuntimeError, ValueError):
         pass
     raise TokenRejectedError(
-        f"a token id is an integer, not {token_id!r:.60}: pass the tokens of a text one by one"
+        f"a token id is an integer, not {shown(token_id)}: pass the tokens of a text one by one"
     )
 
 
@@ -380,10 +380,10 @@ class Guide:
             If `n` is negative or more than were consumed; the guide is left as it was.
         """
         if not isinstance(n, Integral):
-            raise RollbackError(f"rollback takes a number of tokens, not {n!r:.60}")
+            raise RollbackError(f"rollback takes a number of tokens, not {shown(n)}")
         n_tokens = len(self._steps) - 1
         if not 0 <= n <= n_tokens:
-            raise RollbackError(f"cannot roll back {n} tokens: {n_tokens} were consumed")
+            raise RollbackError(f"cannot roll back {shown(n)} tokens: {n_tokens} were consumed")
         del self._steps[n_tokens + 1 - int(n) :]
 
     def partial(self) -> Partial[Any]:
@@ -494,11 +494,11 @@ class Guide:
         index, vocabulary = self._index, self._index.vocabulary
         if self.is_finished:
             return TokenRejectedError(
-                f"token {token_id} comes after EOS; roll back or start a new guide"
+                f"token {shown(token_id)} comes after EOS; roll back or start a new guide"
             )
         if not 0 <= token_id < vocabulary.size:
             return TokenRejectedError(
-                f"token {token_id} is not in the vocabulary of {vocabulary.size} ids"
+                f"token {shown(token_id)} is not in the vocabulary of {vocabulary.size} ids"
             )
         token = vocabulary.tokens[token_id]
         spelled = "EOS" if token_id in vocabulary.eos_token_ids else repr(token)

@@ -36,7 +36,8 @@ def prompt_ids(
     ------
     GenerationError
         If there are tools, and the prompt is no chat; if it is one, and the tokenizer has no chat
-        template, or a message no content.
+        template, or a message no content, or one that the template does not take; if a text has
+        half a surrogate pair.
     """
     encode: Any = tokenizer
     if not isinstance(prompt, str):
@@ -48,19 +49,28 @@ def prompt_ids(
         messages = [_message(message, number) for number, message in enumerate(prompt)]
         is_begun = bool(messages) and messages[-1].get("role") == "assistant"
         encode = tokenizer.apply_chat_template
-        encoded = encode(
-            messages,
-            add_generation_prompt=not is_begun,
-            continue_final_message=is_begun,
-            return_dict=True,
-            **({"tools": list(tools)} if tools else {}),
-        )
+        from jinja2 import TemplateError  # transformers needs it for templates
+
+        try:
+            encoded = encode(
+                messages,
+                add_generation_prompt=not is_begun,
+                continue_final_message=is_begun,
+                return_dict=True,
+                **({"tools": list(tools)} if tools else {}),
+            )
+        except (TemplateError, TypeError, ValueError) as error:
+            raise GenerationError(
+                f"the tokenizer's chat template does not take this chat: {error}; most templates "
+                "take messages whose content is a text, the user's and the assistant's in turn"
+            ) from error
         return list(encoded["input_ids"])
     if tools:
         raise GenerationError(
             "a model is told of its tools in a chat: give the prompt as a list of messages, as in "
             '[{"role": "user", "content": "..."}]'
         )
+    check_encodable(prompt, "the prompt")
     if not prompt:  # a model needs at least one token to start from
         prompt = tokenizer.bos_token or tokenizer.eos_token
     return list(encode(prompt)["input_ids"])
@@ -79,7 +89,19 @@ def _message(message: object, number: int) -> dict[str, Any]:
             f"message {number} of the chat has no `{missing[0]}`: a message is a mapping with "
             "`role` and `content`"
         )
+    if isinstance(message.get("content"), str):
+        check_encodable(message["content"], f"message {number} of the chat")
     return dict(message)
+
+
+def check_encodable(text: str, name: str) -> None:
+    """Raise a `GenerationError` if no bytes spell a text, which the message calls by a name."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise GenerationError(
+            f"{name} has half a surrogate pair at character {error.start}, which is no character"
+        ) from None
 
 
 # What a chat template has, and no other: the name of the format of calls.

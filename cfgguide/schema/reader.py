@@ -37,7 +37,7 @@ from cfgguide.schema.keywords import (
     unknown_keywords,
 )
 from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, WRITTEN_WHOLE, Location, References
-from cfgguide.schema.solver.listed_values import scalar_values, shape
+from cfgguide.schema.solver.listed_values import check_text, scalar_values, shape
 from cfgguide.schema.solver.nodes import (
     Condition,
     ListedValues,
@@ -425,6 +425,7 @@ class SchemaReader:
         if pattern is not None:
             if not isinstance(pattern, str):
                 reads.fail("pattern", "is a regular expression")
+            reads.check("pattern", check_text, pattern)
             self._together["string"] = None
             if self._has_common_spaces and r"\s" in pattern:
                 # It is read once all nodes are known: where it may have to fail, `\s` keeps its
@@ -479,7 +480,7 @@ class SchemaReader:
             node.properties[name] = self._below(location, "properties", name)
         if not _OF_NAMES.isdisjoint(reads.schema):
             self._together["name"] = None
-        for pattern in reads.mapping("patternProperties"):
+        for pattern in reads.checked_names("patternProperties"):
             found: list[Condition] = []
             self._guarded(found, reads, "patternProperties", _pattern_condition, pattern)
             for condition in found:

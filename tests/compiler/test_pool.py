@@ -24,6 +24,21 @@ def grammar(number: int) -> Grammar:
     return Grammar(f'start: "[" "x{number}" ("," NAME)* "]"\nNAME: /[a-z]+/')
 
 
+def test_a_pool_takes_what_is_written_in_any_form():
+    pool = IndexPool(VOCABULARY)
+    schema = {"type": "integer", "minimum": 5}
+    assert pool.index(schema) is pool.index(dict(schema))
+    assert not Guide(pool.index(schema)).accepts(TOKENS.index(b"a"))
+    assert Guide(pool.index(["ab", "c"])).accepts(TOKENS.index(b"a"))
+    assert len(pool) == 2
+
+
+@pytest.mark.parametrize("max_bytes", [-1, "1", None, True])
+def test_bytes_of_a_pool_are_a_number(max_bytes):
+    with pytest.raises(GrammarError, match=f"max_bytes is {max_bytes!r}; it is a number of bytes"):
+        IndexPool(VOCABULARY, max_bytes=max_bytes)
+
+
 # --- What is measured -----------------------------------------------------------------------------
 
 

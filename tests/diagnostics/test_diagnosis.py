@@ -23,6 +23,7 @@ from support.refused_texts import (
     texts_of,
 )
 
+import cfgguide
 from cfgguide.base.limits import Limits
 from cfgguide.diagnostics.diagnosis import Diagnosis, check, diagnose, lexemes
 from cfgguide.diagnostics.explanation import Lexeme
@@ -30,7 +31,7 @@ from cfgguide.diagnostics.trace import IGNORED
 from cfgguide.engine.liveness.liveness import Liveness
 from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.vocabulary.spelling import Spelling
-from cfgguide.errors import GrammarError, LimitError, PatternError
+from cfgguide.errors import CfgGuideError, GrammarError, LimitError, PatternError
 from cfgguide.grammar.grammar import Grammar
 
 JSON = Grammar.bundled("json")
@@ -84,6 +85,19 @@ def test_json_that_is_refused(text, offset, expected):
     found = diagnosis_of(JSON, text)
     assert (found.is_sentence, found.offset) == (False, offset)
     assert found.expected == tuple(expected.split())
+
+
+def test_half_a_surrogate_pair_is_no_character():
+    found = cfgguide.check(cfgguide.Grammar("start: /.+/"), "a\ud800b")
+    assert (found.is_sentence, found.offset) == (False, 1)
+    str(found).encode()
+
+
+def test_an_error_can_be_printed_whatever_the_text_was():
+    with pytest.raises(CfgGuideError) as caught:
+        cfgguide.Grammar.gbnf('root ::= "\ud800"')
+    assert "U+D800" in str(caught.value)
+    str(caught.value).encode()
 
 
 @pytest.mark.parametrize("text", [b"1", b" [ ]\r\n", b'{"\\u00e9": [null, -0.0e-0]}', b'"\x7f"'])
@@ -220,7 +234,7 @@ def test_check_says_where_a_text_is_refused_and_what_was_expected(
 
 @pytest.mark.parametrize(("text", "offset"), [("é", 2), (b"\xc3", 1), ("日", 0)])
 def test_check_takes_a_str_as_its_utf_8(text, offset):
-    found = check(Grammar('start: "é" "日"'), text)
+    found = cfgguide.check(cfgguide.Grammar('start: "é" "日"'), text)
     assert (found.is_sentence, found.offset) == (False, offset)
 
 

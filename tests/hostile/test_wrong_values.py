@@ -209,6 +209,35 @@ CALLS: dict[str, Any] = {
     "compile(vocabulary)": lambda value: cfgguide.compile(GRAMMAR, value, use_cache=False),
 }
 
+INDEX = cfgguide.compile(GRAMMAR, VOCABULARY)
+
+
+def model(_: Any) -> Any:
+    return np.zeros(len(VOCABULARY.tokens))
+
+
+def sampled(*prompt: Any, **options: Any) -> Any:
+    return cfgguide.sample(model, *prompt, max_new_tokens=9, **{"index": INDEX, **options})
+
+
+CALLS |= {
+    "check": lambda value: cfgguide.check(value, "a"),
+    "check(text)": lambda value: cfgguide.check(GRAMMAR, value),
+    "Guide": lambda value: cfgguide.Guide(value, VOCABULARY),
+    "Guide.advance": lambda value: cfgguide.Guide(INDEX).advance(value),
+    "Guide.accepts": lambda value: cfgguide.Guide(INDEX).accepts(value),
+    "Guide.allowed_within": lambda value: cfgguide.Guide(INDEX).allowed_within(value),
+    "Guide.rollback": lambda value: cfgguide.Guide(INDEX).rollback(value),
+    "IndexPool(max_bytes)": lambda v: cfgguide.IndexPool(VOCABULARY, max_bytes=v).index(GRAMMAR),
+    "IndexPool.index": lambda v: cfgguide.IndexPool(VOCABULARY, limits=LIMITS).index(v),
+    "Grammar.gbnf": cfgguide.Grammar.gbnf,
+    "sample(prompt)": sampled,
+    "sample(index)": lambda value: sampled(index=value),
+    "sample(prefix_ids)": lambda value: sampled(prefix_ids=value),
+    "sample(seed)": lambda value: sampled(seed=value),
+    "sample(temperature)": lambda value: sampled(temperature=value),
+}
+
 KEYWORDS = (
     *("$schema", "$id", "id", "$ref", "$dynamicRef", "$recursiveRef", "$anchor", "$dynamicAnchor"),
     *("$defs", "definitions", "$vocabulary", "$comment", "title", "default", "examples"),

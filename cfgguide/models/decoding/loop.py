@@ -21,11 +21,12 @@ tokens that fit. Top-k, top-p and min-p apply to what has not been left out yet.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from numbers import Integral
 
 import numpy as np
 
 from cfgguide.engine.masks.subset import are_in_bitmask
-from cfgguide.errors import GenerationError
+from cfgguide.errors import GenerationError, shown
 from cfgguide.guide.forced import Encode
 from cfgguide.models.decoding.prefix_tree import PrefixNode, PrefixTree
 from cfgguide.models.decoding.warpers import Warper
@@ -163,8 +164,11 @@ def generator(seed: Seed) -> np.random.Generator:
         If it is not a seed.
     """
     try:
+        # Lists in lists are more than numpy's recursion takes.
+        if isinstance(seed, Sequence) and not all(isinstance(each, Integral) for each in seed):
+            raise TypeError("its parts are no numbers")
         return np.random.default_rng(seed)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # whatever its `repr` raises, too
         raise GenerationError(
-            f"seed is {seed!r}; it is a number that is not negative, or a numpy Generator"
+            f"seed is {shown(seed)}; it is a number that is not negative, or a numpy Generator"
         ) from error

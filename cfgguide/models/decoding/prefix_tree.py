@@ -22,10 +22,10 @@ import numpy.typing as npt
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.step_cache import StepNode
 from cfgguide.engine.masks.subset import Int32Array, Subset, is_in_bitmask, token_ids_in
-from cfgguide.errors import GenerationError
+from cfgguide.errors import GenerationError, TokenRejectedError, shown
 from cfgguide.guide.budget import TokenBudget, check_max_new_tokens
 from cfgguide.guide.forced import Encode, JumpForward
-from cfgguide.guide.guide import Guide
+from cfgguide.guide.guide import Guide, as_token_id
 from cfgguide.guide.healing import Healing
 from cfgguide.models.decoding.model import (
     AnyModel,
@@ -205,10 +205,14 @@ class PrefixTree:
         measure: bool = True,
     ) -> None:
         check_max_new_tokens(max_new_tokens)
+        if not isinstance(index, Index):
+            raise GenerationError(
+                f"index is {shown(index)}; it is what cfgguide.compile(grammar, tokenizer) returns"
+            )
         if not 0 < temperature < float("inf"):
             raise GenerationError(f"temperature is {temperature}; a positive number is needed")
         self.index = index
-        self.prefix_ids = tuple(map(int, prefix_ids))
+        self.prefix_ids = _ids(prefix_ids, "prefix_ids")
         self.max_new_tokens = max_new_tokens
         self.is_measured = measure
         self._model = model
@@ -233,7 +237,7 @@ class PrefixTree:
         BudgetError
             If no sentence can be finished within `max_new_tokens`.
         """
-        prompt = tuple(map(int, prompt_ids))
+        prompt = _ids(prompt_ids, "the prompt")
         if prompt not in self._roots:
             read_ids, left = (*prompt, *self.prefix_ids), b""
             if self._healing is not None:
@@ -417,3 +421,13 @@ def log_sum(log_values: Float64Array) -> float:
     if largest == -np.inf:
         return -float("inf")
     return float(largest + np.log(np.exp(log_values - largest).sum()))
+
+
+def _ids(token_ids: Ids, name: str) -> tuple[int, ...]:
+    try:
+        return tuple([as_token_id(token_id) for token_id in token_ids])
+    except (TypeError, TokenRejectedError):
+        raise GenerationError(
+            f"{name} is {shown(token_ids)}; it is a sequence of token ids, as a tokenizer's encode "
+            "returns it"
+        ) from None

@@ -15,6 +15,7 @@ unlikely tenth of what can be written here, however little of the model's mass t
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from numbers import Integral, Real
 
@@ -64,13 +65,15 @@ class Warper:
         t, k, p, least = self.temperature, self.top_k, self.top_p, self.min_p
         is_count = k is None or (isinstance(k, Integral) and k >= 1)
         for name, is_right, said in (
-            ("temperature", _is_real(t) and 0 <= t < float("inf"), "0 (greedy) or positive"),
+            ("temperature", _is_real(t) and 0 <= t <= sys.float_info.max, "0 (greedy) or positive"),
             ("top_k", is_count, "at least 1, or None for all"),
             ("top_p", _is_real(p) and 0 < p <= 1, "above 0 and at most 1"),
             ("min_p", _is_real(least) and 0 <= least <= 1, "between 0 and 1"),
         ):
             if not is_right:
                 raise GenerationError(f"{name} is {shown(getattr(self, name))}; it is {said}")
+        for name in ("temperature", "top_p", "min_p"):  # such as a fraction
+            object.__setattr__(self, name, float(getattr(self, name)))
 
     def probabilities(self, log_probs: Float64Array) -> Float64Array:
         """Return the probability of each allowed token to be drawn.

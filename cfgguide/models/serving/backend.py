@@ -57,7 +57,7 @@ from cfgguide.engine.index.index import Index
 from cfgguide.engine.machine import grammar_file
 from cfgguide.engine.machine.grammar_cache import CachedGrammar
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-from cfgguide.errors import CfgGuideError, GrammarError, LimitError
+from cfgguide.errors import CfgGuideError, GrammarError, LimitError, shown
 from cfgguide.grammar.combinators.patterns import choice, regex
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.index_pool import DEFAULT_MAX_BYTES, IndexPool
@@ -569,7 +569,7 @@ class Backend:
         if kind == "structural_tag":
             return structural_tag(text, tidy=self._is_tidy, limits=self._limits)
         if kind != "grammar":
-            raise GrammarError(f"no request is of kind {kind!r:.60}; there is {', '.join(KINDS)}")
+            raise GrammarError(f"no request is of kind {shown(kind)}; there is {', '.join(KINDS)}")
         if found := DIALECT.match(text):
             text = text[found.end() :]
             return Grammar.llguidance(text, tidy=self._is_tidy, limits=self._limits)
@@ -597,7 +597,7 @@ class Backend:
         found = _NAME.fullmatch(text)
         if found is None:
             raise GrammarError(
-                f"{PREFIX} is followed by a name and perhaps a JSON object, not {text!r:.60}"
+                f"{PREFIX} is followed by a name and perhaps a JSON object, not {shown(text)}"
             )
         name = found[1]
         path = None if self._folder is None else self._folder / f"{name}.lark"
@@ -616,7 +616,7 @@ class Backend:
         for option, value in options.items():
             if option not in known:
                 raise GrammarError(
-                    f"no grammar has an option {option!r:.60}; there is {', '.join(known)}, tables"
+                    f"no grammar has an option {shown(option)}; there is {', '.join(known)}, tables"
                 )
             if not isinstance(value, _TYPES[option]):
                 raise GrammarError(f"the option {option} is no {type(value).__name__}")
@@ -691,7 +691,7 @@ def _json(text: str, wanted: type, expected: str) -> Any:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, wanted):
-        raise GrammarError(f"{expected}, not {text!r:.60}")
+        raise GrammarError(f"{expected}, not {shown(text)}")
     return value
 
 

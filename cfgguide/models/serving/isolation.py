@@ -298,6 +298,9 @@ def _told(backend: Backend, kind: str, text: str) -> tuple[Any, ...]:
         what = "memory (max_memory)" if isinstance(error, MemoryError) else "nesting"
         message = f"the request needs too much {what}; simplify the grammar"
         return 0.0, LimitError.__name__, message
+    except Exception as error:  # a defect: not to be told as a limit, which silence stands for
+        what = f"{type(error).__name__}: {error}"[:_MAX_SAID]
+        return 0.0, CfgGuideError.__name__, f"trying the request failed, please report it: {what}"
     return seconds, ""
 
 

@@ -28,7 +28,7 @@ from cfgguide.models.decoding.loop import Seed, decode, generator
 from cfgguide.models.decoding.model import AnyModel
 from cfgguide.models.decoding.prefix_tree import PrefixNode, PrefixTree
 from cfgguide.models.decoding.warpers import Warper
-from cfgguide.models.prompts import prompt_ids, tool_format
+from cfgguide.models.prompts import check_encodable, prompt_ids, tool_format
 from cfgguide.models.transformers.causal_model import SingleText, TransformersModel
 from cfgguide.models.transformers.streaming import Generation, Part, Stream, TextSoFar
 from cfgguide.output_types import output_type
@@ -37,7 +37,7 @@ from cfgguide.schema.messages.message import Message as ToolMessage
 from cfgguide.schema.messages.message import ToolCall
 from cfgguide.schema.messages.message_grammar import MessageGrammar
 from cfgguide.schema.messages.tools import tools as tool_grammar
-from cfgguide.shared_indexes import shared_index, shared_vocabulary
+from cfgguide.shared_indexes import check_same_tokens, shared_index, shared_vocabulary
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -501,6 +501,7 @@ class _Writing:
                 "that can be a part of what to write"
             )
         if isinstance(what, Index):
+            check_same_tokens(what, tokenizer)
             self._index, self._known = what, what.output_type
         else:
             if tools:
@@ -617,7 +618,7 @@ def model_and_tokenizer(model: Any, tokenizer: Any) -> tuple[Any, Any]:
     is_function = callable(model) and not isinstance(model, type) and callable(tokenizer)
     if not callable(getattr(model, "forward", None)) and not is_function:
         raise GenerationError(
-            f"a model of transformers is needed, not {model!r:.60}: load one with "
+            f"a model of transformers is needed, not {shown(model)}: load one with "
             "transformers.AutoModelForCausalLM.from_pretrained or cfgguide.models.load_model; "
             "a function from token ids to logits needs a tokenizer beside it"
         )
@@ -626,7 +627,7 @@ def model_and_tokenizer(model: Any, tokenizer: Any) -> tuple[Any, Any]:
         tokenizer = _loaded_beside(model)
     if not callable(tokenizer):
         raise GenerationError(
-            f"a tokenizer of transformers is needed, not {tokenizer!r:.60}: load it with "
+            f"a tokenizer of transformers is needed, not {shown(tokenizer)}: load it with "
             "transformers.AutoTokenizer.from_pretrained"
         )
     return model, tokenizer
@@ -709,6 +710,7 @@ def _prefix_ids(prefix: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     """Return the tokens of plain text, without special tokens."""
     if not prefix:
         return []
+    check_encodable(prefix, "prefix")
     encode: Any = tokenizer.encode
     ids: list[int] = encode(prefix, add_special_tokens=False, split_special_tokens=True)
     return ids

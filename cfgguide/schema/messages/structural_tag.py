@@ -19,10 +19,10 @@ to the end of the message; the token that begins it counts for none. One option 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from cfgguide.automata.pattern_notations import with_common_spaces
+from cfgguide.automata.pattern_notations import read, with_common_spaces
 from cfgguide.errors import SchemaError, shown
 from cfgguide.schema.messages.pair_values import STYLES
 from cfgguide.schema.messages.pairs import pairs
@@ -39,6 +39,7 @@ from cfgguide.schema.messages.parts import (
     UnsupportedTagError,
     Value,
 )
+from cfgguide.schema.solver.listed_values import check_text
 
 MAX_DEPTH = 50  # of formats in formats
 
@@ -97,7 +98,8 @@ class TagReader:
         """
         if not isinstance(spec, Mapping):
             raise SchemaError(f"a structural tag is an object, not {shown(spec)}")
-        if spec.get("type") == "structural_tag":
+        # The older notation has often no type.
+        if spec.get("type") == "structural_tag" or ("structures" in spec and "type" not in spec):
             if "format" in spec:
                 return self.part(spec["format"], "/format")
             if "structures" in spec:
@@ -108,15 +110,15 @@ class TagReader:
         """Return the part of a format; raises as :meth:`message`."""
         if not isinstance(spec, Mapping) or not isinstance(spec.get("type"), str):
             raise SchemaError(f"at {path or '/'}: a format is an object with a type")
-        read = _READERS.get(spec["type"])
-        if read is None:
+        read_part = _READERS.get(spec["type"])
+        if read_part is None:
             why = _NOT_SUPPORTED.get(spec["type"], f"there is {', '.join(_READERS)}")
             raise UnsupportedTagError(f"at {path or '/'}: format {spec['type']!r:.60}: {why}")
         self._depth += 1
         try:
             if self._depth > MAX_DEPTH:
                 raise SchemaError(f"a structural tag is nested more than {MAX_DEPTH} deep")
-            return read(self, spec, path)
+            return read_part(self, spec, path)
         finally:
             self._depth -= 1
 
@@ -136,6 +138,10 @@ class TagReader:
 
     def _pattern(self, spec: Mapping[str, Any], path: str) -> Part:
         pattern = _text(spec, "pattern", path)
+        try:
+            read(pattern)  # as it is written: later it is a part of another one
+        except SchemaError as error:
+            raise SchemaError(f"at {path}/pattern: {error.args[0]}") from None
         return Pattern(with_common_spaces(pattern) if self._has_common_spaces else pattern)
 
     def _value(self, spec: Mapping[str, Any], path: str) -> Part:
@@ -367,7 +373,15 @@ def _text(spec: object, name: str, path: str) -> str:
     value = _object(spec, path).get(name)
     if not isinstance(value, str):
         raise SchemaError(f"at {path}/{name}: that is a text, not {shown(value)}")
+    _check_texts([value], f"{path}/{name}")
     return value
+
+
+def _check_texts(texts: Iterable[str], path: str) -> None:
+    try:
+        check_text("".join(texts))
+    except SchemaError as error:
+        raise SchemaError(f"at {path}: {error.args[0]}") from None
 
 
 def _texts(spec: Mapping[str, Any], name: str, path: str) -> tuple[str, ...]:
@@ -375,6 +389,7 @@ def _texts(spec: Mapping[str, Any], name: str, path: str) -> tuple[str, ...]:
     texts = tuple(spec.get(name) or ()) if isinstance(spec.get(name), list | tuple | None) else None
     if texts is None or not all(isinstance(each, str) for each in texts):
         raise SchemaError(f"at {path}/{name}: that is a list of texts")
+    _check_texts(texts, f"{path}/{name}")
     if name != "end" and "" in texts:
         raise SchemaError(f"at {path}/{name}: the empty text is everywhere")
     return texts

@@ -41,6 +41,7 @@ from cfgguide.schema.messages.parts import (
     Value,
     values_in,
 )
+from cfgguide.schema.solver.listed_values import check_text
 
 MAX_STATES = 50_000
 MAX_TIMES = 1_000  # that a part is repeated, where repetitions are counted
@@ -279,6 +280,7 @@ class _Fragments:
 
     def spelled(self, text: str) -> bytes:
         """Return the bytes of a text in which the names of tokens are symbols."""
+        check_text(text)
         pieces = self._names.split(text) if self._names else [text]
         return b"".join(
             bytes([self._symbols[piece]]) if place % 2 else piece.encode()

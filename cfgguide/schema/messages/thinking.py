@@ -19,6 +19,7 @@ from cfgguide.schema.messages.message import Message, MessageReading
 from cfgguide.schema.messages.message_grammar import MessageGrammar, message_grammar
 from cfgguide.schema.pydantic_models import schema_of_model
 from cfgguide.schema.schema_grammar import SchemaGrammar
+from cfgguide.schema.solver.listed_values import check_text
 
 T = TypeVar("T")
 
@@ -104,6 +105,7 @@ def thinking(
     """
     if not (isinstance(opening, str) and isinstance(closing, str) and opening and closing):
         raise SchemaError("opening and closing are texts")
+    check_text(opening + closing)
     reading = MessageReading()
     options: dict[str, Any] = {}
     if isinstance(answer, SchemaGrammar):

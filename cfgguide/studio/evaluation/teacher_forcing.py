@@ -164,6 +164,13 @@ def tokens_of(number: int, text: Text, index: Index, tokenizer: Any) -> list[int
     if not isinstance(text, str):
         ids = [int(token_id) for token_id in text]
         return ids[:-1] if ids and ids[-1] in eos_token_ids else ids
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise TextError(
+            f"text {number} has half a surrogate pair at character {error.start}, which is no "
+            "character"
+        ) from None
     if hasattr(tokenizer, "convert_ids_to_tokens"):  # of transformers
         encoded = tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True)
     else:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from cfgguide.base.limits import Limits
-from cfgguide.errors import GrammarError
+from cfgguide.errors import GrammarError, shown
 from cfgguide.grammar.grammar import PARSERS, Grammar, bundled_folder
 
 MAX_GRAMMAR = 200_000  # characters
@@ -103,9 +103,9 @@ def grammar_of(given: dict[str, Any]) -> tuple[Grammar, bool]:
             f"the grammar has {len(text):,} characters; the playground takes {MAX_GRAMMAR:,}"
         )
     if not re.fullmatch(_NAME, start):
-        raise GrammarError(f"{start!r:.60} is no name of a rule")
+        raise GrammarError(f"{shown(start)} is no name of a rule")
     if parser not in PARSERS:
-        raise GrammarError(f"there is no parser {parser!r:.60}; there is {', '.join(PARSERS)}")
+        raise GrammarError(f"there is no parser {shown(parser)}; there is {', '.join(PARSERS)}")
     name = bundled_names().get(text)
     if name is not None and parser in ("auto", "lalr"):
         return Grammar.bundled(name, start=start), True

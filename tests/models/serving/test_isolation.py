@@ -13,6 +13,7 @@ import pytest
 
 import cfgguide
 from cfgguide.errors import GrammarError, LimitError, PatternError, SchemaError
+from cfgguide.models.serving import isolation as isolation_module
 from cfgguide.models.serving.isolation import Isolation
 from cfgguide.schema.messages.parts import UnsupportedTagError
 from cfgguide.serving import Backend
@@ -174,6 +175,17 @@ def test_a_verdict_is_remembered(isolation):
 
 
 @pytest.mark.slow
+def test_a_defect_is_not_told_as_a_limit(monkeypatch):
+    def broken(*_):
+        raise KeyError("x")
+
+    backend = Backend(VOCABULARY, limits=STRANGERS, use_cache=False)
+    monkeypatch.setattr(backend, "index", broken)
+    seconds, name, message = isolation_module._told(backend, "json", "{}")
+    assert (seconds, name) == (0.0, "CfgGuideError")
+    assert message == "trying the request failed, please report it: KeyError: 'x'"
+
+
 def test_what_fails_in_the_middle_of_a_text_is_refused():
     """Each a may or may not have a b behind it: nobody knows for five characters."""
     text = "start: A+\nA: /(?:a(?=.{5}b)c?|ad?)+/"

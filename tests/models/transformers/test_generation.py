@@ -40,6 +40,7 @@ from cfgguide.errors import (
     GenerationError,
     ModelError,
     TokenRejectedError,
+    VocabularyError,
 )
 from cfgguide.models.transformers.generation import Generation
 from cfgguide.serving import Matcher
@@ -607,9 +608,19 @@ def test_the_model_of_another_tokenizer_is_an_error():
         )
 
 
+def test_an_index_of_other_tokens_is_refused():
+    index = cfgguide.compile(["ab"], short_vocabulary_of(["a", "b", "c"]))
+    for call in (
+        lambda: cfgguide.generate(random_model(N_COLUMNS), "a", tokenizer=tokenizer(), what=index),
+        lambda: cfgguide.Guide(index, tokenizer()),
+        lambda: cfgguide.LogitsProcessor(index, tokenizer()),
+    ):
+        with pytest.raises(VocabularyError, match="token 1 is b'a' there and b'!' here"):
+            call()
+
+
 def test_several_eos_tokens_all_end_a_text():
-    vocabulary = short_vocabulary_of(["a", "b", "c"])
-    vocabulary = cfgguide.Vocabulary(vocabulary.tokens, eos_token_ids=(0, 3))
+    vocabulary = cfgguide.Vocabulary.from_tokenizer(tokenizer(), eos_token_ids=(0, 3))
     index = cfgguide.compile(cfgguide.Grammar('start: "a" "b"'), vocabulary)
     ends = set()
     for seed in range(20):
@@ -792,6 +803,8 @@ def test_a_tokenizer_is_found_beside_the_model(tmp_path):
         ({"prompt": b"a"}, "a prompt is a text or a list of messages, not bytes"),
         ({"what": 'start: "a"'}, "cfgguide.Grammar(text) takes the text of a grammar"),
         ({"what": None}, "None does not say what to write; give a type"),
+        ({"prompt": "a\ud800"}, "the prompt has half a surrogate pair at character 1"),
+        ({"prefix": "\ud800"}, "prefix has half a surrogate pair at character 0"),
         ({"max_new_tokens": 0}, "max_new_tokens is 0"),
         ({"n": 0}, "n is 0; it is a number from 1 up, of one prompt"),
         ({"n": 2, "prompt": ["a", "b"]}, "n is 2; it is a number from 1 up, of one prompt"),
@@ -818,11 +831,18 @@ def test_wrong_arguments_are_told_at_the_door(arguments, message):
         ({"role": "user"}, "message 1 of the chat has no `content`"),
         ({"content": "x"}, "message 1 of the chat has no `role`"),
         ("x", "message 1 of the chat is 'x'; a message is a mapping"),
+        ({"role": "user", "content": 5}, "the tokenizer's chat template does not take this chat"),
+        ({"role": "user", "content": "{raise}"}, "does not take this chat: not this; most"),
+        ({"role": "user", "content": "a\ud800"}, "message 1 of the chat has half a surrogate pair"),
     ],
 )
-def test_a_message_without_its_parts_is_told(message, error):
+def test_a_message_that_is_wrong_is_told(message, error):
     chatty = small_tokenizer()
-    chatty.chat_template = CHAT_TEMPLATE
+    chatty.chat_template = (
+        "{% for message in messages %}{{ message['role'] + ': ' + message['content'] }}"
+        "{% if message['content'] == '{raise}' %}{{ raise_exception('not this') }}{% endif %}"
+        "{% endfor %}"
+    )
     chat = [{"role": "user", "content": "a"}, message]
     with pytest.raises(GenerationError, match=re.escape(error)):
         cfgguide.generate(random_model(N_COLUMNS), chat, index_of(THREE), tokenizer=chatty)

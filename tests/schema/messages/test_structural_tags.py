@@ -348,7 +348,10 @@ def test_no_text_is_allowed_with_a_limit_of_none():
         ({"type": "any_text", "excludes": "x"}, "list of texts"),
         ({"type": "any_text", "max_tokens": -1}, "max_tokens"),
         ({"type": "any_text", "max_chars": 3}, "max_chars"),
-        ({"type": "regex", "pattern": "("}, "regular expression|pattern"),
+        ({"type": "regex", "pattern": "x("}, r"at /pattern: the pattern 'x\('.* position 1"),
+        ({"type": "const_string", "value": "\ud800"}, "at /value: .* half a surrogate pair"),
+        ({"type": "any_text", "excludes": ["\ud800"]}, "at /excludes: .* half a surrogate pair"),
+        ({"type": "regex", "pattern": "\ud800"}, "at /pattern: .* half a surrogate pair"),
         ({"type": "json_schema", "json_schema": {"type": "x"}}, "/json_schema: .*type"),
         ({"type": "json_schema", "json_schema": {"not": {}}}, "no value"),
         ({"type": "json_schema", "json_schema": True, "style": "qwen_xml"}, "of pairs is an"),
@@ -368,6 +371,14 @@ def test_no_text_is_allowed_with_a_limit_of_none():
 def test_a_wrong_tag_is_an_error_that_says_where(spec, message):
     with pytest.raises(SchemaError, match=message):
         cfgguide.compile(cfgguide.structural_tag(spec), VOCABULARY)
+
+
+def test_the_older_notation_may_have_no_type():
+    structure = {"begin": "<f>", "schema": {"type": "integer"}, "end": "</f>"}
+    spec = {"structures": [structure], "triggers": ["<f"]}
+    grammar = cfgguide.structural_tag(spec)
+    assert cfgguide.check(grammar, "some <f>7</f>").is_sentence
+    assert not cfgguide.check(grammar, "some <f>x</f>").is_sentence
 
 
 def test_deep_and_large_tags_are_refused_quickly():
