@@ -298,13 +298,14 @@ class TokenBudget:
         self._walker.fill(mask)
         if n >= 1 and self._machine.is_sentence(configuration):
             mask |= self._eos_bits
-        if path is not None and len(path) <= n:
-            mask |= bitmask_of(path[:1], self._vocabulary.n_words)
         # A walk knows nothing of items that one token repeats.
         subset = self._subset()
         assert subset is not None, "an index is asked for budgets"
         allowed: Int32Array = subset(configuration).bitmask
-        return mask & allowed
+        mask &= allowed
+        if path is not None and len(path) <= n:  # the token was read: not every mask has all
+            mask |= bitmask_of(path[:1], self._vocabulary.n_words)
+        return mask
 
     def _keep_promise(self, configuration: Configuration, step: Step, n: int) -> None:
         """Remember the ending of a whole stack for the configuration where `advance` shortened it.
@@ -363,7 +364,8 @@ class TokenBudget:
             return path
         token = self._vocabulary.tokens[path[0]]
         after = self._machine.advance(configuration, token or b"")
-        assert after is not None, "an ending was read before"
+        if after is None:
+            return None  # of too many readings, that one is not followed
         if self._distance(after) >= len(path):
             self._remember(after, path[1:])
         return path

@@ -52,10 +52,26 @@ def is_counted(text: str) -> bool:
     )
 
 
+#: Each lexeme is long, so that many readings are as many lexemes from the end.
+LONG = cfgguide.Grammar.gbnf("""
+root ::= b+ c{100} | "ab"
+b ::= [ab] | root{100} [^a-zA-Z]+
+c ::= "ab"
+""")
+NESTED = cfgguide.Grammar.gbnf("""
+root ::= [ -~] | a
+a ::= ")" | b [^a-zA-Z]{40}
+b ::= a | b* root{1,61} root | "a"
+""")
 GRAMMARS = {
     "palindromes": (PALINDROMES, lambda text: text == text[::-1] and {*text} <= {*"ab"}),
     "counts of what has no fixed end": (COUNTED, is_counted),
     "itself": (REPEATED, lambda text: re.fullmatch("(if!*)+", text) is not None),
+    "long lexemes": (LONG, lambda text: re.fullmatch("[ab]+(ab){100}|ab", text) is not None),
+    "nested": (
+        NESTED,
+        lambda text: len(text) == 1 or re.search("[^a-zA-Z]{40}$", text) is not None,
+    ),
     "marks": (MARKED, lambda text: re.fullmatch(r"[^\n]+", text) is not None),
 }
 NAMES = pytest.mark.parametrize("name", GRAMMARS)

@@ -170,6 +170,7 @@ class ByteMasks:
     """
 
     files = None  # a mask is made as quickly as it is read
+    are_complete = True
     #: Large masks are those inside strings, which differ little; each state has few others.
     like: Callable[[Path], Hashable] = staticmethod(len)
 

@@ -384,8 +384,9 @@ class Index:
 
     def accepts(self, step_node: StepNode, token_id: int) -> bool:
         """Return whether one token may follow, without making the mask."""
-        if step_node.subset is not None:
-            return token_id in step_node.subset
+        subset = step_node.subset
+        if subset is not None and (token_id in subset or self.masks.are_complete):
+            return token_id in subset
         return token_id in step_node.following or self._accepts(step_node.configuration, token_id)
 
     def advance(self, step_node: StepNode, token_id: int) -> StepNode:

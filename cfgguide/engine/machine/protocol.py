@@ -94,6 +94,10 @@ class Masks(Protocol[C]):
     def files(self) -> StoresMasks | None:
         """What files hold of masks; None if masks mean nothing in another process."""
 
+    @property
+    def are_complete(self) -> bool:
+        """Whether no mask lacks a token that the machine reads."""
+
     def like(self, path: Path) -> Hashable:
         """Return what the paths of masks share that are expected to be alike."""
 

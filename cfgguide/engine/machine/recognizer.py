@@ -38,6 +38,7 @@ from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import islice
+from math import inf
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -48,6 +49,7 @@ from cfgguide.base.limits import Budget, check_step
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Lookahead, Obligations
 from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
+from cfgguide.engine.lexer.shortest_lexemes import FAR, Distances, LexemeTexts
 from cfgguide.engine.machine.indentation_reader import IndentationReader
 from cfgguide.engine.machine.reading import PlainReader
 from cfgguide.engine.machine.short_stacks import ShortStacks
@@ -66,6 +68,7 @@ _N_COMPARED = 8  # hypotheses with a lower stack that each is compared with, and
 FOLLOWED = (4, 16, 64)
 _KEPT = 4  # of more than these, one in so many is followed
 _N_SORTED_OUT = 4  # times as many are compared at most
+_MAX_WAYS = 4  # to end a lexeme, that are compared
 
 
 class Hypothesis(NamedTuple):
@@ -285,8 +288,8 @@ class Recognizer:
     def _followed(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
         """Return the hypotheses that are followed: all for which no other one stands, if possible.
 
-        Of too many, those are that need the fewest lexemes to end the text, since somebody may
-        count on that ending; first one for each place of the lexer and the parser, so that much may
+        Of too many, those are that need the fewest bytes to end the text, since somebody may count
+        on that ending; first one for each place of the lexer and the parser, so that much may
         follow.
         """
         if not self.is_open:
@@ -303,18 +306,44 @@ class Recognizer:
     def _nearest(self, hypotheses: list[Hypothesis], n: int) -> list[Hypothesis]:
         """Return n hypotheses that are near the end of a text, in their order."""
         with self._costs_lock:  # which remember what they have found
-            needed = {each: self._costs.need(each.stack).length for each in hypotheses}
-        ordered = sorted(hypotheses, key=lambda each: (needed[each], each.stack.height))
+            ordered = sorted(hypotheses, key=self._n_needed)
         places: dict[tuple[int, Obligations, int], Hypothesis] = {}
         for each in ordered:
             places.setdefault((each.scanner_state, each.obligations, each.stack.state), each)
         chosen = {*islice(dict.fromkeys([*places.values(), *ordered]), n)}
         return [each for each in hypotheses if each in chosen]
 
+    def _n_needed(self, hypothesis: Hypothesis) -> float:
+        """Return how many bytes end the text, at least: the rest of the lexeme and what follows.
+
+        Of hypotheses that need as many, the first counts as nearer: endings that are looked for
+        (:mod:`cfgguide.engine.liveness.endings`) are those of the first, too.
+        """
+        state, _, stack, indentation = hypothesis
+        if self.scanner.is_start[state]:
+            return self._costs.need(stack).length
+        distances = self._lexeme_distances.of(state)
+        needed = inf
+        for terminal_id in np.argsort(distances, kind="stable")[:_MAX_WAYS].tolist():
+            if distances[terminal_id] >= FAR:
+                break
+            for after, _ in self.shifts(stack, indentation, terminal_id):
+                rest = self._costs.need(after).length
+                needed = min(needed, float(distances[terminal_id]) + rest)
+        return needed
+
+    @cached_property
+    def _lexeme_distances(self) -> Distances:
+        return LexemeTexts(self.scanner, self.lookahead, frozenset(range(256))).distances
+
     @cached_property
     def _costs(self) -> StackCosts:
-        """How many lexemes stacks need."""
-        return StackCosts(self.parse_table, [1.0] * self.parse_table.n_terminals)
+        """How many bytes stacks need."""
+        starts = np.unique(self.scanner.starts)
+        n_bytes = self._lexeme_distances.of(starts).min(axis=0)[: self.parse_table.n_terminals]
+        lengths = np.where(n_bytes < FAR, np.maximum(n_bytes, 1), inf)
+        lengths[END] = inf  # the end is no part of a text
+        return StackCosts(self.parse_table, lengths.tolist())
 
     @property
     def is_open(self) -> bool:

@@ -185,6 +185,11 @@ class LrMasks:
                 return True
         return False
 
+    @property
+    def are_complete(self) -> bool:
+        """Whether none lacks a token: of many readings, a mask takes only so much time."""
+        return not self.recognizer.is_open
+
     # -- files ------------------------------------------------------------------------------
 
     @property

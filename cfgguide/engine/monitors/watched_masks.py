@@ -85,6 +85,7 @@ class WatchedMasks:
         self._eos = base.eos_bitmask
         self._live_alone: BoundedDict[Hashable, bool] = BoundedDict(_MAX_KNOWN)
         self.is_at_end = self._lr_masks.is_at_end
+        self.are_complete = self._lr_masks.are_complete
 
     def walker(self, subset: Callable[[Configuration], Subset]) -> WatchedWalker:
         """Return a walker of its own for one thread; it knows the monitor."""
