@@ -306,7 +306,8 @@ class Recognizer:
     def _nearest(self, hypotheses: list[Hypothesis], n: int) -> list[Hypothesis]:
         """Return n hypotheses that are near the end of a text, in their order."""
         with self._costs_lock:  # which remember what they have found
-            ordered = sorted(hypotheses, key=self._n_needed)
+            needed = {each: self._n_needed(each) for each in hypotheses}
+        ordered = sorted(hypotheses, key=lambda each: (needed[each], each.stack.height))
         places: dict[tuple[int, Obligations, int], Hypothesis] = {}
         for each in ordered:
             places.setdefault((each.scanner_state, each.obligations, each.stack.state), each)
@@ -314,22 +315,25 @@ class Recognizer:
         return [each for each in hypotheses if each in chosen]
 
     def _n_needed(self, hypothesis: Hypothesis) -> float:
-        """Return how many bytes end the text, at least: the rest of the lexeme and what follows.
-
-        Of hypotheses that need as many, the first counts as nearer: endings that are looked for
-        (:mod:`cfgguide.engine.liveness.endings`) are those of the first, too.
-        """
+        """Return how many bytes end the text, at least: the rest of the lexeme and what follows."""
         state, _, stack, indentation = hypothesis
+        need = self._costs.need(stack)
         if self.scanner.is_start[state]:
-            return self._costs.need(stack).length
-        distances = self._lexeme_distances.of(state)
+            return need.length
+        distances = self._lexeme_distances.of(state).tolist()
         needed = inf
+        if distances[self.scanner.ignored] < FAR:
+            needed = need.length + distances[self.scanner.ignored]
+        if need.first != END and distances[need.first] < FAR:  # mostly: it is needed anyway
+            rest = need.length - self._lexeme_lengths[need.first]
+            needed = min(needed, rest + distances[need.first])
+        if needed < inf:
+            return needed
         for terminal_id in np.argsort(distances, kind="stable")[:_MAX_WAYS].tolist():
             if distances[terminal_id] >= FAR:
                 break
             for after, _ in self.shifts(stack, indentation, terminal_id):
-                rest = self._costs.need(after).length
-                needed = min(needed, float(distances[terminal_id]) + rest)
+                needed = min(needed, distances[terminal_id] + self._costs.need(after).length)
         return needed
 
     @cached_property
@@ -337,13 +341,18 @@ class Recognizer:
         return LexemeTexts(self.scanner, self.lookahead, frozenset(range(256))).distances
 
     @cached_property
-    def _costs(self) -> StackCosts:
-        """How many bytes stacks need."""
+    def _lexeme_lengths(self) -> list[float]:
+        """The bytes of the shortest lexeme of each terminal, at least 1."""
         starts = np.unique(self.scanner.starts)
         n_bytes = self._lexeme_distances.of(starts).min(axis=0)[: self.parse_table.n_terminals]
-        lengths = np.where(n_bytes < FAR, np.maximum(n_bytes, 1), inf)
+        lengths: list[float] = np.where(n_bytes < FAR, np.maximum(n_bytes, 1), inf).tolist()
         lengths[END] = inf  # the end is no part of a text
-        return StackCosts(self.parse_table, lengths.tolist())
+        return lengths
+
+    @cached_property
+    def _costs(self) -> StackCosts:
+        """How many bytes stacks need."""
+        return StackCosts(self.parse_table, self._lexeme_lengths)
 
     @property
     def is_open(self) -> bool:
