@@ -408,8 +408,8 @@ MUTATIONS = [
     Mutation(
         "budgets: a mask within one is a part of the mask",
         "guide/budget",
-        "        return mask & allowed\n",
-        "        return mask\n",
+        "        mask &= allowed\n",
+        "",
     ),
     Mutation(
         "automata: moves are told apart by the states that they lead to",
