@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-from cfgguide.errors import VocabularyError, shown
+from cfgguide.errors import TokenizerError, VocabularyError, shown
 from cfgguide.index_pool import IndexPool
 from cfgguide.output_types import output_type
 
@@ -88,14 +88,14 @@ def check_same_tokens(index: Index, tokenizer_or_vocabulary: object) -> None:
     VocabularyError
         If an id has another text.
     """
+    if tokenizer_or_vocabulary is None:
+        return
     try:
-        there = None
-        if tokenizer_or_vocabulary is not None:
-            there = shared_vocabulary(tokenizer_or_vocabulary)
-    except VocabularyError:
-        return  # nothing is known of such a tokenizer
+        there = shared_vocabulary(tokenizer_or_vocabulary)
+    except (TokenizerError, VocabularyError):
+        return  # nothing is known of such a tokenizer: an index needs none
     here = index.vocabulary
-    if there is None or there.digest == here.digest:
+    if there.digest == here.digest:
         return
     for token_id, (mine, other) in enumerate(zip(here.tokens, there.tokens, strict=False)):
         if mine != other and mine is not None and other is not None:

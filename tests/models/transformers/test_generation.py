@@ -619,6 +619,13 @@ def test_an_index_of_other_tokens_is_refused():
             call()
 
 
+@pytest.mark.parametrize("unknown", [object(), lambda text: list(text.encode())])
+def test_an_index_needs_no_tokenizer_that_is_known(unknown):
+    index = index_of(THREE)
+    allowed = cfgguide.Guide(index).allowed_token_ids().tolist()
+    assert cfgguide.Guide(index, unknown).allowed_token_ids().tolist() == allowed
+
+
 def test_several_eos_tokens_all_end_a_text():
     vocabulary = cfgguide.Vocabulary.from_tokenizer(tokenizer(), eos_token_ids=(0, 3))
     index = cfgguide.compile(cfgguide.Grammar('start: "a" "b"'), vocabulary)
