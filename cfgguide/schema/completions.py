@@ -440,17 +440,27 @@ class MemoryCompletions:
         self, state: int, stack: Stack, memory: SeenParts, limit: int
     ) -> Iterator[_Place]:
         """Yield where a text may be, with all of it, when the stack is lower than a limit."""
-        self._step()
-        if stack.height < limit:
-            yield state, stack, memory
-            return
+        pending: list[Iterator[_Place]] = [iter(((state, stack, memory),))]
+        while pending:  # no recursion: stacks are as high as texts are nested
+            place = next(pending[-1], None)
+            if place is None:
+                pending.pop()
+                continue
+            self._step()
+            if place[1].height < limit:
+                yield place
+            else:
+                pending.append(self._following(*place))
+
+    def _following(self, state: int, stack: Stack, memory: SeenParts) -> Iterator[_Place]:
+        """Yield where a text may be after what comes next: a value, or the end of a part."""
         automaton, layout = self._automaton, self._automaton.layout
         kind, *rest = automaton.meaning(state)
         if kind == "text":
             text, place, then = rest
-            yield from self._finished(then, stack, _longer(memory, text[place:]), limit)
+            yield then, stack, _longer(memory, text[place:])
         elif kind == "shut":
-            yield from self._popped(b"", rest[0], rest[1], stack, memory, limit)
+            yield from self._popped(b"", rest[0], rest[1], stack, memory)
         elif kind in ("value", "colon"):
             values, wanted, frame = rest[:3]
             memory = _longer(memory, layout.colon) if kind == "colon" else memory
@@ -462,22 +472,22 @@ class MemoryCompletions:
                 else:
                     then = automaton.follow(frame, written.tag)
                 if then != DEAD:
-                    yield from self._finished(then, stack, after, limit)
+                    yield then, stack, after
         elif isinstance(kind, str):
             bracket = b"}" if kind in ("open", "name", "more") else b"]"
             comma = layout.comma if kind in ("next", "more", "used") else b""
             for text, tag in self._inside(kind, rest[0], rest[1], stack, memory):
                 # Without text the array or object ends here, and no comma may come.
                 text = comma + text if text else text
-                yield from self._popped(text, bracket, tag, stack, memory, limit)
+                yield from self._popped(text, bracket, tag, stack, memory)
         else:
             for text, tag in self._ends(kind, rest[0], stack, memory):
-                yield from self._popped(text, b"", tag, stack, memory, limit)
+                yield from self._popped(text, b"", tag, stack, memory)
 
     def _popped(
-        self, text: bytes, bracket: bytes, tag: int, stack: Stack, memory: SeenParts, limit: int
+        self, text: bytes, bracket: bytes, tag: int, stack: Stack, memory: SeenParts
     ) -> Iterator[_Place]:
-        """Yield what `_finished` does, after the end of what the topmost frame was pushed for."""
+        """Yield where a text is after the end of what the topmost frame was pushed for."""
         automaton, frame = self._automaton, stack.state
         memory = _longer(memory, text + bracket)
         memory, is_repeated = popped(automaton, memory, stack, tag, len(memory.text))
@@ -488,7 +498,7 @@ class MemoryCompletions:
         else:
             then = automaton.follow(frame, tag)
         if then != DEAD:
-            yield from self._finished(then, stack.pop(1), memory, limit)
+            yield then, stack.pop(1), memory
 
     def _with_part(
         self, frame: int, written: Written, stack: Stack, memory: SeenParts

@@ -7,14 +7,21 @@ whether a text that has begun may become such a value.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Hashable, Mapping
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 _MAX_DIGITS = 1_000  # of an exponent; numbers with more are told apart by what is written
+_SHORT = 20  # characters
+_DEEP = "deep"  # what a value with a digest begins with
 _MISMATCH, _OPEN = -1, -2  # what `_read` returns for no place
+_MAX_LEVELS = 50  # of a value that is kept as it is; of deeper ones a digest is kept
+_LEVELS = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]')  # brackets, and strings, which may hold some
+_PARTS = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}]|[^]["{},: \t\n\r]+')
 _SPACES = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"[-+0-9.eE]*")
 _BEGUN = re.compile(r'"(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')  # whole characters
@@ -51,7 +58,57 @@ def value_of(text: bytes) -> Hashable:
     >>> value_of(b"true") == value_of(b"1")
     False
     """
-    return hashable(json.loads(text, parse_int=number_of, parse_float=number_of))
+    if _has_many_levels(text):
+        return _DEEP, _digest_of_deep(text)
+    return hashable(_loaded(text))
+
+
+def _loaded(text: bytes | str) -> Any:
+    return json.loads(text, parse_int=number_of, parse_float=number_of)
+
+
+def _has_many_levels(text: bytes) -> bool:
+    """Return whether a value has more levels than functions should call each other for."""
+    if text.count(b"[") + text.count(b"{") <= _MAX_LEVELS:
+        return False
+    level = 0
+    for found in _LEVELS.finditer(text):
+        if found[0] in b"[{":
+            level += 1
+            if level > _MAX_LEVELS:
+                return True
+        elif found[0] in b"]}":
+            level -= 1
+    return False
+
+
+def _digest_of_deep(text: bytes) -> bytes:
+    """Return a digest of a value, equal for equal ones; no function calls itself for it."""
+    open_parts: list[list[bytes]] = [[]]
+    for part in _PARTS.findall(text.decode(errors="surrogatepass")):
+        if part in "[{":
+            open_parts.append([])
+        elif part in "]}":
+            values = open_parts.pop()
+            if part == "}":  # of members with the same name the last one counts
+                members = dict(zip(values[::2], values[1::2], strict=True))
+                values = [each for member in sorted(members.items()) for each in member]
+            open_parts[-1].append(_digest(part.encode() + b"".join(values)))
+        else:
+            open_parts[-1].append(_scalar_digest(part) if len(part) < _SHORT else _written(part))
+    return open_parts[0][0]
+
+
+def _written(text: str) -> bytes:
+    """Return a digest of a scalar."""
+    return _digest(json.dumps(hashable(_loaded(text))).encode())
+
+
+_scalar_digest = lru_cache(1_000)(_written)  # of short ones, that come often
+
+
+def _digest(contents: bytes) -> bytes:
+    return hashlib.sha256(contents).digest()
 
 
 def hashable(value: Any) -> Hashable:
@@ -104,6 +161,8 @@ def _read(text: str, place: int, value: Any) -> int:
         return _read_string(text, place, {value: None})[0]
     if not isinstance(value, tuple):
         return _read_word(text, place, json.dumps(value))
+    if value[0] == _DEEP:
+        return _OPEN
     if value[0] == "null":
         return _read_word(text, place, "null")
     if value[0] == "#":

@@ -52,6 +52,13 @@ def is_counted(text: str) -> bool:
     )
 
 
+def is_nested(text: str) -> bool:
+    """Try each number of rounds of the first alternative."""
+    b = "(?:aa|(?:b *){9})"
+    rounds = range(len(text) // 3 + 1)
+    return any(re.fullmatch(f" {{{3 * n}}}(?: +{b}|1){b}{{{5 * n}}}", text) for n in rounds)
+
+
 #: Each lexeme is long, so that many readings are as many lexemes from the end.
 LONG = cfgguide.Grammar.gbnf("""
 root ::= b+ c{100} | "ab"
@@ -63,11 +70,18 @@ root ::= [ -~] | a
 a ::= ")" | b [^a-zA-Z]{40}
 b ::= a | b* root{1,61} root | "a"
 """)
+#: Its parser has no conflicts: where one lexeme ends and the next one begins is what is open.
+LEXEMES = cfgguide.Grammar.gbnf("""
+root ::= c{3} root b{5} | c+ b | "1"
+b ::= "aa" | ("b" c*){9}
+c ::= " "
+""")
 GRAMMARS = {
     "palindromes": (PALINDROMES, lambda text: text == text[::-1] and {*text} <= {*"ab"}),
     "counts of what has no fixed end": (COUNTED, is_counted),
     "itself": (REPEATED, lambda text: re.fullmatch("(if!*)+", text) is not None),
     "long lexemes": (LONG, lambda text: re.fullmatch("[ab]+(ab){100}|ab", text) is not None),
+    "lexemes": (LEXEMES, is_nested),
     "nested": (
         NESTED,
         lambda text: len(text) == 1 or re.search("[^a-zA-Z]{40}$", text) is not None,
@@ -91,6 +105,8 @@ def test_texts_go_on_and_end_as_sentences(name, seed):
     eos = guide.index.vocabulary.eos_token_ids
     for n in range(20 + 20 * seed):
         allowed = [each for each in guide.allowed_token_ids().tolist() if each not in eos]
+        if not allowed:
+            break  # of some grammars, a text has an end after which nothing may come
         guide.advance(rng.choice(allowed) if n % 2 else allowed[0])
     for token_id in guide.shortest_completion():
         guide.advance(token_id)
@@ -107,6 +123,17 @@ def test_budgets_hold(name, n_tokens):
             guide.advance(rng.choice(guide.allowed_within(n_left).tolist()))
     assert guide.is_finished
     assert GRAMMARS[name][1](guide.text.decode()), guide.text
+
+
+def test_a_lexer_leaves_more_and_more_open():
+    """Each three spaces may be lexemes of a new round, or of the last one."""
+    index = index_of("lexemes")
+    guide, space = cfgguide.Guide(index), index.vocabulary.tokens.index(b" ")
+    for _ in range(800):
+        guide.advance(space)
+    for token_id in guide.shortest_completion():
+        guide.advance(token_id)
+    assert is_nested(guide.text.decode())
 
 
 @pytest.mark.few(2)

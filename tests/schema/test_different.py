@@ -281,6 +281,48 @@ def test_what_cannot_be_known_is_refused(schema: Any, message: str) -> None:
         json_schema(schema)
 
 
+@pytest.mark.parametrize(
+    ("schema", "begun"),
+    [
+        ({"uniqueItems": True}, "["),
+        ({"uniqueItems": True, "contains": {"maxProperties": 20}, "maxContains": 1}, "["),
+        ({**UNIQUE, "items": {}}, '[[{"a": 1}'),
+    ],
+)
+def test_texts_are_nested_as_deeply_as_one_likes(schema: Any, begun: str) -> None:
+    """More levels than Python's functions may call each other."""
+    vocabulary = cfgguide.Vocabulary.of_bytes()
+    guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), vocabulary, use_cache=False))
+    n = 1_500
+    for byte in f"{begun}{',' * begun.endswith('}')}{'[' * n}".encode():
+        guide.advance(byte)
+    assert ord("]") in guide.allowed_token_ids()
+    for token_id in guide.shortest_completion():
+        guide.advance(token_id)
+    assert guide.is_finished
+    assert guide.text.endswith(b"]" * n)
+
+
+def test_deeply_nested_values_are_compared() -> None:
+    vocabulary = cfgguide.Vocabulary.of_bytes()
+    index = cfgguide.compile(json_schema({**UNIQUE, "items": {}}), vocabulary, use_cache=False)
+    values = [
+        '{"a": [%s1, "\\u0061"%s], "b": 2}',
+        '{"b":2.0,"a":[%s1.0,"a"%s]}',
+        '{"a": [%s1, "b"%s], "b": 2}',
+        '{"a": [%s"1", "a"%s], "b": 2}',
+        '{"b": [%s1, "a"%s], "a": 2}',
+        '{"a": [%s{"1": "a"}%s], "b": 2}',
+    ]
+    first, same, *others = [each % ("[" * 60, "]" * 60) for each in values]
+    machine = index.machine
+    for other in (same, first, *others):
+        text = f"[{first},{other}"
+        after = machine.advance(machine.initial, text.encode())
+        is_live = after is not None and machine.is_live(after)
+        assert is_live == (json.loads(first) != json.loads(other)), other
+
+
 WORDS = [f"w{number}" for number in range(30)]
 
 

@@ -357,8 +357,8 @@ class Recognizer:
     @property
     def is_open(self) -> bool:
         """Whether there may be any number of ways to read a text, of which some are followed."""
-        is_general = self.parse_table.is_general and self.indentation_reader is None
-        return is_general and not self._follows_all
+        is_many = self.parse_table.is_general or self.scanner.asks_each
+        return is_many and self.indentation_reader is None and not self._follows_all
 
     def without_covered(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
         """Return hypotheses without those for which another one stands.
