@@ -43,6 +43,7 @@ MAX_DROPPED = 3  # states, at once; more hardly ever are
 _MAX_APART = 12  # states of two stacks that are compared, above those that they share
 _N_SHARED = 6  # states that they share, which are looked at too
 _MAX_COVERED = 20_000  # answers that are kept
+_MAX_COMPARED = 20_000  # pairs of whole stacks
 _BLOCK = 512  # terminals whose possible states are found at once
 _AT_START = -1  # the group of a scanner state before the first byte of a lexeme
 
@@ -78,6 +79,8 @@ class ShortStacks:
         self._inclusion = Inclusion(table) if table.is_general else None
         self._equivalence = self._inclusion or Equivalence(table, self._seen)
         self._covered: dict[tuple[int, tuple[int, ...], tuple[int, ...]], bool] = {}
+        # Whole stacks that were compared: while a lexeme goes on, they are again for each byte.
+        self._compared: dict[tuple[int, Stack, Stack], bool] = {}
         roles = [FED] * table.n_terminals
         if indentation_rules is not None:
             roles = indentation_rules.roles[: table.n_terminals].tolist()
@@ -153,6 +156,16 @@ class ShortStacks:
         """Return whether a stack is known to stand for a second one, in a lexeme of a group."""
         if self._inclusion is None or group < 0:
             return False
+        pair = group, first, second
+        known = self._compared.get(pair)
+        if known is None:
+            if len(self._compared) > _MAX_COMPARED:
+                self._compared.clear()
+            known = self._compared[pair] = self._tops_cover(group, first, second)
+        return known
+
+    def _tops_cover(self, group: int, first: Stack, second: Stack) -> bool:
+        assert self._inclusion is not None, "stacks are compared"
         n_apart = _n_apart(first, second)
         if n_apart is None:
             return False

@@ -392,9 +392,10 @@ class LrWalker:
             if result == arrays.DONE:
                 if not self._may_cut:
                     return Walk(self._trie.packed, self._work, configuration, window, {}, 0)
-                reading = _Reading(self._recognizer, configuration)
+                reading = self._reading(configuration)
                 if (read := self._read_others(reading)) is None:
                     return None
+                self._recognizer.derived(_last_reading)[:] = [reading]
                 n_read = reading.n_read
                 return Walk(self._trie.packed, self._work, configuration, window, read, n_read)
             if result == arrays.TOO_SHALLOW and self._sees_all(configuration):
@@ -411,6 +412,12 @@ class LrWalker:
         n = self._sizes["hypotheses"]
         is_large = n_hypotheses <= n >= self._recognizer.n_followed
         return bool(self._tokens) and not self._may_cut and is_large
+
+    def _reading(self, configuration: Configuration) -> _Reading:
+        """Return what reads tokens: the last one that any walker finished, if of the same ones."""
+        last = self._recognizer.derived(_last_reading)
+        reading = _Reading(self._recognizer, configuration, self._trie, self._sizes["hypotheses"])
+        return last[0] if last and last[0].reads_as(reading) else reading
 
     def _read_others(self, reading: _Reading) -> dict[int, Configuration | None] | None:
         """Return what tokens lead to that the kernel has left, by outcome; None if they are short.
@@ -508,27 +515,51 @@ def _length_of_token(read: tuple[bytes, int]) -> int:
 class _Reading:
     """Reads tokens after one configuration, beginnings that they share only once.
 
-    Bytes of one class are the same to the recogniser.
+    Bytes of one class are the same to the recogniser. Who reads the same tokens again finds the
+    same, and nothing new.
     """
 
-    def __init__(self, recognizer: Recognizer, configuration: Configuration) -> None:
+    def __init__(
+        self,
+        recognizer: Recognizer,
+        configuration: Configuration,
+        trie: VocabularyTrie | ClassTrie,
+        n_hypotheses: int,
+    ) -> None:
         self._recognizer = recognizer
+        self._configuration = configuration
+        self._tokens = trie, n_hypotheses  # on these it depends which tokens are left
         self._classes = recognizer.scanner.byte_classes.astype(np.uint8).tobytes()
         self._known: dict[bytes, Configuration | None] = {b"": configuration}
         self.n_read = 0  # hypotheses, by a byte each
 
+    def reads_as(self, other: _Reading) -> bool:
+        """Return whether another one would read the same."""
+        (trie, n), (other_trie, other_n) = self._tokens, other._tokens
+        is_same = trie is other_trie and n == other_n
+        return is_same and self._configuration == other._configuration
+
     def after(self, token: bytes) -> Configuration | None:
         """Return where a token leads; None if it is refused, or too much was read before."""
-        classes = token.translate(self._classes)
-        n = next(n for n in range(len(token), -1, -1) if classes[:n] in self._known)
-        after = self._known[classes[:n]]
+        classes, known = token.translate(self._classes), self._known
+        if classes in known:
+            return known[classes]
+        if self.n_read > _MOST_READ and classes[:1] in known:
+            return None
+        n = next(n for n in range(len(token), -1, -1) if classes[:n] in known)
+        after = known[classes[:n]]
         for place in range(n, len(token)):
             if after is None or (place and self.n_read > _MOST_READ):
                 return None
             self.n_read += len(after.hypotheses)
             after = self._recognizer.advance(after, token[place : place + 1])
-            self._known[classes[: place + 1]] = after
+            known[classes[: place + 1]] = after
         return after
+
+
+def _last_reading(_: Recognizer) -> list[_Reading]:
+    """Return where all walkers of a recogniser keep the last one: none yet."""
+    return []
 
 
 def _tables(recognizer: Recognizer, always_live: AlwaysLive) -> arrays.Tables:
