@@ -211,12 +211,17 @@ class Endings:
         """Return bytes after which the text is a sentence, if the parser alone leads there."""
         if self._n_bytes > _MAX_BYTES:
             self._forget()
-        endings = (
-            self._direct(hypothesis, configuration.context)
-            for hypothesis in configuration.hypotheses
-        )
-        found = (ending for ending in endings if ending is not None)
-        return min(found, key=len, default=None)
+        hypotheses, best = configuration.hypotheses, None
+        least = dict.fromkeys(hypotheses, 0.0)
+        if len(hypotheses) > 1 and self._recognizer.is_open:  # mostly, all need as much
+            least = self._recognizer.n_needed(hypotheses)
+        for hypothesis in sorted(hypotheses, key=least.__getitem__):
+            if best is not None and least[hypothesis] >= len(best):
+                break
+            ending = self._direct(hypothesis, configuration.context)
+            if best is None or (ending is not None and len(ending) < len(best)):
+                best = ending
+        return best
 
     # -- as the parser says -----------------------------------------------------------------
 

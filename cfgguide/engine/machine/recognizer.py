@@ -33,7 +33,7 @@ twin.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -305,8 +305,7 @@ class Recognizer:
 
     def _nearest(self, hypotheses: list[Hypothesis], n: int) -> list[Hypothesis]:
         """Return n hypotheses that are near the end of a text, in their order."""
-        with self._costs_lock:  # which remember what they have found
-            needed = {each: self._n_needed(each) for each in hypotheses}
+        needed = self.n_needed(hypotheses)
         ordered = sorted(hypotheses, key=lambda each: (needed[each], each.stack.height))
         places: dict[tuple[int, Obligations, int], Hypothesis] = {}
         for each in ordered:
@@ -314,8 +313,15 @@ class Recognizer:
         chosen = {*islice(dict.fromkeys([*places.values(), *ordered]), n)}
         return [each for each in hypotheses if each in chosen]
 
+    def n_needed(self, hypotheses: Sequence[Hypothesis]) -> dict[Hypothesis, float]:
+        """Return how many bytes end the text, at least: the rest of the lexeme and what follows.
+
+        There is no indenter.
+        """
+        with self._costs_lock:  # which remember what they have found
+            return {each: self._n_needed(each) for each in hypotheses}
+
     def _n_needed(self, hypothesis: Hypothesis) -> float:
-        """Return how many bytes end the text, at least: the rest of the lexeme and what follows."""
         state, _, stack, indentation = hypothesis
         need = self._costs.need(stack)
         if self.scanner.is_start[state]:
