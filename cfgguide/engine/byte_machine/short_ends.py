@@ -15,6 +15,7 @@ from cfgguide.base.limits import check_step
 from cfgguide.engine.byte_machine.scalars import Pop, ScalarAutomaton
 
 _MAX_KNOWN = 100_000
+_N_EXACT = 300  # keys that are met while the shortest text is looked for, rather than any
 
 
 class Written(NamedTuple):
@@ -91,12 +92,19 @@ class ShortestLexemes:
         shortest text first (Hart, Nilsson, Raphael, "A formal basis for the heuristic determination
         of minimum cost paths", 1968). Of ways that are as long, the one that was begun last goes
         on, with its first byte: where distances are right, that is the first of all.
+
+        Where distances are too small in many places, all keys would be met before an end. After
+        some, keys that are near an end are preferred to short texts, and any end is as good.
         """
-        order = count(0, -1)
+        order, is_near = count(0, -1), False
         before: dict[Any, tuple[Any, bytes]] = {}  # of each key the one before it, and the step
         pending: list[tuple[float, int, int, Any, Any, Any]] = [(0, 1, 0, first, None, b"")]
         while pending:
             check_step()
+            if len(before) == _N_EXACT and not is_near:
+                is_near = True
+                pending = [(2 * way - n, place, n, *to) for way, place, n, *to in pending]
+                heapq.heapify(pending)
             _, _, n, key, last, step = heapq.heappop(pending)
             if isinstance(key, Pop) or isinstance(step, _Step):
                 end = step if isinstance(step, _Step) else _Step(step, key, len(step))
@@ -119,6 +127,7 @@ class ShortestLexemes:
                 if not isinstance(after, Pop) or tags >> after.tag & 1:
                     longer = n + len(more)
                     rest = 0 if isinstance(after, Pop) else lexemes.nearest(after)
+                    rest *= 2 if is_near else 1
                     heapq.heappush(pending, (longer + rest, next(order), longer, after, key, more))
             if traits.ending >= 0 and tags >> traits.ending & 1:
                 heapq.heappush(pending, (n, next(order), n, Pop(traits.ending), key, b""))
