@@ -21,7 +21,7 @@ from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.engine.machine.protocol import AnyMachine, Reader
 from cfgguide.engine.machine.recognizer import Configuration, Recognizer
 from cfgguide.engine.vocabulary.notebook import BAD, GOOD, coloured
-from cfgguide.errors import GrammarError
+from cfgguide.errors import GrammarError, LimitError
 from cfgguide.grammar.lr.indentation import FLAT
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.grammar.lr.table import START_STATE
@@ -113,12 +113,19 @@ def diagnose(machine: AnyMachine, text: bytes) -> Diagnosis:
     Raises
     ------
     LimitError
-        If there are more ways to read it than `max_hypotheses`, or deciding takes too long.
+        If there are more ways to read it than `max_hypotheses`, and those that masks follow do not
+        make it a sentence; or if deciding takes too long.
     """
     marks = []
-    for n_read, last in enumerate(_read(machine, machine.initial, text)):
-        if n_read % _STRIDE == 0:
-            marks.append(last)
+    try:
+        for n_read, last in enumerate(_read(machine, machine.initial, text)):
+            if n_read % _STRIDE == 0:
+                marks.append(last)
+    except LimitError:
+        followed = machine.advance(machine.initial, text)
+        if followed is None or not machine.is_sentence(followed):
+            raise
+        n_read, last = len(text), followed
     if n_read == len(text) and machine.is_sentence(last):
         return _diagnosis(text, len(text), (), is_sentence=True)
 

@@ -18,6 +18,7 @@ from cfgguide.engine.machine.places import ParsePoint
 from cfgguide.engine.machine.recognizer import Configuration
 from cfgguide.engine.machine.watching import watched
 from cfgguide.engine.monitors.watched_machine import WatchedMachine
+from cfgguide.errors import LimitError
 
 
 class MonitorExplainer(MachineExplainer):
@@ -97,10 +98,18 @@ class MonitorExplainer(MachineExplainer):
 def explainer_of(
     index: Index, before: bytes = b"", configuration: Configuration | None = None
 ) -> ExplainsTokens:
-    """Return what explains pieces after a text; some need the configuration that it has come to."""
+    """Return what explains pieces after a text; some need the configuration that it has come to.
+
+    Of a text with too many readings, nobody tells the lexemes: what follows is named alone.
+    """
     machine = index.machine
     if isinstance(machine, LrMachine) and machine.plain is machine:
-        return Explainer(index, before)
+        try:
+            return Explainer(index, before)
+        except LimitError:
+            if configuration is None or not machine.recognizer.is_open:
+                raise
+            return MachineExplainer(index, configuration)
     if configuration is None:
         configuration = machine.read(machine.initial, before)
         assert configuration is not None, "a text can follow"

@@ -108,9 +108,12 @@ def test_texts_go_on_and_end_as_sentences(name, seed):
         if not allowed:
             break  # of some grammars, a text has an end after which nothing may come
         guide.advance(rng.choice(allowed) if n % 2 else allowed[0])
+    for token_id in guide.allowed_token_ids()[:1].tolist():
+        assert guide.explain(token_id).is_allowed
     for token_id in guide.shortest_completion():
         guide.advance(token_id)
     assert GRAMMARS[name][1](guide.text.decode()), guide.text
+    assert diagnose(guide.index.machine, guide.text).is_sentence
 
 
 @pytest.mark.few(3)
