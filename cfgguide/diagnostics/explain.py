@@ -17,6 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from cfgguide.base.locks import new_lock
@@ -46,12 +47,14 @@ from cfgguide.engine.liveness.liveness import Liveness
 from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.engine.vocabulary.spelling import Spelling
+from cfgguide.errors import LimitError
 from cfgguide.grammar.lr.indentation_names import NEWLINE
 from cfgguide.grammar.lr.table import END
 
 AFTER_EOS = "the text has ended with EOS"
 _NOT_THERE = "nothing that may stand there begins with it"
 _MAX_REASONS = 2
+_FEW = 8  # readings of a text
 _lock = new_lock()
 
 
@@ -195,10 +198,18 @@ class Explainer(ExplainsTokens):
         Of the grammar.
     before : bytes
         The text so far, after which a sentence can follow.
+    most : int, optional
+        Readings more than a few that all bytes of it may have together; by default any number.
+
+    Raises
+    ------
+    LimitError
+        If there are more, or more than `max_hypotheses` at a time.
     """
 
-    def __init__(self, index: Index, before: bytes = b"") -> None:
+    def __init__(self, index: Index, before: bytes = b"", *, most: float = inf) -> None:
         super().__init__(index)
+        self._left = most
         self._recognizer = _recognizer_of(index)
         self._judge = _Judge(index)
         self._text = b""
@@ -210,6 +221,9 @@ class Explainer(ExplainsTokens):
         for byte in piece:
             lexing = self._lexing.after(self._recognizer, byte)
             assert lexing is not None, "a sentence can follow"
+            self._left -= max(len(lexing.ways) - _FEW, 0)
+            if self._left < 0:
+                raise LimitError("the text has too many readings to tell how each goes on")
             self._lexing = lexing
         self._text += piece
 

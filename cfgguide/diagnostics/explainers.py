@@ -20,6 +20,9 @@ from cfgguide.engine.machine.watching import watched
 from cfgguide.engine.monitors.watched_machine import WatchedMachine
 from cfgguide.errors import LimitError
 
+#: Readings more than a few that all bytes of a text may have together to be told one by one.
+_MOST_READINGS = 3_000
+
 
 class MonitorExplainer(MachineExplainer):
     """Explains pieces of one text that a monitor follows.
@@ -104,11 +107,11 @@ def explainer_of(
     """
     machine = index.machine
     if isinstance(machine, LrMachine) and machine.plain is machine:
-        try:
+        if configuration is None or not machine.recognizer.is_open:
             return Explainer(index, before)
+        try:
+            return Explainer(index, before, most=_MOST_READINGS)
         except LimitError:
-            if configuration is None or not machine.recognizer.is_open:
-                raise
             return MachineExplainer(index, configuration)
     if configuration is None:
         configuration = machine.read(machine.initial, before)

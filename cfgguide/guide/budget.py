@@ -39,6 +39,7 @@ from weakref import WeakMethod
 
 import numpy as np
 
+from cfgguide.base.limits import work_of_thread
 from cfgguide.base.locks import new_rlock
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.step_cache import StepNode
@@ -57,6 +58,7 @@ _MAX_SEARCHED = 16  # tokens left: with more, no further is searched
 _TOO_FAR = 1_000  # tokens of an ending that is not made shorter where any will do
 _FAR_OFF = 64  # tokens of an ending of which a search would shorten little
 _AT_FIRST = 10  # the first question, whether any sentence fits, may cost so many times the effort
+_MOST_WORK = 5_000  # of finding endings by which others are made shorter
 _MAX_KNOWN = 50_000  # configurations that each of the memories below may hold
 _MAX_MASK_BYTES = 16_000_000  # of masks that are remembered
 
@@ -441,14 +443,18 @@ class TokenBudget:
                 self._remember(configuration, (token_id, *path))
 
     def _shorten(self, steps: dict[Configuration, _Surroundings]) -> None:
-        """Make each distance at most one more than that of every configuration a token leads to."""
-        changed = True
+        """Make each distance at most one more than that of every configuration a token leads to.
+
+        As far as these are known, once some work was done: nothing rests on what is not found here.
+        """
+        most, changed = work_of_thread() + _MOST_WORK, True
         while changed:
             changed = False
             for here, around in reversed(steps.items()):
                 best = self._distance(here)
                 for token_id, after in zip(around.tokens, around.configurations, strict=True):
-                    path = self._path(after)
+                    is_known = after in self._paths or after in self._shorter
+                    path = self._path(after) if is_known or work_of_thread() < most else None
                     if path is not None and len(path) + 1 < best:
                         best = len(path) + 1
                         self._remember(here, (token_id, *path))

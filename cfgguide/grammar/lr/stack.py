@@ -1,7 +1,7 @@
 """The parser's stack as linked cells.
 
 A :class:`Stack` is its top cell; what lies below is shared with every stack that it grew from, so
-copying, rolling back and branching cost nothing. A cell never changes.
+copying, rolling back and branching cost nothing. What a cell stands for never changes.
 """
 
 from __future__ import annotations
@@ -89,6 +89,7 @@ class Stack:
             if mine is None or theirs is None or mine.state != theirs.state:
                 return False
             mine, theirs = mine.below, theirs.below
+        other.below = self.below  # as it was, but shared: they are not walked through again
         return True
 
     def __hash__(self) -> int:
