@@ -23,11 +23,13 @@ from typing import Any
 
 import numpy as np
 
+from cfgguide.base.limits import work_of_thread
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.step_cache import StepNode
 from cfgguide.engine.masks.subset import Subset
 
 MAX_BYTES = 1_000  # of forced text, found at once
+_MOST_WORK = 20_000  # of finding more: mostly, each byte takes one
 _TAIL = 8  # tokens before the forced text that the tokenizer also sees
 
 Encode = Callable[[str], Sequence[int]]
@@ -69,7 +71,8 @@ class JumpForward:
         here, n_read = step_node.configuration, 0  # where the last tokens ended
         rests: set[bytes] = {b""}  # of the tokens that reach beyond the forced bytes
         with index.steps.begun():
-            while len(forced) < MAX_BYTES:
+            most = work_of_thread() + _MOST_WORK
+            while len(forced) < MAX_BYTES and work_of_thread() < most:
                 if b"" in rests:  # some tokens end here, and others may begin
                     after = index.machine.advance(here, bytes(forced[n_read:]))
                     assert after is not None, "allowed tokens led here"
