@@ -18,16 +18,15 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral
 from typing import Any, NamedTuple
 
-from cfgguide.base.limits import Budget, Limits
+from cfgguide.base.limits import Budget, Limits, check_bytes
 from cfgguide.base.locks import new_lock
 from cfgguide.base.progress import run_within_limits
 from cfgguide.compiler import compile
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-from cfgguide.errors import GrammarError, LimitError, shown
+from cfgguide.errors import LimitError
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.output_types import output_type
 
@@ -89,6 +88,11 @@ class IndexPool:
     use_cache : bool
         Whether to use the user's cache (:mod:`cfgguide.base.cache`) for each grammar.
 
+    Raises
+    ------
+    LimitError
+        If `max_bytes` is no number from 0 up.
+
     Examples
     --------
     >>> vocabulary = Vocabulary([b"yes", b"n", b"o", None], eos_token_ids=3)
@@ -107,9 +111,7 @@ class IndexPool:
         use_cache: bool = True,
     ) -> None:
         self.vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
-        is_number = isinstance(max_bytes, Integral) and not isinstance(max_bytes, bool)
-        if not is_number or max_bytes < 0:
-            raise GrammarError(f"max_bytes is {shown(max_bytes)}; it is a number of bytes")
+        check_bytes(max_bytes)
         self._max_bytes = int(max_bytes)
         self._limits = limits
         self._use_cache = use_cache

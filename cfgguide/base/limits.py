@@ -13,10 +13,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from math import inf
-from typing import TypeVar
+from numbers import Integral
+from typing import Any, TypeVar
 
 from cfgguide.base.async_abort import resident_bytes, run_watched
-from cfgguide.errors import CfgGuideError, LimitError, SchemaError
+from cfgguide.errors import CfgGuideError, LimitError, SchemaError, shown
 
 Result = TypeVar("Result")
 
@@ -122,6 +123,19 @@ class Limits:
             if (value := getattr(self, limit.name)) != limit.default
         ]
         return f"Limits({', '.join(changed)})"
+
+
+def check_bytes(max_bytes: Any) -> None:
+    """Raise an error if the most bytes that something may hold are no number from 0 up.
+
+    Raises
+    ------
+    LimitError
+        In that case.
+    """
+    is_number = isinstance(max_bytes, Integral) and not isinstance(max_bytes, bool)
+    if not is_number or max_bytes < 0:
+        raise LimitError(f"max_bytes is {shown(max_bytes)}; it is a number of bytes")
 
 
 class Budget:

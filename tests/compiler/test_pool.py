@@ -35,7 +35,7 @@ def test_a_pool_takes_what_is_written_in_any_form():
 
 @pytest.mark.parametrize("max_bytes", [-1, "1", None, True])
 def test_bytes_of_a_pool_are_a_number(max_bytes):
-    with pytest.raises(GrammarError, match=f"max_bytes is {max_bytes!r}; it is a number of bytes"):
+    with pytest.raises(LimitError, match=f"max_bytes is {max_bytes!r}; it is a number of bytes"):
         IndexPool(VOCABULARY, max_bytes=max_bytes)
 
 

@@ -15,6 +15,8 @@ from support.tiny_models import N_SMALL, random_model, small_tokenizer
 import cfgguide
 from cfgguide import Grammar, Guide, Index, IndexPool, Limits, LogitsProcessor, Vocabulary
 from cfgguide.errors import CfgGuideError
+from cfgguide.precompute import precompute_masks
+from cfgguide.serving import Backend
 
 
 class Review(pydantic.BaseModel):
@@ -88,6 +90,20 @@ WRONG_CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a postlex that is none": (
         lambda: Grammar('start: "a"', postlex=5), "postlex is a subclass of lark.indenter.Indenter"
+    ),
+    # Bounds
+    "less than no bytes of masks": (
+        lambda: cfgguide.compile(GRAMMAR, VOCABULARY, max_bytes=-1),
+        "max_bytes is -1; it is a number of bytes",
+    ),
+    "less than no bytes of a service": (
+        lambda: Backend(VOCABULARY, max_bytes=-100), "max_bytes is -100; it is a number of bytes"
+    ),
+    "less than no bytes ahead": (
+        lambda: precompute_masks(INDEX, max_bytes=-1), "max_bytes is -1; it is a number of bytes"
+    ),
+    "no number of seconds ahead": (
+        lambda: precompute_masks(INDEX, max_seconds=float("nan")), "max_seconds is nan; it is a"
     ),
     # What to write
     "a wrong name of what to write": (

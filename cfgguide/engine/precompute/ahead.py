@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
+from cfgguide.base.limits import check_bytes
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.saved_index import save_tables
 from cfgguide.engine.machine.lr_machine import LrMachine
@@ -143,7 +144,7 @@ def precompute_masks(
     Raises
     ------
     LimitError
-        If `n_processes` is less than 1.
+        If `n_processes` is less than 1, or `max_bytes` or `max_seconds` are no numbers from 0 up.
     GrammarError
         If it is the index of a JSON Schema or a pattern.
 
@@ -163,6 +164,10 @@ def precompute_masks(
         )
     if n_processes is not None and n_processes < 1:
         raise LimitError(f"n_processes must be a number above 0, not {n_processes!r}")
+    if max_bytes is not None:
+        check_bytes(max_bytes)
+    if max_seconds is not None and not max_seconds >= 0:
+        raise LimitError(f"max_seconds is {max_seconds}; it is a number from 0 up")
     run = _Run(index, max_bytes=max_bytes, max_seconds=max_seconds, max_depth=max_depth)
     with shown(progress) as show:
         if n_processes is None:

@@ -51,7 +51,7 @@ from typing import Any
 
 from cfgguide.base import cache
 from cfgguide.base.footprint import footprint
-from cfgguide.base.limits import Budget, Limits
+from cfgguide.base.limits import Budget, Limits, check_bytes
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.machine import grammar_file
@@ -208,6 +208,7 @@ class Backend:
         tidy: bool = True,
         isolate: bool = False,
     ) -> None:
+        check_bytes(max_bytes)
         self._is_tidy = tidy
         self._limits = limits or Limits.for_strangers()
         self._folder = None if folder is None else Path(folder)

@@ -91,7 +91,9 @@ def text_argument(text: str) -> str:
 
 def add_files(command: argparse.ArgumentParser, about: str) -> None:
     """Add the arguments that name texts."""
-    completes(command.add_argument("files", nargs="*", metavar="FILE", help=about), FILES)
+    # Without a default, argparse takes them for required.
+    files = command.add_argument("files", nargs="*", default=[], metavar="FILE", help=about)
+    completes(files, FILES)
 
 
 def read(path: str) -> bytes:

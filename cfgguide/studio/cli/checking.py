@@ -49,7 +49,7 @@ def add_check(commands: Commands) -> None:
         default=[],
         dest="texts",
         metavar="TEXT",
-        help="a text to check; may be repeated",
+        help="a text to check (- is a hyphen here); may be repeated",
     )
     add_files(command, "a text; - for standard input")
 

@@ -11,7 +11,8 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -55,9 +56,18 @@ def add_index(commands: Commands) -> None:
         help="where to; a build that was interrupted goes on from what is there",
     )
     completes(file, FILES)
-    command.add_argument("--max-bytes", type=int, metavar="N", help="most memory (default: 500 MB)")
-    command.add_argument("--max-seconds", type=float, metavar="S", help="most time")
+    number, seconds = partial(_bound, int), partial(_bound, float)
+    most = "most memory (default: 500 MB)"
+    command.add_argument("--max-bytes", type=number, metavar="N", help=most)
+    command.add_argument("--max-seconds", type=seconds, metavar="S", help="most time")
     command.add_argument("--processes", type=int, metavar="N", help="default: one for each core")
+
+
+def _bound(kind: type[int] | type[float], text: str) -> float:
+    with suppress(ValueError):
+        if (number := kind(text)) >= 0:
+            return number
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 up")
 
 
 def _index(options: argparse.Namespace) -> int:

@@ -36,7 +36,8 @@ def add_trace(commands: Commands) -> None:
         no="the text is not a sentence",
     )
     add_grammar(command)
-    command.add_argument("--text", type=text_argument, metavar="TEXT", help="the text")
+    text = "the text (- is a hyphen here)"
+    command.add_argument("--text", type=text_argument, metavar="TEXT", help=text)
     add_files(command, "a file with the text, instead of --text; - for standard input")
     add_tokenizer(command, "a folder or tokenizer.json; SmolLM2's by default")
     command.add_argument(

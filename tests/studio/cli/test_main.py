@@ -539,6 +539,30 @@ def test_wrong_usage_ends_with_2_and_shows_the_usage(run, arguments):
     assert refused(run, *arguments).startswith("usage: cfgguide")
 
 
+@pytest.mark.parametrize("command", ["check", "trace"])
+def test_files_are_not_required_since_text_may_stand_for_them(run, command):
+    assert refused(run, command).endswith("the following arguments are required: GRAMMAR\n")
+
+
+def test_a_text_is_itself_even_if_it_is_a_hyphen(run):
+    Path("my.lark").write_text('start: "-"')
+    assert printed(run, "check", "my.lark", "--text", "-") == "the text: is a sentence\n"
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--max-bytes", "-1"),
+        ("--max-bytes", "many"),
+        ("--max-seconds", "-0.5"),
+        ("--max-seconds", "nan"),
+    ],
+)
+def test_bounds_are_numbers_from_0_up(run, option, value):
+    said = refused(run, "index", "json", "--output", "file", option, value)
+    assert f"argument {option}: {value!r} is not a number from 0 up" in said
+
+
 @pytest.mark.parametrize(
     ("name", "text", "options"),
     [
