@@ -60,7 +60,7 @@ class Grammar:
     Parameters
     ----------
     text : str
-        The grammar, as one would give it to ``lark.Lark``.
+        The grammar, as one would give it to ``lark.Lark``; a byte order mark before it is dropped.
     start : str
         The start rule; or, as Lark has it, a list of this one name.
     source_path : str, optional
@@ -143,6 +143,7 @@ class Grammar:
                 f"a grammar is a text, not {type(self.text).__name__}; "
                 "use Grammar.open(path) for a file or Grammar.bundled(name) for a bundled grammar"
             )
+        object.__setattr__(self, "text", self.text.removeprefix("\ufeff"))  # a byte order mark
         if re.fullmatch(r"[^\s:%]+", self.text):
             raise GrammarError(
                 f"{self.text!r} is no grammar, but perhaps a name: Grammar.open({self.text!r}) "

@@ -44,7 +44,7 @@ from cfgguide.grammar.lr.general import general_table
 from cfgguide.grammar.lr.indentation import IndentationRules
 from cfgguide.grammar.lr.indentation_names import INLINE, JOIN, IndentationNames
 from cfgguide.grammar.lr.table import ERROR, NO_STATE, ParseTable
-from cfgguide.grammar.rejections import explain, is_of_conflicts
+from cfgguide.grammar.rejections import circle_of, explain, files_read, is_of_conflicts
 from cfgguide.grammar.restrictions import Restriction, restrictions_of
 
 END_NAME = "$END"
@@ -252,7 +252,11 @@ def parser_of(
     rules: list[Any] = []
     try:
         return _parser_of(grammar, imports, budget, rules, kind=kind)
-    except RecursionError:
+    except RecursionError as error:
+        if circle := circle_of(error):
+            raise GrammarError(
+                f"{circle}; put what both need into a file of its own, and import that"
+            ) from None
         raise LimitError(
             f"{where} nests too deeply for Lark to read; split its rules into smaller ones"
         ) from None
@@ -260,7 +264,8 @@ def parser_of(
         raise
     except Exception as error:  # Lark reports some mistakes with assertions, TypeErrors and others
         said = explain(error, grammar, rules[0] if rules else None)
-        raise GrammarError(f"Lark rejects {where}:\n{said}") from error
+        imported = [f"{path}, which is imported" for path, _ in files_read(error)]
+        raise GrammarError(f"Lark rejects {[where, *imported][-1]}:\n{said}") from error
 
 
 def _parser_of(

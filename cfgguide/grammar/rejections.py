@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
 from itertools import accumulate
+from traceback import walk_tb
 from typing import Any
 
 import interegular
@@ -37,6 +38,9 @@ MAX_TERMINALS = 30  # of an example, from its end
 _MAX_SAID = 4_000  # characters of what Lark says
 
 _REGEX_MODULE = re.compile(r"\\[pPXRKmM]|\[\[:|\(\?(?:R|\d|&|\|)|\{[\w,]*[ids]<=")
+
+_IMPORT = re.compile(r"^[ \t]*+%import\b([^\n]*+)", re.MULTILINE)
+_NAME = re.compile(r"\w++\.?")  # a file's has a dot after it
 
 _ONE_RULE = (
     "LALR(1) sees only the next terminal, and a grammar for it must not be ambiguous. Write the "
@@ -60,6 +64,10 @@ _WAYS_OUT = [
         r"^Unexpected input at line 1 column 1\b[^\n]*\n\s*\ufeff",
         "the text begins with a byte order mark (U+FEFF), which Lark does not skip; save the file "
         "as UTF-8 without one",
+    ),
+    (
+        r"\0|null bytes",
+        r"a NUL character (U+0000) is written \x00, and stands in strings and patterns only",
     ),
     (
         r"^Unexpected input at line",
@@ -109,12 +117,23 @@ def explain(error: Exception, grammar: Grammar, rules: LarkGrammar | None = None
     rules : lark.load_grammar.Grammar, optional
         What Lark has read of it, if it came so far.
     """
+    text = (files_read(error) or [("", grammar.text)])[-1][1]
     if isinstance(error, lark.exceptions.UnexpectedInput):
-        excerpt = error.get_context(grammar.text)
-        way_out = f"\nWay out: {other}." if (other := advice(grammar.text, "lark")) else ""
+        excerpt = error.get_context(text)
+        way_out = f"\nWay out: {other}." if (other := advice(text, "lark")) else ""
         said = f"line {error.line}, column {error.column}: {error}\n{excerpt}".rstrip()
         return said + way_out
+    if isinstance(error, FileNotFoundError):
+        return (
+            f"there is no file {error.filename} to import\n"
+            "Way out: it is looked for in `import_paths`, and, if a dot stands before its name, in "
+            "the folder of the grammar that imports it."
+        )
+    if isinstance(error, UnicodeDecodeError):
+        return f"a file that is imported is not UTF-8: {error.reason} at byte {error.start}"
     said = str(error) or type(error).__name__
+    if any(isinstance(each, SyntaxError) for each in error.args):  # and Lark shows both as a tuple
+        said = f"Python cannot read {error.args[0]!r}: {error.args[-1].msg}"
     if is_of_conflicts(error):
         return _of_conflicts(_Unparsed(rules or grammar.text, **grammar.lark_options), grammar)
     if found := re.match(r"Cannot compile token (\w+): ", said):
@@ -129,12 +148,35 @@ def explain(error: Exception, grammar: Grammar, rules: LarkGrammar | None = None
         )
     if said.startswith("Collision between Terminals"):
         said = _of_collisions(grammar, rules)
-    if said.startswith("Unexpected ") and (other := advice(grammar.text, "lark")):
+    if re.search(r"\bat line \d+ column \d", said) and (other := advice(text, "lark")):
         return f"{said.rstrip()}\nWay out: {other}."
+    found = re.match(r"(?:Rule|Terminal) '(\w+)' used but not defined", said)
+    if found and found[1] in _NAME.findall(" ".join(_IMPORT.findall(text))):
+        return f"{said}\nWay out: %import names it, but the file has nothing of that name."
     for pattern, way_out in _WAYS_OUT:
         if re.search(pattern, said):
             return f"{said.rstrip()}\nWay out: {way_out}."
     return said
+
+
+def files_read(error: BaseException) -> list[tuple[str, str]]:
+    """Return the imported files that Lark was reading at an error, with their texts.
+
+    The outermost comes first. Lark's errors do not name them: this is what its calls say.
+    """
+    calls = [frame for frame, _ in walk_tb(error.__traceback__)]
+    inside = [each.f_locals for each in calls if each.f_code.co_name == "do_import"]
+    return [(str(names["joined_path"]), names["text"]) for names in inside if "text" in names]
+
+
+def circle_of(error: RecursionError) -> str:
+    """Return which file imports itself, if that is why Lark came to no end; else nothing."""
+    paths = [path for path, _ in files_read(error)]
+    for end, path in enumerate(paths):
+        if path in paths[:end]:
+            between = ", ".join(paths[paths.index(path) + 1 : end])
+            return f"{path} imports itself" + f", by way of {between}" * bool(between)
+    return ""
 
 
 def is_of_conflicts(error: Exception) -> bool:

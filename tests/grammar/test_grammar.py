@@ -235,6 +235,76 @@ def test_a_grammar_nested_too_deeply_is_refused(text):
         compile_recognizer(cfgguide.Grammar(text))
 
 
+#: Files; and what is said of the grammar in main.lark, with FOLDER for the folder.
+IMPORTS = {
+    "itself": (
+        {"main": '%import .main.x\nstart: x\nx: "a"'},
+        "FOLDER/main.lark imports itself; put what both need into a file of its own, and import "
+        "that",
+    ),
+    "each other": (
+        {"main": "%import .b.x\nstart: x", "b": "%import .c.x", "c": "%import .b.x"},
+        "FOLDER/b.lark imports itself, by way of FOLDER/c.lark; put what both need into a file",
+    ),
+    "a file that is not there": (
+        {"main": "%import .b.x\nstart: x"},
+        "Lark rejects FOLDER/main.lark:\nthere is no file b.lark to import\nWay out: it is looked "
+        "for in `import_paths`, and, if a dot stands before its name, in the folder of the grammar "
+        "that imports it.",
+    ),
+    "a file with a mistake": (
+        {"main": "%import .b.x\nstart: x", "b": 'x: ( "a"'},
+        "Lark rejects FOLDER/b.lark, which is imported:\nline 1, column 9: ",
+    ),
+    "a file in another notation": (
+        {"main": "%import .b.x\nstart: x", "b": '# Notes.\nx ::= "a"'},
+        "Lark rejects FOLDER/b.lark, which is imported:\nExpecting a value, at line 2 column 4\n\n"
+        'x ::= "a"\n   ^\nWay out: this looks like llama.cpp\'s GBNF',
+    ),
+    "a name that is not there": (
+        {"main": "%import .b.y -> x\nstart: x", "b": 'x: "a"'},
+        "Lark rejects FOLDER/main.lark:\nRule 'x' used but not defined (in rule start)\nWay out: "
+        "%import names it, but the file has nothing of that name.",
+    ),
+    "a byte order mark": (
+        {"main": "%import .b.x\nstart: x", "b": '\ufeffx: "a"'},
+        "Lark rejects FOLDER/b.lark, which is imported:\nUnexpected input at line 1 column 1 in "
+        'FOLDER/b.lark: \n\n\ufeffx: "a"\n^\nWay out: the text begins with a byte order mark '
+        "(U+FEFF), which Lark does not skip; save the file as UTF-8 without one.",
+    ),
+    "no UTF-8": (
+        {"main": "%import .b.x\nstart: x", "b": b'x: "\xff"'},
+        "Lark rejects FOLDER/main.lark:\na file that is imported is not UTF-8: invalid start byte "
+        "at byte 4",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IMPORTS)
+def test_what_cannot_be_imported_is_told_with_its_file(name, tmp_path):
+    files, said = IMPORTS[name]
+    for file, text in files.items():
+        data = text if isinstance(text, bytes) else text.encode()
+        (tmp_path / f"{file}.lark").write_bytes(data)
+    with pytest.raises(GrammarError) as caught:
+        compile_recognizer(cfgguide.Grammar.open(tmp_path / "main.lark"))
+    assert str(caught.value).startswith(f"[grammar] {said.replace('FOLDER', str(tmp_path))}")
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (cfgguide.Grammar, 'start: "a"'),
+        (cfgguide.Grammar.gbnf, 'root ::= "a"'),
+        (cfgguide.Grammar.ebnf, 'root ::= "a"'),
+        (cfgguide.Grammar.w3c, "root ::= 'a'"),
+        (cfgguide.Grammar.llguidance, 'start: "a"'),
+    ],
+)
+def test_a_byte_order_mark_before_a_grammar_is_no_part_of_it(read, text):
+    assert read("\ufeff" + text) == read(text)
+
+
 def test_a_large_alternation_is_no_trouble():
     names = [f"key{number}" for number in range(800)]
     grammar = cfgguide.Grammar("start: " + " | ".join(f'"{name}"' for name in names))

@@ -281,6 +281,8 @@ REGEX_MODULE = (
 )
 COMPILABLE = "Way out: write a pattern that Python's re can compile."
 
+NUL = r"Way out: a NUL character (U+0000) is written \x00, and stands in strings and patterns only."
+
 #: The grammar, whether strict, and the message after its first line.
 REFUSED = {
     "zero width": (
@@ -300,12 +302,27 @@ REFUSED = {
         'Way out: leave the empty string out; `["a"]` or an empty alternative says that something '
         "may be missing.",
     ),
-    "byte order mark": (
-        '\ufeffstart: "a"',
+    "NUL in a string": (
+        'start: "a\0"',
         False,
-        'Unexpected input at line 1 column 1 in <string>: \n\n\ufeffstart: "a"\n^\n'
-        "Way out: the text begins with a byte order mark (U+FEFF), which Lark does not skip; save "
-        "the file as UTF-8 without one.",
+        f"Python cannot read 'a\\x00': source code string cannot contain null bytes\n{NUL}",
+    ),
+    "NUL elsewhere": (
+        'start: "a"\0',
+        False,
+        f'Unexpected input at line 1 column 11 in <string>: \n\nstart: "a"\0\n{" " * 10}^\n{NUL}',
+    ),
+    "a name that Lark's own grammars lack": (
+        "%import common (INT, NOPE)\nstart: INT NOPE",
+        False,
+        "Rule 'NOPE' used but not defined (in rule start)\n"
+        "Way out: %import names it, but the file has nothing of that name.",
+    ),
+    "another notation": (
+        '# Notes.\nroot ::= "a"',
+        False,
+        'Expecting a value, at line 2 column 7\n\nroot ::= "a"\n      ^\n'
+        "Way out: this looks like llama.cpp's GBNF: try Grammar.gbnf.",
     ),
     "class of the regex module": (
         "start: A\nA: /\\p{L}+/",

@@ -216,7 +216,7 @@ def reading(
             start = root or ("root" if notation != "w3c" else next(iter(rules)))
             needed(source, rules, start)
         except GrammarError as error:
-            raise with_advice(error, advice(text, notation)) from None
+            raise with_advice(error, advice(source.text, notation)) from None
         return source, rules, start, Conversion(source, rules, start)
 
     return budget.run(read)

@@ -20,7 +20,7 @@ class Source:
     Attributes
     ----------
     text : str
-        The text.
+        The text, without a byte order mark.
     name : str
         How messages call it.
 
@@ -35,6 +35,9 @@ class Source:
 
     text: str
     name: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", self.text.removeprefix("\ufeff"))
 
     def error(self, at: int, said: str, kind: type[CfgGuideError] = GrammarError) -> CfgGuideError:
         """Return an error about a place in the text, given as an offset."""
