@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from cfgguide.base.limits import Budget, Limits, check_bytes
+from cfgguide.base.limits import Budget, Limits, check_bound
 from cfgguide.base.locks import new_lock
 from cfgguide.base.progress import run_within_limits
 from cfgguide.compiler import compile
@@ -111,7 +111,7 @@ class IndexPool:
         use_cache: bool = True,
     ) -> None:
         self.vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
-        check_bytes(max_bytes)
+        check_bound("bytes", max_bytes)
         self._max_bytes = int(max_bytes)
         self._limits = limits
         self._use_cache = use_cache

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from math import inf
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 from cfgguide.base.async_abort import resident_bytes, run_watched
@@ -125,17 +125,17 @@ class Limits:
         return f"Limits({', '.join(changed)})"
 
 
-def check_bytes(max_bytes: Any) -> None:
-    """Raise an error if the most bytes that something may hold are no number from 0 up.
+def check_bound(unit: str, bound: Any) -> None:
+    """Raise an error if a bound on bytes or seconds, as `unit` says, is no number from 0 up.
 
     Raises
     ------
     LimitError
         In that case.
     """
-    is_number = isinstance(max_bytes, Integral) and not isinstance(max_bytes, bool)
-    if not is_number or max_bytes < 0:
-        raise LimitError(f"max_bytes is {shown(max_bytes)}; it is a number of bytes")
+    kind: Any = Integral if unit == "bytes" else Real
+    if not isinstance(bound, kind) or isinstance(bound, bool) or not bound >= 0:
+        raise LimitError(f"max_{unit} is {shown(bound)}; it is a number of {unit}, from 0 up")
 
 
 class Budget:

@@ -156,11 +156,7 @@ def load(grammar: Grammar, *, budget: Budget | None = None) -> CompiledGrammar:
     >>> load(Grammar('start: "a"+')).parse_table.terminals
     ('$END', 'A')
     """
-    if not isinstance(grammar, Grammar):
-        raise GrammarError(
-            f"expected a Grammar, not {type(grammar).__name__}; use Grammar.bundled(name), "
-            "Grammar.open(path) or Grammar(text)"
-        )
+    check_is_grammar(grammar)
     names = indentation_names(grammar.postlex) if grammar.postlex is not None else None
     budget = budget or Budget()
     imports = ImportedFiles(grammar, allows_files=budget.limits.allows_imports)
@@ -193,6 +189,15 @@ def load(grammar: Grammar, *, budget: Budget | None = None) -> CompiledGrammar:
             fsms.__getitem__,
         ),
     )
+
+
+def check_is_grammar(grammar: object) -> None:
+    """Raise a GrammarError if something is no grammar."""
+    if not isinstance(grammar, Grammar):
+        raise GrammarError(
+            f"expected a Grammar, not {type(grammar).__name__}; use Grammar.bundled(name), "
+            "Grammar.open(path) or Grammar(text)"
+        )
 
 
 def chosen(grammar: Grammar) -> Grammar:

@@ -485,6 +485,12 @@ def check_max_new_tokens(n: int) -> None:
         raise GenerationError(f"max_new_tokens is {n}; at least 1 is needed")
 
 
+def check_finish(finish: object) -> None:
+    """Raise a GenerationError if it is not said whether to finish sentences."""
+    if not isinstance(finish, bool):
+        raise GenerationError(f"finish is {shown(finish)}; it is True or False")
+
+
 def allowed_within(
     index: Index, step_node: StepNode, n: int, *, step: Step | None = None
 ) -> Int32Array:

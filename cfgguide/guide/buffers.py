@@ -14,7 +14,7 @@ import numpy as np
 
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.rows import copy_rows
-from cfgguide.errors import BitmaskError
+from cfgguide.errors import BitmaskError, shown
 
 #: In place of a mask: everything is allowed in its row.
 EVERYTHING: Int32Array = np.empty(0, dtype=np.int32)
@@ -77,7 +77,10 @@ def buffer_of(given: Any, shape: tuple[int | None, ...]) -> Buffer:
     global _last
     buffer = _last
     if not buffer.is_still(given):
-        array = given if type(given) is np.ndarray else np.asarray(given)
+        try:
+            array = given if type(given) is np.ndarray else np.asarray(given)
+        except (TypeError, ValueError, RuntimeError) as error:  # a tensor on a device, say
+            raise BitmaskError(f"{shown(given)} cannot be read as an array: {error}") from None
         buffer = Buffer(given, array)
     words = buffer.words
     if (
@@ -108,7 +111,11 @@ def write_row(mask: Int32Array, bitmasks: Any, row: int) -> None:
     if rows is None or not buffer.is_still(bitmasks):
         buffer = buffer_of(bitmasks, (None, len(mask)))
         rows = buffer.rows = list(buffer.words)
-    words = rows[row]
+    try:
+        words = rows[row]
+    except (IndexError, TypeError):
+        said = f"row {shown(row)} is not one of the bitmasks' {len(rows)}"
+        raise BitmaskError(said) from None
     if len(words) != len(mask):
         if len(words) < len(mask):
             raise _too_narrow(row, mask, len(words))

@@ -73,10 +73,6 @@ class Location(NamedTuple):
     scope: tuple[str, ...] = ()
 
 
-class _LeadsNowhereError(SchemaError):
-    """A document has nothing of the name that a reference has."""
-
-
 class References:
     """All locations that a reference may name: of one schema, and of others that are given.
 
@@ -202,7 +198,7 @@ class References:
         uri, fragment = _split(location.base, reference)
         try:
             found = self._target(uri, fragment, where, reference)
-        except _LeadsNowhereError:
+        except SchemaError:  # there is nothing of that name
             # Only a fragment alone may have been meant from the root; any other reference names its
             # document.
             if not reference.startswith("#") or uri == self.root.base:
@@ -253,7 +249,7 @@ class References:
             return found
         if not fragment.startswith("/"):
             if (uri, fragment) not in self._anchors:
-                raise _LeadsNowhereError(
+                raise SchemaError(
                     f"{where}: there is no anchor {shown(fragment)} for {shown(reference)}"
                 )
             return self._anchors[uri, fragment]
@@ -266,7 +262,7 @@ class References:
             elif isinstance(inner, Mapping) and name in inner:
                 found = self.below(found, name)
             else:
-                raise _LeadsNowhereError(
+                raise SchemaError(
                     f"{where}: {shown(reference)} leads nowhere: there is no {shown(name)}"
                 )
         return found

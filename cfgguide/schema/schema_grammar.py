@@ -194,7 +194,7 @@ class SchemaGrammar(Grammar):
         return read_again, (self.schema, asdict(self.options))
 
     def parse(self, text: str) -> Any:
-        """Return the value of a text."""
+        """Return the value of a text; raises a ValueError if it is not JSON."""
         return json.loads(text)
 
     def reader(self) -> Reading:

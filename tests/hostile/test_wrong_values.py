@@ -22,7 +22,10 @@ import pytest
 import cfgguide
 from cfgguide import combinators, values
 from cfgguide.errors import CfgGuideError
+from cfgguide.notations import from_lark
 from cfgguide.output_types import output_type
+from cfgguide.precompute import precompute_masks
+from cfgguide.serving import Backend, Matcher
 
 MOST = 3000  # characters of a message
 
@@ -210,6 +213,7 @@ CALLS: dict[str, Any] = {
 }
 
 INDEX = cfgguide.compile(GRAMMAR, VOCABULARY)
+BITMASKS = np.zeros((2, VOCABULARY.n_words), dtype=np.int32)
 
 
 def model(_: Any) -> Any:
@@ -231,10 +235,19 @@ CALLS |= {
     "IndexPool(max_bytes)": lambda v: cfgguide.IndexPool(VOCABULARY, max_bytes=v).index(GRAMMAR),
     "IndexPool.index": lambda v: cfgguide.IndexPool(VOCABULARY, limits=LIMITS).index(v),
     "Grammar.gbnf": cfgguide.Grammar.gbnf,
+    "from_lark": lambda value: from_lark(value, "gbnf"),
+    "Matcher(stop_token_ids)": lambda value: Matcher(INDEX, stop_token_ids=value),
+    "Matcher.fill_bitmask": lambda value: Matcher(INDEX).fill_bitmask(value, 0),
+    "Matcher.fill_bitmask(row)": lambda value: Matcher(INDEX).fill_bitmask(BITMASKS, value),
+    "compile(max_bytes)": lambda v: cfgguide.compile(GRAMMAR, VOCABULARY, max_bytes=v),
+    "Backend(max_bytes)": lambda value: Backend(VOCABULARY, max_bytes=value),
+    "precompute_masks(max_bytes)": lambda value: precompute_masks(INDEX, max_bytes=value),
+    "precompute_masks(max_seconds)": lambda value: precompute_masks(INDEX, max_seconds=value),
     "sample(prompt)": sampled,
     "sample(index)": lambda value: sampled(index=value),
     "sample(prefix_ids)": lambda value: sampled(prefix_ids=value),
     "sample(seed)": lambda value: sampled(seed=value),
+    "sample(finish)": lambda value: sampled(finish=value),
     "sample(temperature)": lambda value: sampled(temperature=value),
 }
 
@@ -283,7 +296,8 @@ def only_errors_of_cfgguide(what: str):
             warnings.simplefilter("ignore")
             yield
     except CfgGuideError as error:
-        message = str(error)
+        name, message = type(error).__name__, str(error)
+        assert not name.startswith("_"), what
         assert message.isprintable() or "\n" in message or "\ud800" not in message, what
         assert len(message) <= MOST, f"{what}: {len(message)} characters: {message[:200]}..."
 

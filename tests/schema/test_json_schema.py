@@ -245,8 +245,9 @@ def test_formats(name: str, allowed: list[str], refused: list[str]) -> None:
     ],
 )
 def test_schemas_that_are_refused(schema: Any, message: str) -> None:
-    with pytest.raises(SchemaError, match=re.escape(message)):
+    with pytest.raises(SchemaError, match=re.escape(message)) as caught:
         json_schema(schema)
+    assert caught.type is SchemaError, "users see the name of the type"
 
 
 def test_what_cannot_be_guaranteed_is_left_out_with_a_warning() -> None:

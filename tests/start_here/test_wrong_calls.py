@@ -15,6 +15,7 @@ from support.tiny_models import N_SMALL, random_model, small_tokenizer
 import cfgguide
 from cfgguide import Grammar, Guide, Index, IndexPool, Limits, LogitsProcessor, Vocabulary
 from cfgguide.errors import CfgGuideError
+from cfgguide.notations import from_lark
 from cfgguide.precompute import precompute_masks
 from cfgguide.serving import Backend
 
@@ -90,6 +91,9 @@ WRONG_CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a postlex that is none": (
         lambda: Grammar('start: "a"', postlex=5), "postlex is a subclass of lark.indenter.Indenter"
+    ),
+    "a text to be written in another notation": (
+        lambda: from_lark('start: "a"', "gbnf"), "expected a Grammar, not str"
     ),
     # Bounds
     "less than no bytes of masks": (
@@ -268,6 +272,15 @@ WRONG_CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "no text at all": (lambda: wrote(Review, n=0), "n is 0; it is a number from 1 up"),
     "texts of each prompt": (lambda: wrote(Review, prompt=["a"], n=2), "give a prompt as often as"),
     "fewer than no retries": (lambda: wrote(Review, retries=-1), "retries is -1; it is a number"),
+    "a text for whether to finish": (
+        lambda: wrote(Review, finish="x"), "finish is 'x'; it is True or False"
+    ),
+    "a text for whether samples finish": (
+        lambda: cfgguide.sample(len, index=INDEX, max_new_tokens=5, finish="x"), "finish is 'x'; it"
+    ),
+    "a text for whether rows finish": (
+        lambda: LogitsProcessor(INDEX, finish="x"), "finish is 'x'; it is True or False"
+    ),
     "a stop of no letters": (lambda: wrote(Review, stop=""), "stop is ''; it is a text, or a list"),
     "a text for until": (lambda: wrote(Review, until="."), "it is a function of the text, and"),
     "a number as a prefix": (lambda: wrote(Review, prefix=5), "prefix is 5; it is how the text"),

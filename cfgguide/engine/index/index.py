@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cfgguide.base import archive
 from cfgguide.base.derived import Derived
 from cfgguide.base.footprint import footprint
-from cfgguide.base.limits import Steps, check_bytes
+from cfgguide.base.limits import Steps, check_bound
 from cfgguide.engine.index import saved_index
 from cfgguide.engine.index.configuration_trie import (
     ConfigurationTrie,
@@ -88,7 +88,7 @@ class Index:
     ) -> None:
         check_machine(machine)
         if max_bytes is not None:
-            check_bytes(max_bytes)
+            check_bound("bytes", max_bytes)
         self.machine = machine
         self.vocabulary = vocabulary
         self.masks = masks_of(machine, vocabulary)

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from cfgguide.base.limits import check_bytes
+from cfgguide.base.limits import check_bound
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.saved_index import save_tables
 from cfgguide.engine.machine.lr_machine import LrMachine
@@ -164,10 +164,9 @@ def precompute_masks(
         )
     if n_processes is not None and n_processes < 1:
         raise LimitError(f"n_processes must be a number above 0, not {n_processes!r}")
-    if max_bytes is not None:
-        check_bytes(max_bytes)
-    if max_seconds is not None and not max_seconds >= 0:
-        raise LimitError(f"max_seconds is {max_seconds}; it is a number from 0 up")
+    for unit, bound in (("bytes", max_bytes), ("seconds", max_seconds)):
+        if bound is not None:
+            check_bound(unit, bound)
     run = _Run(index, max_bytes=max_bytes, max_seconds=max_seconds, max_depth=max_depth)
     with shown(progress) as show:
         if n_processes is None:

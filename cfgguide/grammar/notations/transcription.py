@@ -27,7 +27,7 @@ from cfgguide.base.limits import Limits
 from cfgguide.errors import CfgGuideError, GrammarError
 from cfgguide.grammar.fragments import Rules, TerminalText, every_rule_of
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.grammar.lark_frontend import load
+from cfgguide.grammar.lark_frontend import check_is_grammar, load
 from cfgguide.grammar.notations.character_patterns import Pattern
 from cfgguide.grammar.notations.converted import reading
 from cfgguide.grammar.notations.lexer_readings import why_fewer
@@ -134,6 +134,7 @@ def from_lark(grammar: Grammar, target: str, *, wider: bool = False) -> str:
     ANON_0 ::= [0-9]+
     """
     _check_target(target)
+    check_is_grammar(grammar)
     grammar = grammar.chosen()
     made = _LarkRules(grammar)
     if made.wider_for and not wider:

@@ -131,11 +131,13 @@ def log_probabilities(
     >>> np.exp(log_probs).round(3).tolist()
     [0.333, 0.333, 0.0, 0.333]
     """
-    scaled = logits.astype(np.float64) / temperature
+    scaled = logits.astype(np.float64)
     largest = scaled.max()
     if not np.isfinite(largest):
         raise not_numbers(largest)
     scaled -= largest
+    with np.errstate(over="ignore"):  # to minus infinity, at a temperature of almost 0
+        scaled /= temperature
     log_probs: Float64Array = scaled - np.log(np.exp(scaled).sum())
     return log_probs
 

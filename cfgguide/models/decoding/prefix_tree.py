@@ -23,7 +23,7 @@ from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.step_cache import StepNode
 from cfgguide.engine.masks.subset import Int32Array, Subset, is_in_bitmask, token_ids_in
 from cfgguide.errors import GenerationError, TokenRejectedError, shown
-from cfgguide.guide.budget import TokenBudget, check_max_new_tokens
+from cfgguide.guide.budget import TokenBudget, check_finish, check_max_new_tokens
 from cfgguide.guide.forced import Encode, JumpForward
 from cfgguide.guide.guide import Guide, as_token_id
 from cfgguide.guide.healing import Healing
@@ -205,6 +205,7 @@ class PrefixTree:
         measure: bool = True,
     ) -> None:
         check_max_new_tokens(max_new_tokens)
+        check_finish(finish)
         if not isinstance(index, Index):
             raise GenerationError(
                 f"index is {shown(index)}; it is what cfgguide.compile(grammar, tokenizer) returns"

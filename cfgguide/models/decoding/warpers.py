@@ -92,7 +92,8 @@ class Warper:
             greedy = np.zeros(len(log_probs))
             greedy[np.argmax(log_probs)] = 1.0
             return greedy
-        chances: Float64Array = np.exp((log_probs - log_probs.max()) / self.temperature)
+        with np.errstate(over="ignore"):  # to minus infinity, at a temperature of almost 0
+            chances: Float64Array = np.exp((log_probs - log_probs.max()) / self.temperature)
         chances /= chances.sum()
         if self.top_k is not None:
             _keep(chances, self.top_k)

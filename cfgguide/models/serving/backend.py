@@ -51,7 +51,7 @@ from typing import Any
 
 from cfgguide.base import cache
 from cfgguide.base.footprint import footprint
-from cfgguide.base.limits import Budget, Limits, check_bytes
+from cfgguide.base.limits import Budget, Limits, check_bound
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.machine import grammar_file
@@ -208,7 +208,7 @@ class Backend:
         tidy: bool = True,
         isolate: bool = False,
     ) -> None:
-        check_bytes(max_bytes)
+        check_bound("bytes", max_bytes)
         self._is_tidy = tidy
         self._limits = limits or Limits.for_strangers()
         self._folder = None if folder is None else Path(folder)
@@ -294,7 +294,7 @@ class Backend:
         kind: str,
         text: str,
         *,
-        stop_token_ids: Iterable[int] = (),
+        stop_token_ids: Iterable[int] | None = (),
         cancelled: Callable[[], bool] | None = None,
     ) -> Matcher:
         """Return a matcher for a request.
@@ -305,7 +305,7 @@ class Backend:
             One of :data:`KINDS`.
         text : str
             What is asked for.
-        stop_token_ids : iterable of int
+        stop_token_ids : iterable of int, optional
             As for :class:`Matcher`; nothing is compiled for them.
         cancelled : callable, optional
             As for :meth:`index`.
@@ -318,7 +318,7 @@ class Backend:
         index = self.index(kind, text, cancelled=cancelled)
         return self.matcher_of(index, stop_token_ids=stop_token_ids)
 
-    def matcher_of(self, index: Index, *, stop_token_ids: Iterable[int] = ()) -> Matcher:
+    def matcher_of(self, index: Index, *, stop_token_ids: Iterable[int] | None = ()) -> Matcher:
         """Return a new matcher of an index of this backend, which ends texts as its others do."""
         return Matcher(index, stop_token_ids=stop_token_ids, trailing=not self._is_tidy)
 

@@ -24,7 +24,7 @@ from typing import Any, overload
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import bitmask_of
-from cfgguide.errors import RollbackError
+from cfgguide.errors import RollbackError, TokenRejectedError, shown
 from cfgguide.guide.batch import write_ready_rows
 from cfgguide.guide.buffers import EVERYTHING, write_row, write_rows
 from cfgguide.guide.guide import Guide, as_token_id
@@ -41,7 +41,7 @@ class Matcher:
     ----------
     index : Index
         Of the grammar.
-    stop_token_ids : iterable of int
+    stop_token_ids : iterable of int, optional
         Tokens that end the sentence, beside the vocabulary's EOS. Ids beyond the vocabulary are
         left out.
     trailing : bool
@@ -70,11 +70,16 @@ class Matcher:
     """
 
     def __init__(
-        self, index: Index, *, stop_token_ids: Iterable[int] = (), trailing: bool = False
+        self, index: Index, *, stop_token_ids: Iterable[int] | None = (), trailing: bool = False
     ) -> None:
         self._is_trailing = trailing
         vocabulary = index.vocabulary
-        stops = {as_token_id(token_id) for token_id in stop_token_ids}
+        try:
+            named = iter(() if stop_token_ids is None else stop_token_ids)
+        except TypeError:
+            said = f"stop_token_ids is {shown(stop_token_ids)}; it is a list of token ids"
+            raise TokenRejectedError(said) from None
+        stops = {as_token_id(token_id) for token_id in named}
         others = stops - set(vocabulary.eos_token_ids)
         self._guide = Guide(index)
         self._stops = stops | set(vocabulary.eos_token_ids)
@@ -210,7 +215,7 @@ class Matcher:
         Raises
         ------
         BitmaskError
-            If `bitmasks` has another dtype or shape, or too few words.
+            If `bitmasks` has another dtype or shape, too few words, or no such row.
         """
         write_row(self.bitmask(), bitmasks, row)
 

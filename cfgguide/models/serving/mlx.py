@@ -27,14 +27,14 @@ class MlxProcessor:
     ----------
     index : Index
         Of the grammar, for the model's tokenizer.
-    stop_token_ids : iterable of int
+    stop_token_ids : iterable of int, optional
         As for :class:`Matcher`: what MLX-LM ends a text with, beside the tokenizer's EOS.
     trailing : bool
         As for :class:`Matcher`.
     """
 
     def __init__(
-        self, index: Index, *, stop_token_ids: Iterable[int] = (), trailing: bool = False
+        self, index: Index, *, stop_token_ids: Iterable[int] | None = (), trailing: bool = False
     ) -> None:
         self._matcher = Matcher(index, stop_token_ids=stop_token_ids, trailing=trailing)
         self._n_prompt: int | None = None

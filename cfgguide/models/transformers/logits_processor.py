@@ -24,7 +24,7 @@ from cfgguide.engine.index.index import Index
 from cfgguide.engine.masks.rows import copy_rows
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import GenerationError
-from cfgguide.guide.budget import TokenBudget, check_max_new_tokens
+from cfgguide.guide.budget import TokenBudget, check_finish, check_max_new_tokens
 from cfgguide.models.bitmask import apply_last, check_columns
 from cfgguide.models.transformers.batch_rows import GeneratedRows, IdArray
 from cfgguide.models.transformers.generate_calls import calling_list, is_draft, max_length
@@ -103,6 +103,7 @@ class LogitsProcessor:
         finish: bool = True,
         trailing: bool = False,
     ) -> None:
+        check_finish(finish)
         self._indexes = _indexes(index, tokenizer)
         self._given_prompt_length = prompt_length
         self._max_new_tokens = max_new_tokens

@@ -94,7 +94,7 @@ class ToolGrammar(Composed):
         return (self.message, self.reading.key, self.options)
 
     def parse(self, text: str) -> Message:
-        """Return the message of a text: its content and its calls."""
+        """Return the message of a text; raises a ValueError if JSON in it cannot be read."""
         return bound(self.reading.parse(text), self.reading.functions)
 
     def reader(self) -> Reading:

@@ -114,7 +114,7 @@ class MessageReading(NamedTuple):
         return thoughts.removeprefix(self.opening).strip("\n"), text.lstrip("\n")
 
     def parse(self, text: str) -> Message:
-        """Return the message of a text."""
+        """Return the message of a text; raises a ValueError if JSON in it cannot be read."""
         thoughts, text = self.split(text)
         if self.format is None:
             return Message(text, [], thoughts)

@@ -139,7 +139,13 @@ class MessageGrammar(SchemaGrammar, Generic[T]):
         return read_again(self.schema, options, self.reading, self.answer)
 
     def parse(self, text: str) -> T:
-        """Return the value of a text: a message, or that of the answer after thinking."""
+        """Return the value of a text: a message, or that of the answer after thinking.
+
+        Raises
+        ------
+        ValueError
+            If it is not such a text: JSON in it cannot be read, or Pydantic refuses the answer.
+        """
         value: Any
         if self._answer is None:
             value = bound(self.reading.parse(text), self.reading.functions)

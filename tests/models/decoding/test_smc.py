@@ -310,6 +310,13 @@ def test_settings_that_make_no_sense_are_refused(settings, message):
         cfgguide.decoding.steer(table_model(6, 0), index=INDEX, **given)
 
 
+@pytest.mark.filterwarnings("error:.*encountered")
+def test_at_a_temperature_of_almost_0_there_is_one_text():
+    settings = {"index": YES_NO, "n_particles": 4, "max_new_tokens": 2, "temperature": 1e-320}
+    found = cfgguide.decoding.steer(lambda ids: [0.3, 0.2, 0.1 + len(ids)], **settings)
+    assert found.probabilities() == {"yes": 1.0}
+
+
 def test_models_and_prefixes_are_looked_at_as_in_sampling():
     with pytest.raises(ModelError, match="1 columns, the vocabulary 6 ids"):
         cfgguide.decoding.steer(lambda _: [0.0], index=INDEX, n_particles=5, max_new_tokens=5)

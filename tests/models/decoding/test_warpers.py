@@ -15,11 +15,13 @@ ALLOWED = np.log([0.4, 0.16, 0.16, 0.08])
 MASKED = [0.5, 0.2, 0.2, 0.1]
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
         ({}, MASKED),
         ({"temperature": 0}, [1, 0, 0, 0]),
+        ({"temperature": 1e-320}, [1, 0, 0, 0]),
         ({"temperature": 0.5}, np.array([25, 4, 4, 1]) / 34),
         ({"top_k": 1}, [1, 0, 0, 0]),
         ({"top_k": 2}, [5 / 7, 2 / 7, 0, 0]),  # of the equal ones, that with the lower id

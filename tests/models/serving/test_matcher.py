@@ -179,6 +179,19 @@ def test_other_bitmasks_are_refused(wrong):
         Matcher(index_of("list")).fill_bitmask(wrong, 0)
 
 
+@pytest.mark.parametrize("row", [2, -3, None, "0"])
+def test_a_row_that_there_is_not_is_refused(row):
+    with pytest.raises(BitmaskError, match=f"row {row!r} is not one of the bitmasks' 2"):
+        Matcher(index_of("list")).fill_bitmask(np.zeros((2, 1), dtype=np.int32), row)
+
+
+def test_stop_tokens_are_a_list_or_none():
+    index = index_of("list")
+    assert mask_of(Matcher(index, stop_token_ids=None)) == mask_of(Matcher(index))
+    with pytest.raises(TokenRejectedError, match="stop_token_ids is 7; it is a list of token ids"):
+        Matcher(index, stop_token_ids=7)
+
+
 @pytest.mark.parametrize("n", [-1, 3])
 def test_only_what_was_accepted_is_taken_back(n):
     matcher = Matcher(index_of("brackets"))
