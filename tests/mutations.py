@@ -197,8 +197,8 @@ MUTATIONS = [
     Mutation(
         "parse states that act alike",
         "engine/liveness/always_live",
-        "distinct_rows(kinds.astype(np.int32))",
-        "distinct_rows(kinds[:, :1].astype(np.int32))",
+        "first_alike(distinct_rows(kinds)[1])",
+        "first_alike(distinct_rows(kinds[:, :1])[1])",
     ),
     Mutation(
         "lazy quantifiers",
