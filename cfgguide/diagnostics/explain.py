@@ -173,7 +173,10 @@ class MachineExplainer(ExplainsTokens):
         """Return what a piece leads to, as far as a sentence can follow, and its length so far."""
         machine, before = self._index.machine, self._configuration
         for n_read, byte in enumerate(piece):
-            after = machine.read(before, bytes([byte]))
+            try:
+                after = machine.read(before, bytes([byte]))
+            except LimitError:  # too many readings: of those that masks follow
+                after = machine.advance(before, bytes([byte]))
             if after is None or not machine.is_live(after):
                 return before, n_read
             before = after

@@ -40,8 +40,6 @@ READERS = {
     ("grammar.notations.ebnf_reader", "_RULE"): "what it looks over is read next",
     ("grammar.notations.w3c_reader", "_RULE"): "what it looks over is read next",
     ("grammar.notations.w3c_reader", "_COMMENT_END"): "what is never closed is refused",
-    ("schema.equality", "_LEVELS"): "a string that is never closed goes on to the end",
-    ("schema.equality", "_PARTS"): "a string that is never closed goes on to the end",
 }
 HANDED_ON = "patterns of other modules, each proved there for any use or trusted"
 IN_A_TABLE = "constants of a table of the module (`test_tables_hold_linear_patterns`)"
