@@ -52,7 +52,7 @@ _MAX_DEPTH = 50  # of claims that rest on each other
 _MAX_CREDIT, _CREDIT = 5_000, 10
 MAX_STATES = 24  # of a part in a proof
 MAX_PARTS = 8  # of a set in a proof
-_MAX_KNOWN = 50_000  # steps and claims that are kept
+_MAX_KNOWN = 10_000  # steps and claims that are kept: more are a pause for Python's collector
 _ACCEPTED = -1, -1  # instead of a reduction below a part
 
 Parts = frozenset[States]

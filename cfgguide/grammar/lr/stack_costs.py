@@ -36,7 +36,8 @@ from cfgguide.base.limits import check_step
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.grammar.lr.table import END, NO_STATE, ParseTable
 
-_MAX_KNOWN = 50_000  # stacks kept in memory
+_MAX_KNOWN = 10_000  # stacks kept in memory: more are a pause for Python's collector
+_MANY = 4  # times a stack's height: its own are kept
 
 
 class Need(NamedTuple):
@@ -135,7 +136,7 @@ class StackCosts:
         known = self._known.get(stack)
         if known is not None:
             return known
-        if len(self._known) > _MAX_KNOWN:
+        if len(self._known) > max(_MAX_KNOWN, _MANY * stack.height):
             self._known.clear()
         pending = [stack]
         while pending:  # what a stack needs follows from lower ones
