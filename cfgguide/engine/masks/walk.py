@@ -431,19 +431,22 @@ class LrWalker:
         left = np.flatnonzero(work.outcome_n[outcomes] == 0)
         token_ids = self._trie.packed.token_ids[work.segment_start[left]].tolist()
         tokens = [self._tokens[token_id] or b"" for token_id in token_ids]
+        order = np.argsort(np.array(list(map(len, tokens)), np.int32), kind="stable")
+        left = left[order]
         read: dict[int, Configuration | None] = {}
         first: dict[int, int] = {}  # outcomes, by the identity of what they lead to
-        for token, segment in sorted(zip(tokens, left.tolist(), strict=True), key=_length_of_token):
-            try:
-                after = reading.after(token)
-            except IndexError:
-                return None
-            outcome = int(outcomes[segment])
-            work.segment_outcome[segment] = first.setdefault(id(after), outcome)
-            if after is None or first[id(after)] != outcome:  # no token leads to it any more
-                work.verdicts[outcome] = arrays.DEAD_END
-                work.counts[arrays.N_OPEN] -= 1
-            read[outcome] = after
+        led_to: list[int] = []
+        try:
+            for number, outcome in zip(order.tolist(), outcomes[left].tolist(), strict=True):
+                read[outcome] = after = reading.after(tokens[number])
+                led_to.append(first.setdefault(id(after), outcome))
+        except IndexError:
+            return None
+        is_dead = np.array([read[each] is None for each in led_to], np.bool_)
+        is_dead |= np.array(led_to, np.int32) != outcomes[left]  # no token leads to it any more
+        work.verdicts[outcomes[left[is_dead]]] = arrays.DEAD_END
+        work.counts[arrays.N_OPEN] -= is_dead.sum()
+        work.segment_outcome[left] = led_to
         return read
 
     def _sees_all(self, configuration: Configuration) -> bool:
@@ -506,10 +509,6 @@ class LrWalker:
             tokens=len(self._trie.packed.token_ids),
             **sizes,
         )
-
-
-def _length_of_token(read: tuple[bytes, int]) -> int:
-    return len(read[0])
 
 
 class _Reading:
