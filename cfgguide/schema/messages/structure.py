@@ -227,7 +227,7 @@ class _Fragments:
     def new(self) -> int:
         """Return a new state."""
         number = next(self._count)
-        if number > 20 * MAX_STATES:
+        if number > 10 * MAX_STATES:
             raise SchemaError(f"a structural tag has more than {MAX_STATES} states")
         return number
 
