@@ -415,9 +415,11 @@ class LrWalker:
 
     def _reading(self, configuration: Configuration) -> _Reading:
         """Return what reads tokens: the last one that any walker finished, if of the same ones."""
-        last = self._recognizer.derived(_last_reading)
         reading = _Reading(self._recognizer, configuration, self._trie, self._sizes["hypotheses"])
-        return last[0] if last and last[0].reads_as(reading) else reading
+        for last in self._recognizer.derived(_last_reading)[:]:  # other threads change the list
+            if last.reads_as(reading):
+                return last
+        return reading
 
     def _read_others(self, reading: _Reading) -> dict[int, Configuration | None] | None:
         """Return what tokens lead to that the kernel has left, by outcome; None if they are short.
