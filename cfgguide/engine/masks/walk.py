@@ -440,7 +440,7 @@ class LrWalker:
         led_to: list[int] = []
         try:
             for number, outcome in zip(order.tolist(), outcomes[left].tolist(), strict=True):
-                read[outcome] = after = reading.after(tokens[number])
+                read[outcome] = after = reading.after(self._recognizer, tokens[number])
                 led_to.append(first.setdefault(id(after), outcome))
         except IndexError:
             return None
@@ -527,7 +527,6 @@ class _Reading:
         trie: VocabularyTrie | ClassTrie,
         n_hypotheses: int,
     ) -> None:
-        self._recognizer = recognizer
         self._configuration = configuration
         self._tokens = trie, n_hypotheses  # on these it depends which tokens are left
         self._classes = recognizer.scanner.byte_classes.astype(np.uint8).tobytes()
@@ -540,8 +539,11 @@ class _Reading:
         is_same = trie is other_trie and n == other_n
         return is_same and self._configuration == other._configuration
 
-    def after(self, token: bytes) -> Configuration | None:
-        """Return where a token leads; None if it is refused, or too much was read before."""
+    def after(self, recognizer: Recognizer, token: bytes) -> Configuration | None:
+        """Return where a token leads; None if it is refused, or too much was read before.
+
+        The recogniser keeps the last reading, and so is not kept by it.
+        """
         classes, known = token.translate(self._classes), self._known
         if classes in known:
             return known[classes]
@@ -553,7 +555,7 @@ class _Reading:
             if after is None or (place and self.n_read > _MOST_READ):
                 return None
             self.n_read += len(after.hypotheses)
-            after = self._recognizer.advance(after, token[place : place + 1])
+            after = recognizer.advance(after, token[place : place + 1])
             known[classes[: place + 1]] = after
         return after
 
