@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 _MAX_DIGITS = 1_000  # of an exponent; numbers with more are told apart by what is written
-_SHORT = 20  # characters
+_SHORT = 20  # characters of a scalar that may come often
 _DEEP = "deep"  # what a value with a digest begins with
 _MISMATCH, _OPEN = -1, -2  # what `_read` returns for no place
 _MAX_LEVELS = 50  # of a value that is kept as it is; of deeper ones a digest is kept
@@ -95,16 +95,14 @@ def _digest_of_deep(text: bytes) -> bytes:
                 values = [each for member in sorted(members.items()) for each in member]
             open_parts[-1].append(_digest(part.encode() + b"".join(values)))
         else:
-            open_parts[-1].append(_scalar_digest(part) if len(part) < _SHORT else _written(part))
+            of_scalar = _scalar_digest if len(part) < _SHORT else _scalar_digest.__wrapped__
+            open_parts[-1].append(of_scalar(part))
     return open_parts[0][0]
 
 
-def _written(text: str) -> bytes:
-    """Return a digest of a scalar."""
+@lru_cache(maxsize=1_000)
+def _scalar_digest(text: str) -> bytes:
     return _digest(json.dumps(hashable(_loaded(text))).encode())
-
-
-_scalar_digest = lru_cache(1_000)(_written)  # of short ones, that come often
 
 
 def _digest(contents: bytes) -> bytes:
