@@ -58,7 +58,7 @@ _MAX_SEARCHED = 16  # tokens left: with more, no further is searched
 _TOO_FAR = 1_000  # tokens of an ending that is not made shorter where any will do
 _FAR_OFF = 64  # tokens of an ending of which a search would shorten little
 _AT_FIRST = 10  # the first question, whether any sentence fits, may cost so many times the effort
-_MOST_WORK = 5_000  # of finding endings by which others are made shorter
+_MOST_WORK = 5_000  # calls of `check_step` of one search: of most, it takes some hundred
 _MAX_KNOWN = 50_000  # configurations that each of the memories below may hold
 _MAX_MASK_BYTES = 16_000_000  # of masks that are remembered
 
@@ -407,8 +407,10 @@ class TokenBudget:
         """Shorten distances by a search, token by token; return if all within `n` was searched.
 
         With more than `_MAX_SEARCHED` tokens left, as much is searched as with so many: a mask has
-        what masks with fewer tokens left have.
+        what masks with fewer tokens left have. Once much work was done, only what is known already
+        is looked at: nothing rests on what is not found here.
         """
+        most = work_of_thread() + _MOST_WORK
         is_all = n <= _MAX_SEARCHED
         n = min(n, _MAX_SEARCHED)
         steps: dict[Configuration, _Surroundings] = {}
@@ -416,7 +418,7 @@ class TokenBudget:
         while level and depth + 2 <= n:  # with one token left only EOS fits
             following: dict[Configuration, None] = {}
             for here in level:
-                if here not in self._surroundings and effort <= 0:
+                if here not in self._surroundings and (effort <= 0 or work_of_thread() >= most):
                     is_all = False
                     continue
                 if here is not root and self._distance(here) <= 2:
@@ -426,7 +428,7 @@ class TokenBudget:
                 following |= dict.fromkeys(around.configurations)
             level = [here for here in following if here not in steps]
             depth += 1
-        self._shorten(steps)
+        self._shorten(steps, most)
         return is_all
 
     def _look_ahead(self, configuration: Configuration) -> None:
@@ -442,12 +444,9 @@ class TokenBudget:
                 best = len(path) + 1
                 self._remember(configuration, (token_id, *path))
 
-    def _shorten(self, steps: dict[Configuration, _Surroundings]) -> None:
-        """Make each distance at most one more than that of every configuration a token leads to.
-
-        As far as these are known, once some work was done: nothing rests on what is not found here.
-        """
-        most, changed = work_of_thread() + _MOST_WORK, True
+    def _shorten(self, steps: dict[Configuration, _Surroundings], most: int) -> None:
+        """Make each distance at most one more than that of every configuration a token leads to."""
+        changed = True
         while changed:
             changed = False
             for here, around in reversed(steps.items()):
