@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from html import escape
 from typing import TypeVar
@@ -18,6 +19,7 @@ from cfgguide.compiler import compile_machine
 from cfgguide.diagnostics.explanation import Lexeme
 from cfgguide.diagnostics.trace import Lexing, name_of
 from cfgguide.engine.lexer.scanner import NO_MATCH
+from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.machine.protocol import AnyMachine, Reader
 from cfgguide.engine.machine.recognizer import Configuration, Recognizer
 from cfgguide.engine.vocabulary.notebook import BAD, GOOD, coloured
@@ -114,8 +116,14 @@ def diagnose(machine: AnyMachine, text: bytes) -> Diagnosis:
     ------
     LimitError
         If there are more ways to read it than `max_hypotheses`, and those that masks follow do not
-        make it a sentence; or if deciding takes too long.
+        make it a sentence; or if reading a text of a grammar takes longer than a step may.
     """
+    # What schemas and patterns read is read in time that is linear in the text alone.
+    with machine.steps.begun() if isinstance(machine, LrMachine) else nullcontext():
+        return _diagnosed(machine, text)
+
+
+def _diagnosed(machine: AnyMachine, text: bytes) -> Diagnosis:
     marks = []
     try:
         for n_read, last in enumerate(_read(machine, machine.initial, text)):
