@@ -18,10 +18,10 @@ import _sre  # type: ignore[import-not-found]
 import re
 import sys
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,9 +32,36 @@ SURROGATES = (0xD800, 0xDFFF)  # not encodable in UTF-8, so no character of a te
 #: Of U+10400, a capital, `re` itself is asked: Python 3.14 finds it in a class, older ones do not.
 _LOSES_CAPITALS = re.match("(?i:[a\U00010400])", "\U00010400") is None
 
-# A node of a UTF-8 tree: (first byte, last byte, child), sorted; the empty tuple ends a character.
-Utf8Node = tuple[tuple[int, int, "Utf8Node"], ...]
-END: Utf8Node = ()
+
+class ByteTree:
+    """A tree of bytes: ranges, each with what follows. Equal trees are one object; `END` is empty.
+
+    Attributes
+    ----------
+    branches : tuple of (int, int, ByteTree)
+        First and last byte, sorted.
+    """
+
+    __slots__ = ("branches",)
+    _known: ClassVar[dict[tuple[tuple[int, int, int], ...], ByteTree]] = {}
+
+    def __init__(self, branches: tuple[tuple[int, int, ByteTree], ...]) -> None:
+        self.branches = branches
+
+    @classmethod
+    def of(cls, branches: Iterable[tuple[int, int, ByteTree]]) -> ByteTree:
+        """Return the tree of some branches; neighbours that lead on alike are joined."""
+        joined: list[tuple[int, int, ByteTree]] = []
+        for low, high, rest in sorted(branches, key=lambda branch: branch[0]):
+            if joined and joined[-1][1] == low - 1 and joined[-1][2] is rest:
+                joined[-1] = (joined[-1][0], high, rest)
+            else:
+                joined.append((low, high, rest))
+        key = tuple((low, high, id(rest)) for low, high, rest in joined)
+        return cls._known.setdefault(key, cls(tuple(joined)))
+
+
+END = ByteTree.of(())  # of a character
 
 
 @dataclass(frozen=True)
@@ -258,11 +285,12 @@ def _ignoring_ascii_case(characters: CharacterClass) -> CharacterClass:
 
 
 @cache
-def utf8_tree(characters: CharacterClass) -> Utf8Node:
+def utf8_tree(characters: CharacterClass) -> ByteTree:
     """Return the tree of the UTF-8 encodings of a class; equal subtrees are one object.
 
-    >>> utf8_tree(CharacterClass.of_characters([0x41, 0xE9]))
-    ((65, 65, ()), (195, 195, ((169, 169, ()),)))
+    >>> _, (*first, rest) = utf8_tree(CharacterClass.of_characters([0x41, 0xE9])).branches
+    >>> first, [branch[:2] for branch in rest.branches]
+    ([195, 195], [(169, 169)])
     """
     # (lowest, highest code point, first lead byte, number of continuation bytes)
     lengths = (
@@ -271,60 +299,61 @@ def utf8_tree(characters: CharacterClass) -> Utf8Node:
         (0x800, 0xFFFF, 0xE0, 2),
         (0x10000, MAX_CODE_POINT, 0xF0, 3),
     )
-    node: list[tuple[int, int, Utf8Node]] = []
+    branches: list[tuple[int, int, ByteTree]] = []
     for lowest, highest, lead, n_continuation in lengths:
         part = [
             (max(low, lowest), min(high, highest))
             for low, high in characters.ranges
             if low <= highest and high >= lowest
         ]
-        node.extend(_branches(tuple(part), lead, n_continuation))
-    return tuple(node)
+        branches += _tree(part, lead, n_continuation).branches
+    return ByteTree.of(branches)
 
 
-def _branches(ranges: tuple[tuple[int, int], ...], base: int, n_continuation: int) -> Utf8Node:
-    """Return the branches on one byte: ``base`` plus the bits above ``n_continuation`` bytes."""
+def _tree(ranges: list[tuple[int, int]], base: int, n_continuation: int) -> ByteTree:
+    """Return the tree that begins with ``base`` plus the bits above ``n_continuation`` bytes."""
     size = 64**n_continuation
     blocks: dict[int, list[tuple[int, int]]] = {}
-    whole: list[tuple[int, int, Utf8Node]] = []
+    branches: list[tuple[int, int, ByteTree]] = []
     for low, high in ranges:
         first, last = -(-low // size), (high + 1) // size - 1  # blocks covered completely
         if first <= last:
-            whole.append((base + first, base + last, _full(n_continuation)))
+            branches.append((base + first, base + last, _full(n_continuation)))
         for block in {low // size, high // size}:
             if not first <= block <= last:
                 inside = (max(low - block * size, 0), min(high - block * size, size - 1))
                 blocks.setdefault(block, []).append(inside)
-    partial = [
-        (base + block, base + block, _branches(tuple(inside), 0x80, n_continuation - 1))
+    branches += [
+        (base + block, base + block, _tree(inside, 0x80, n_continuation - 1))
         for block, inside in blocks.items()
     ]
-    return _interned(tuple(_joined(sorted([*whole, *partial], key=lambda branch: branch[0]))))
-
-
-def _joined(branches: list[tuple[int, int, Utf8Node]]) -> Iterable[tuple[int, int, Utf8Node]]:
-    """Join neighbours that lead to the same node."""
-    previous: tuple[int, int, Utf8Node] | None = None
-    for low, high, child in branches:
-        if previous and previous[1] + 1 == low and previous[2] is child:
-            previous = (previous[0], high, child)
-            continue
-        if previous:
-            yield previous
-        previous = (low, high, child)
-    if previous:
-        yield previous
+    return ByteTree.of(branches)
 
 
 @cache
-def _full(n_continuation: int) -> Utf8Node:
-    if n_continuation == 0:
-        return END
-    return _interned(((0x80, 0xBF, _full(n_continuation - 1)),))
+def _full(n_continuation: int) -> ByteTree:
+    return ByteTree.of([(0x80, 0xBF, _full(n_continuation - 1))]) if n_continuation else END
 
 
-_NODES: dict[Utf8Node, Utf8Node] = {}
+def surrogate_pairs(
+    ranges: Iterable[tuple[int, int]],
+) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Yield the first halves of the surrogate pairs of some characters, and the second ones.
 
+    Characters of the first plane have none.
 
-def _interned(node: Utf8Node) -> Utf8Node:
-    return _NODES.setdefault(node, node)
+    >>> [[f"{low:x}-{high:x}" for low, high in pair] for pair in surrogate_pairs([(65, 0x10401)])]
+    [['d800-d800', 'dc00-dfff'], ['d801-d801', 'dc00-dc01']]
+    """
+    for low, high in ranges:
+        low = max(low, 0x10000)
+        while low <= high:
+            first, offset = divmod(low - 0x10000, 0x400)
+            if offset == 0 and high - low >= 0x3FF:
+                n_firsts = (high - low + 1) // 0x400
+                yield (0xD800 + first, 0xD800 + first + n_firsts - 1), (0xDC00, 0xDFFF)
+                low += n_firsts * 0x400
+            else:
+                end = min(high, low - offset + 0x3FF)
+                yield (0xD800 + first,) * 2, (0xDC00 + offset, 0xDC00 + offset + end - low)
+                low = end + 1

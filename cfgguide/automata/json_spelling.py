@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from cfgguide.automata.charset import MAX_CODE_POINT, common_ranges
+from cfgguide.automata.charset import MAX_CODE_POINT, common_ranges, surrogate_pairs
 from cfgguide.automata.language import DEAD, Language
 from cfgguide.automata.pattern_text import Ranges, in_brackets
 from cfgguide.errors import SchemaError
@@ -34,6 +34,9 @@ STRING = (
 # Lark drops a backslash that stands before a quotation mark, whatever is before it.
 _SHORT = {8: "b", 9: "t", 10: "n", 12: "f", 13: "r", 0x22: r"\x22", 0x5C: r"\\"}
 _HEX = "0123456789abcdef"
+#: Characters that need no escape in a string of JSON, and those that may have one of hex digits.
+RAW: Ranges = ((0x20, 0x21), (0x23, 0x5B), (0x5D, MAX_CODE_POINT))
+ESCAPED: Ranges = ((0, 0x1F), (0x7F, MAX_CODE_POINT))
 
 
 def string_pattern(language: Language) -> str:
@@ -74,19 +77,20 @@ def number_pattern(language: Language) -> str:
 def spelled(ranges: Ranges) -> str:
     """Return the pattern of the plain spellings of one character of a class, in a JSON string."""
     found = []
-    raw = common_ranges(ranges, ((0x20, 0x21), (0x23, 0x5B), (0x5D, MAX_CODE_POINT)))
+    raw = common_ranges(ranges, RAW)
     if raw:
         found.append(in_brackets(raw))
-    short = [letter for point, letter in _SHORT.items() if _is_in(point, ranges)]
+    short = [letter for point, letter in _SHORT.items() if is_in(point, ranges)]
     if short:
         found.append(r"\\" + (f"[{''.join(short)}]" if len(short) > 1 else short[0]))
-    escaped = common_ranges(ranges, ((0, 0x1F), (0x7F, MAX_CODE_POINT)))
+    escaped = common_ranges(ranges, ESCAPED)
     if escaped:
         found.append(_escapes(escaped))
     return alternatives(found)
 
 
-def _is_in(point: int, ranges: Ranges) -> bool:
+def is_in(point: int, ranges: Ranges) -> bool:
+    """Return whether a character is in some ranges."""
     return any(low <= point <= high for low, high in ranges)
 
 
@@ -97,22 +101,8 @@ def _escapes(ranges: Ranges) -> str:
     if low_plane:
         found.append(r"\\u" + _digits(low_plane, 4))
     pairs: dict[Ranges, list[tuple[int, int]]] = {}
-    seconds: Ranges
-    for low, high in ranges:
-        low = max(low, 0x10000)
-        while low <= high:  # the ranges of low surrogates after each high surrogate
-            first, offset = divmod(low - 0x10000, 0x400)
-            if offset == 0 and high - low >= 0x3FF:
-                n_firsts = (high - low + 1) // 0x400
-                seconds = ((0xDC00, 0xDFFF),)
-                last = first + n_firsts - 1
-                low += n_firsts * 0x400
-            else:
-                end = min(high, low - offset + 0x3FF)
-                seconds = ((0xDC00 + offset, 0xDC00 + end - low + offset),)
-                last = first
-                low = end + 1
-            pairs.setdefault(seconds, []).append((0xD800 + first, 0xD800 + last))
+    for first, second in surrogate_pairs(ranges):
+        pairs.setdefault((second,), []).append(first)
     for seconds, firsts in pairs.items():
         found.append(rf"\\u{_digits(tuple(sorted(firsts)), 4)}\\u{_digits(seconds, 4)}")
     return alternatives(found)

@@ -35,8 +35,8 @@ from cfgguide.automata import syntax
 from cfgguide.automata.charset import (
     ANY_CHARACTER,
     END,
+    ByteTree,
     CharacterClass,
-    Utf8Node,
     characters_of,
     common_ranges,
     utf8_tree,
@@ -318,13 +318,13 @@ class _Builder:
     def _character(self, characters: CharacterClass, following: int) -> int:
         return self._utf8(utf8_tree(characters), following)
 
-    def _utf8(self, node: Utf8Node, following: int) -> int:
+    def _utf8(self, node: ByteTree, following: int) -> int:
         """Return the state for a UTF-8 tree node; equal nodes with one exit share a state."""
         key = (id(node), following)  # nodes are interned and live as long as the process
         if key not in self._characters:
             edges = [
                 (low, high, following if child is END else self._utf8(child, following))
-                for low, high, child in node
+                for low, high, child in node.branches
             ]
             self._characters[key] = self._state(edges, [])
         return self._characters[key]

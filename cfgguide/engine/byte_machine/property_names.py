@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any
 
-from cfgguide.automata.charset import MAX_CODE_POINT, CharacterClass, common_ranges
+from cfgguide.automata.charset import END, MAX_CODE_POINT, CharacterClass, common_ranges
 from cfgguide.automata.language import DEAD, Language
 from cfgguide.engine.byte_machine.scalars import (
     QUOTE,
@@ -31,7 +31,7 @@ from cfgguide.engine.byte_machine.scalars import (
     key_of,
     plain_strings,
 )
-from cfgguide.engine.byte_machine.spellings import END, plain_spelling
+from cfgguide.engine.byte_machine.spellings import plain_spelling
 
 #: A beginning of listed texts: the first and the end of those that have it, and its length.
 Beginning = tuple[int, int, int]

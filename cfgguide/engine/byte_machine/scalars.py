@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES, CharacterClass
+from cfgguide.automata.charset import END, MAX_CODE_POINT, SURROGATES, ByteTree, CharacterClass
 from cfgguide.automata.language import (
     ANY_TEXT,
     DEAD,
@@ -27,8 +27,6 @@ from cfgguide.automata.language import (
 )
 from cfgguide.automata.language import after as after_character
 from cfgguide.engine.byte_machine.spellings import (
-    END,
-    Tree,
     any_spelling,
     n_bytes_of,
     plain_spelling,
@@ -198,7 +196,7 @@ class KeptRows(ScalarAutomaton):
 # -- strings --------------------------------------------------------------------------------
 
 #: What a text may be by now: a tree of bytes still to come, and the state after them.
-Piece = tuple[Tree, Hashable]
+Piece = tuple[ByteTree, Hashable]
 
 
 def after_bytes(pieces: Sequence[Piece]) -> list[tuple[Iterable[int], tuple[Piece, ...]]]:
@@ -222,7 +220,7 @@ class SpelledTexts:
     """The languages of a string, read side by side; a state has one of each."""
 
     def __init__(
-        self, languages: Sequence[TextAutomaton], spelling: Callable[[Ranges], Tree]
+        self, languages: Sequence[TextAutomaton], spelling: Callable[[Ranges], ByteTree]
     ) -> None:
         self.languages = languages
         self._spelling = spelling
@@ -287,7 +285,7 @@ class Strings(KeptRows):
     def __init__(
         self,
         languages: Sequence[TextAutomaton],
-        spelling: Callable[[Ranges], Tree] = plain_spelling,
+        spelling: Callable[[Ranges], ByteTree] = plain_spelling,
         shared: Callable[[Key], int] | None = None,
     ) -> None:
         super().__init__()
@@ -360,7 +358,7 @@ ANY = Language((0, *(SURROGATES[0], SURROGATES[1] + 1)), ((0, 0, 0), (1, 0, 1)),
 class SharedStrings:
     """Strings without conditions: their states have numbers that are the same everywhere."""
 
-    def __init__(self, spelling: Callable[[Ranges], Tree], first: int) -> None:
+    def __init__(self, spelling: Callable[[Ranges], ByteTree], first: int) -> None:
         self._first = first
         self._numbers: dict[Key, int] = {}
         self.keys: list[Key] = []
@@ -617,8 +615,8 @@ class Bounded(ScalarAutomaton):
         return _PLAIN_TRAITS
 
 
-def _one_byte_each(ranges: Ranges) -> Tree:
-    return Tree.of((low, high, END) for low, high in ranges)
+def _one_byte_each(ranges: Ranges) -> ByteTree:
+    return ByteTree.of((low, high, END) for low, high in ranges)
 
 
 class Numbers(KeptRows):

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
 
-from cfgguide.automata.charset import SURROGATES, CharacterClass, Utf8Node, utf8_tree
+from cfgguide.automata.charset import END, SURROGATES, ByteTree, CharacterClass, utf8_tree
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import DEAD, Language, smallest
 from cfgguide.automata.pattern_notations import as_whole
@@ -336,7 +336,7 @@ class _Fragments:
         if language.is_empty:
             return
         states = {state: self.new() for state in range(len(language.rows)) if state != DEAD}
-        inside: dict[tuple[Utf8Node, int], int] = {}
+        inside: dict[tuple[ByteTree, int], int] = {}
         for state, number in states.items():
             if language.is_end(state):
                 self._empty(number, end)
@@ -349,12 +349,12 @@ class _Fragments:
             self.limits.append(limit)
 
     def _characters(
-        self, tree: Utf8Node, start: int, end: int, inside: dict[tuple[Utf8Node, int], int]
+        self, tree: ByteTree, start: int, end: int, inside: dict[tuple[ByteTree, int], int]
     ) -> None:
         """Add what reads one of some characters."""
-        for low, high, rest in tree:
+        for low, high, rest in tree.branches:
             data = bytes(range(low, high + 1))
-            if not rest:
+            if rest is END:
                 self.edges.setdefault(start, []).append((data, end))
                 continue
             is_new = (rest, end) not in inside
