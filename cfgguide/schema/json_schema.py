@@ -19,8 +19,6 @@ from cfgguide.schema.pydantic_models import schema_of_model
 from cfgguide.schema.reader import SchemaReader
 from cfgguide.schema.schema_grammar import SchemaGrammar, SchemaOptions
 
-_FOR_EVER = 1e9  # seconds
-
 
 def json_schema(
     schema: Mapping[str, Any] | bool | str | type,

@@ -73,50 +73,36 @@ class GenerateOptions(TypedDict, total=False):
     log_probs: bool
 
 
+class _RetryOptions(GenerateOptions, total=False):
+    """Those of :func:`generate` that :func:`stream` has not, too."""
+
+    retries: int
+
+
 _OPTIONS = (*GenerateOptions.__annotations__, "tools", "tool_choice")
 
 
 @overload
 def generate(
-    model: Any,
-    prompt: Prompt,
-    what: Typed[T],
-    *,
-    retries: int = 0,
-    **options: Unpack[GenerateOptions],
+    model: Any, prompt: Prompt, what: Typed[T], **options: Unpack[_RetryOptions]
 ) -> Generation[T]: ...
 
 
 @overload
 def generate(
-    model: Any,
-    prompt: Prompt,
-    what: Callable[..., T],
-    *,
-    retries: int = 0,
-    **options: Unpack[GenerateOptions],
+    model: Any, prompt: Prompt, what: Callable[..., T], **options: Unpack[_RetryOptions]
 ) -> Generation[ToolCall[T]]: ...
 
 
 @overload
 def generate(
-    model: Any,
-    prompt: Prompt,
-    what: Texts,
-    *,
-    retries: int = 0,
-    **options: Unpack[GenerateOptions],
+    model: Any, prompt: Prompt, what: Texts, **options: Unpack[_RetryOptions]
 ) -> Generation[str]: ...
 
 
 @overload
 def generate(
-    model: Any,
-    prompt: Prompt,
-    what: object,
-    *,
-    retries: int = 0,
-    **options: Unpack[GenerateOptions],
+    model: Any, prompt: Prompt, what: object, **options: Unpack[_RetryOptions]
 ) -> Generation[Any]: ...
 
 
@@ -127,77 +113,43 @@ def generate(
     *,
     tools: Sequence[object],
     tool_choice: ToolChoice = "auto",
-    retries: int = 0,
-    **options: Unpack[GenerateOptions],
+    **options: Unpack[_RetryOptions],
 ) -> Generation[ToolMessage]: ...
 
 
 @overload
 def generate(
-    model: Any,
-    prompt: Prompt,
-    what: Typed[T],
-    *,
-    n: int,
-    retries: int = 0,
-    **options: Unpack[GenerateOptions],
+    model: Any, prompt: Prompt, what: Typed[T], *, n: int, **options: Unpack[_RetryOptions]
 ) -> list[Generation[T]]: ...
 
 
 @overload
 def generate(
-    model: Any,
-    prompt: Prompt,
-    what: Texts,
-    *,
-    n: int,
-    retries: int = 0,
-    **options: Unpack[GenerateOptions],
+    model: Any, prompt: Prompt, what: Texts, *, n: int, **options: Unpack[_RetryOptions]
 ) -> list[Generation[str]]: ...
 
 
 @overload
 def generate(
-    model: Any,
-    prompt: Prompt,
-    what: object,
-    *,
-    n: int,
-    retries: int = 0,
-    **options: Unpack[GenerateOptions],
+    model: Any, prompt: Prompt, what: object, *, n: int, **options: Unpack[_RetryOptions]
 ) -> list[Generation[Any]]: ...
 
 
 @overload
 def generate(
-    model: Any,
-    prompt: Sequence[Prompt],
-    what: Typed[T],
-    *,
-    retries: int = 0,
-    **options: Unpack[GenerateOptions],
+    model: Any, prompt: Sequence[Prompt], what: Typed[T], **options: Unpack[_RetryOptions]
 ) -> list[Generation[T]]: ...
 
 
 @overload
 def generate(
-    model: Any,
-    prompt: Sequence[Prompt],
-    what: Texts,
-    *,
-    retries: int = 0,
-    **options: Unpack[GenerateOptions],
+    model: Any, prompt: Sequence[Prompt], what: Texts, **options: Unpack[_RetryOptions]
 ) -> list[Generation[str]]: ...
 
 
 @overload
 def generate(
-    model: Any,
-    prompt: Sequence[Prompt],
-    what: object,
-    *,
-    retries: int = 0,
-    **options: Unpack[GenerateOptions],
+    model: Any, prompt: Sequence[Prompt], what: object, **options: Unpack[_RetryOptions]
 ) -> list[Generation[Any]]: ...
 
 

@@ -424,6 +424,3 @@ class AllValues:
         if key not in self._known:
             self._known[key] = Values(seen, is_possible=is_possible, is_tidy=self._is_tidy)
         return self._known[key]
-
-
-HasValue = Callable[[Values], bool]
