@@ -27,6 +27,7 @@ from cfgguide.automata.minimize import minimised
 from cfgguide.automata.nfa import MATCH, Closure, Nfa, closure, parse_pattern
 from cfgguide.automata.partition import predecessors
 from cfgguide.base.limits import Budget
+from cfgguide.base.sets import reached_from
 
 # What stands for itself, or as `re.escape` writes it; flags that change that.
 _PLAIN = re.compile(r"(?:[a-zA-Z0-9_ !\"%&',/:;<=>@`~-]|\\[^a-zA-Z0-9\x80-\U0010ffff])+")
@@ -179,10 +180,4 @@ def _looking_behind(nfa: Nfa) -> frozenset[int]:
         rows[state].append(body)
     edges = ((state, target) for state, row in enumerate(rows) for target in row)
     before = predecessors(edges, len(rows))
-    found = set(nfa.guards)
-    pending = list(found)
-    for state in pending:  # grows while it is walked
-        for earlier in before[state] - found:
-            found.add(earlier)
-            pending.append(earlier)
-    return frozenset(found)
+    return frozenset(reached_from(nfa.guards, before.__getitem__))

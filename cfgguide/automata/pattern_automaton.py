@@ -56,6 +56,7 @@ from cfgguide.automata.pattern_tree import (
 from cfgguide.automata.side_by_side import SideBySide
 from cfgguide.base.limits import check_step
 from cfgguide.base.locks import new_rlock
+from cfgguide.base.sets import members
 from cfgguide.errors import SchemaError
 
 _MAX_COMPARED = 64  # rests of one shape that are compared with each other
@@ -174,7 +175,7 @@ class _Alphabet:
 
     def n_bytes(self, letters: int) -> Fewest:
         """Return how many bytes a character at least has, of letters as bits."""
-        return reduce(fewer, [self._n_bytes[letter] for letter in bits_of(letters)])
+        return reduce(fewer, [self._n_bytes[letter] for letter in members(letters)])
 
 
 class _Loop(NamedTuple):
@@ -773,7 +774,7 @@ class PatternAutomaton:
     def _made(self, state: Any) -> list[int]:
         after: list[dict[int, None]] = [{} for _ in self._rows[DEAD]]
         for _, step in self._program.steps(state):
-            for letter in bits_of(step.letters):
+            for letter in members(step.letters):
                 after[letter][step.after] = None
         known: dict[tuple[int, ...], int] = {(): DEAD}
         row = []
@@ -1139,7 +1140,7 @@ class LookingAutomaton(PatternAutomaton):
         after: list[list[tuple[int, Obligations]]] = [[] for _ in self._rows[DEAD]]
         moves, _ = self._opened(state, is_end=False)
         for letters, to, owed in moves:
-            for letter in bits_of(letters):
+            for letter in members(letters):
                 left = self._behinds.owed_after(owed, letter)
                 if left is not None:
                     after[letter].append((to, left))
@@ -1171,13 +1172,6 @@ def _with(owed: Obligations, more: Iterable[_Owed]) -> Obligations | None:
         else:
             found.add(each)
     return frozenset(found)
-
-
-def bits_of(letters: int) -> Iterator[int]:
-    """Yield the numbers of the bits of a number."""
-    while letters:
-        yield (letters & -letters).bit_length() - 1
-        letters &= letters - 1
 
 
 def fewer(some: Fewest, others: Fewest) -> Fewest:

@@ -22,6 +22,7 @@ from cfgguide.automata import syntax
 from cfgguide.automata.charset import ANY_CHARACTER, CharacterClass, characters_of
 from cfgguide.automata.look_behind import moves
 from cfgguide.automata.nfa import MATCH, Nfa, closure, parse_pattern
+from cfgguide.base.sets import reached_from
 from cfgguide.errors import LimitError
 
 _MAX_PAIRS = 2000  # of cut and uncut threads that `is_longest_first` visits
@@ -217,10 +218,4 @@ def _first(nodes: syntax.Nodes, flags: int) -> tuple[list[tuple[int, int]], bool
 
 def _reached(nfa: Nfa, states: Iterable[int]) -> list[int]:
     """Return what empty moves lead to."""
-    found = dict.fromkeys(states)
-    for state in (pending := list(found)):  # grows while it is walked
-        for target in nfa.splits[state]:
-            if target not in found:
-                found[target] = None
-                pending.append(target)
-    return list(found)
+    return list(reached_from(states, nfa.splits.__getitem__))

@@ -27,6 +27,7 @@ from cfgguide.automata.language import (
     moves_by_target,
 )
 from cfgguide.base.locks import new_rlock
+from cfgguide.base.sets import reached_from
 from cfgguide.errors import SchemaError
 
 _MAX_TOGETHER = 2_000  # states of a product that is made at once
@@ -233,20 +234,10 @@ class _Product:
                     self._is_live[each] = True
                     queue.append(each)
         # What leads to a state that is still open may be live: nothing is decided of it.
-        for state in seen.difference(_leading_to(pending, before)):
+        undecided = reached_from(pending, lambda each: before.get(each, ()))
+        for state in seen.difference(undecided):
             if not self._is_live[state]:
                 self._is_live[state] = False
-
-
-def _leading_to(states: Iterable[int], before: dict[int, list[int]]) -> dict[int, None]:
-    found = dict.fromkeys(states)
-    queue = list(found)
-    for state in queue:  # grows while it is walked
-        for each in before.get(state, ()):
-            if each not in found:
-                found[each] = None
-                queue.append(each)
-    return found
 
 
 class SideBySide:

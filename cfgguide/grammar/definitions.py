@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from cfgguide.base.sets import reached_from
+
 
 @dataclass(frozen=True)
 class Definitions:
@@ -52,16 +54,11 @@ class Definitions:
 
     def unused_terminals(self) -> tuple[str, ...]:
         """Return the named terminals that no reachable rule uses, directly or as a part."""
-        used = self._reached() | set(self.ignored)
         wholes: dict[str, list[str]] = {}
         for part, whole in self.parts:
             wholes.setdefault(whole, []).append(part)
-        pending = sorted(used)
-        while pending:
-            for part in wholes.get(pending.pop(), []):
-                if part not in used:
-                    used.add(part)
-                    pending.append(part)
+        roots = self._reached() | set(self.ignored)
+        used = reached_from(roots, lambda each: wholes.get(each, ()))
         return tuple(terminal for terminal in self.terminals if terminal not in used)
 
     def endless_rules(self, dead_terminals: Iterable[str] = ()) -> tuple[str, ...]:
@@ -87,9 +84,4 @@ class Definitions:
         symbols: dict[str, set[str]] = {}
         for left, right in self.productions:
             symbols.setdefault(left, set()).update(right)
-        reached, pending = {self.start}, [self.start]
-        while pending:
-            for symbol in symbols.get(pending.pop(), set()) - reached:
-                reached.add(symbol)
-                pending.append(symbol)
-        return reached
+        return set(reached_from([self.start], lambda each: symbols.get(each, ())))

@@ -32,6 +32,7 @@ from lark.load_grammar import REPEAT_BREAK_THRESHOLD, load_grammar
 from lark.load_grammar import Grammar as LarkGrammar
 
 from cfgguide.base.limits import Budget
+from cfgguide.base.sets import reached_from
 from cfgguide.grammar import lark_parts
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.imports import ImportedFiles
@@ -288,11 +289,7 @@ class _Places:
 
         Those that nothing but silence leaves are left out.
         """
-        found = dict.fromkeys(places)
-        for place in (pending := list(found)):  # grows while it is walked
-            new = [each for each in self._silent[place] if each not in found]
-            found |= dict.fromkeys(new)
-            pending += dict.fromkeys(new)
+        found = reached_from(places, self._silent.__getitem__)
         return tuple(sorted(each for each in found if each == self.last or self._moves[each]))
 
     def moves(self, places: Iterable[int]) -> Iterable[tuple[Node, list[int]]]:

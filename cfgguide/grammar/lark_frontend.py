@@ -32,6 +32,7 @@ from cfgguide.automata.determinize import fsm_of_bytes, fsm_of_pattern
 from cfgguide.automata.dfa import Fsm
 from cfgguide.automata.syntax import names_of_groups
 from cfgguide.base.limits import Budget
+from cfgguide.base.sets import reached_from
 from cfgguide.base.symbols import symbols_of
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError
 from cfgguide.grammar import expansions, lark_parts
@@ -433,13 +434,12 @@ def _general(
 
 def _canonical_order(states: dict[int, LarkActions], start: int) -> list[int]:
     """Return Lark's state numbers breadth-first from `start`, over sorted symbols."""
-    order, seen = [start], {start}
-    for state in order:  # grows while it is walked
-        for _, (action, argument) in sorted(states[state].chosen.items(), key=itemgetter(0)):
-            if action is Shift and argument not in seen:
-                seen.add(argument)
-                order.append(argument)
-    return order
+
+    def shifted(state: int) -> list[int]:
+        chosen = sorted(states[state].chosen.items(), key=itemgetter(0))
+        return [argument for _, (action, argument) in chosen if action is Shift]
+
+    return list(reached_from([start], shifted))
 
 
 def _lexers(parser: lark.Lark, order: list[int]) -> list[Any]:

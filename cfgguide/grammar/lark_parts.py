@@ -37,8 +37,9 @@ from lark.parsers.lalr_parser import LALR_Parser, _Parser
 from cfgguide.automata.alternation import Alternations, WholeText
 from cfgguide.automata.syntax import names_of_groups
 from cfgguide.base.locks import new_lock
+from cfgguide.base.sets import members
 from cfgguide.base.symbols import parts
-from cfgguide.grammar.lr.lalr import Automaton, build, members
+from cfgguide.grammar.lr.lalr import Automaton, build
 from cfgguide.grammar.lr.table import Production
 
 _LOCK = new_lock()

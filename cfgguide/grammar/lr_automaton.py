@@ -15,6 +15,7 @@ from typing import Any
 
 import lark
 
+from cfgguide.base.sets import members
 from cfgguide.grammar import lark_parts
 from cfgguide.grammar.lr import lalr
 from cfgguide.grammar.lr.items import Item, productions_of
@@ -103,5 +104,5 @@ def _reductions(
             found.symbols[terminal]: tuple(
                 lark_parts.winning(found.reduced(state, terminal), found, by_production)
             )
-            for terminal in lalr.members(terminals)
+            for terminal in members(terminals)
         }

@@ -22,6 +22,7 @@ from typing import Any
 import lark
 from lark.lexer import Lexer
 
+from cfgguide.base.sets import members
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.lark_parts import automaton_of
 from cfgguide.grammar.lr import lalr
@@ -159,7 +160,7 @@ def tables(start: str) -> CTables:
         row: dict[str, int | CRule] = {
             names[terminal]: rules[rule]
             for rule, terminals in automaton.lookaheads[state].items()
-            for terminal in lalr.members(terminals)
+            for terminal in members(terminals)
         }
         targets = {names[symbol]: target for symbol, target in transitions.items()}
         gotos.append({name: to for name, to in targets.items() if name in nonterminals})

@@ -47,6 +47,7 @@ import numpy.typing as npt
 from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, LOOKED_FOR, N_BYTES
 from cfgguide.automata.partition import distinct_columns, refined
 from cfgguide.base.limits import Budget
+from cfgguide.base.sets import reached_from
 from cfgguide.engine.lexer.reachability import reachable
 from cfgguide.errors import PatternError
 
@@ -166,19 +167,13 @@ class Scanner:
     @cached_property
     def _resolved(self) -> dict[int, tuple[int, ...]]:
         """The states that each assertion state stands for."""
-        answers = self.assertions[:, [IF_HOLDS, IF_FAILS]].tolist()
-        is_assertion: list[bool] = self.is_assertion.tolist()
+        assertions = np.flatnonzero(self.is_assertion)
+        rows = self.assertions[assertions][:, [IF_HOLDS, IF_FAILS]]
+        answers = dict(zip(assertions.tolist(), rows.tolist(), strict=True))
         resolved = {}
-        for assertion in np.flatnonzero(self.is_assertion).tolist():
-            seen = dict.fromkeys([assertion])
-            for state in (pending := list(seen)):  # grows while it is walked
-                if is_assertion[state]:
-                    new = [answer for answer in answers[state] if answer not in seen]
-                    seen |= dict.fromkeys(new)
-                    pending += new
-            resolved[assertion] = tuple(
-                sorted(state for state in seen if state != DEAD and not is_assertion[state])
-            )
+        for assertion in answers:
+            seen = reached_from([assertion], lambda each: answers.get(each, ()))
+            resolved[assertion] = tuple(sorted(seen.keys() - answers.keys() - {DEAD}))
         return resolved
 
     def terminal_ids_ahead(self, state: int) -> tuple[int, ...]:

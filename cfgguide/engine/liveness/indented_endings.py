@@ -16,8 +16,9 @@ import numpy as np
 
 from cfgguide.base.bounded import BoundedDict
 from cfgguide.base.limits import check_step
+from cfgguide.base.sets import members
 from cfgguide.engine.liveness.watched_endings import MAX_LEXEMES, WatchedEndings
-from cfgguide.engine.machine.places import ParsePoint, ones
+from cfgguide.engine.machine.places import ParsePoint
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
 from cfgguide.engine.machine.watching import WatchingRecognizer, watched
 from cfgguide.errors import LimitError
@@ -239,7 +240,7 @@ class IndentedEndings(WatchedEndings):
         fed = self._recognizer.terminals_ahead(state)
         allowed = fed & stack.place.bits
         dropped = fed & ~allowed  # such as a line break in brackets
-        for terminal_id in sorted(ones(allowed | dropped), key=lambda each: distances[each]):
+        for terminal_id in sorted(members(allowed | dropped), key=lambda each: distances[each]):
             if allowed >> terminal_id & 1:
                 rest = self._rest(state, stack.place, terminal_id, stack.text)
             else:

@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.base.limits import Budget
+from cfgguide.base.sets import reached_from
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.engine.liveness.always_live import AlwaysLive, possible_terminal_ids, written
@@ -581,20 +582,13 @@ def _replaced(heights: tuple[int, ...], number: int, height: int) -> tuple[int, 
     return (*heights[:number], height, *heights[number + 1 :])
 
 
-def _reaching(children: dict[Node, list[Node]], goals: list[Node]) -> set[Node]:
+def _reaching(children: dict[Node, list[Node]], goals: list[Node]) -> dict[Node, None]:
     """Return the nodes from which some goal can be reached."""
     parents: defaultdict[Node, list[Node]] = defaultdict(list)
     for node, below in children.items():
         for child in below:
             parents[child].append(node)
-    found = set(goals)
-    pending = list(goals)
-    while pending:
-        for parent in parents[pending.pop()]:
-            if parent not in found:
-                found.add(parent)
-                pending.append(parent)
-    return found
+    return reached_from(goals, parents.__getitem__)
 
 
 def _asked(

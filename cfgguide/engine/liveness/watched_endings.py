@@ -15,8 +15,9 @@ from math import inf
 import numpy as np
 
 from cfgguide.base.bounded import BoundedDict
+from cfgguide.base.sets import members
 from cfgguide.engine.lexer.shortest_lexemes import FAR, LexemeTexts
-from cfgguide.engine.machine.places import ParsePoint, ones
+from cfgguide.engine.machine.places import ParsePoint
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
 from cfgguide.engine.machine.watching import WatchingRecognizer, watched
 from cfgguide.engine.monitors.text_sets import Texts
@@ -94,7 +95,7 @@ class WatchedEndings:
                 yield b"", after
         distances = self._texts.distances.of(state)
         ahead = recognizer.terminals_ahead(state) & place.bits & ~1
-        for terminal_id in sorted(ones(ahead), key=lambda each: distances[each]):
+        for terminal_id in sorted(members(ahead), key=lambda each: distances[each]):
             rest = self._rest(state, place, terminal_id, stack.text)
             for more in (rest, *self._longer(state, terminal_id)):
                 after = None if more is None else place.after(terminal_id, stack.text + more)

@@ -47,8 +47,8 @@ _PACKAGE = Path(__file__).parents[2]
 SAME_LARK = ("1.2.2", "1.3.0", "1.3.1")
 #: The code that decides what a compiled grammar is, and what is always live in it.
 _COMPILING = (
-    *("automata", "base/limits.py", "base/symbols.py", "engine/lexer", "engine/liveness"),
-    *("engine/machine", "grammar", "grammar/lr"),
+    *("automata", "base/limits.py", "base/sets.py", "base/symbols.py", "engine/lexer"),
+    *("engine/liveness", "engine/machine", "grammar", "grammar/lr"),
 )
 # Limits that do not change what a compiled grammar is.
 _NOT_IN_KEY = ("max_seconds", "max_memory", "allows_imports")

@@ -13,6 +13,8 @@ Tables that pass may still describe another language than the file's maker said.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,6 +22,7 @@ import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD, LOOKED_FOR, N_BYTES
 from cfgguide.base.archive import Arrays
+from cfgguide.base.sets import members
 from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.engine.machine.indentation_reader import IndentationReader
 from cfgguide.errors import GrammarError, IndexFormatError
@@ -339,12 +342,7 @@ def _reductions(table: ParseTable) -> dict[int, list[int]]:
 
 
 def _union(below: list[int], states: int) -> int:
-    found = 0
-    while states:
-        lowest = states & -states
-        found |= below[lowest.bit_length() - 1]
-        states ^= lowest
-    return found
+    return reduce(or_, map(below.__getitem__, members(states)), 0)
 
 
 def _below(table: ParseTable) -> list[int]:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from cfgguide.base.bounded import BoundedDict
+from cfgguide.base.sets import members
 from cfgguide.engine.lexer.scanner import Scanner
 from cfgguide.engine.monitors.monitor import BelowTopError, Monitor
 from cfgguide.engine.monitors.text_sets import OneOf, Texts
@@ -436,7 +437,7 @@ class Places:
         while pending:
             here, wanted = pending.pop()
             shifts, reductions = self._group(here.stack.state)
-            for terminal_id in ones(shifts & wanted):
+            for terminal_id in members(shifts & wanted):
                 shifted = here.stack.push(self._actions[here.stack.state, terminal_id] - 1)
                 if not self._goes_on(shifted):
                     continue
@@ -484,14 +485,6 @@ class Places:
             )
             group = self._groups[state] = shifts, reductions
         return group
-
-
-def ones(bits: int) -> Iterator[int]:
-    """Yield the places of the bits that are set, ascending."""
-    while bits:
-        low = bits & -bits
-        yield low.bit_length() - 1
-        bits ^= low
 
 
 def _pairs(found: Iterable[object]) -> list[object]:

@@ -20,12 +20,13 @@ import numpy.typing as npt
 from cfgguide.automata.dfa import DEAD
 from cfgguide.base import archive
 from cfgguide.base.bounded import BoundedDict
+from cfgguide.base.sets import members
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS
 from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.engine.machine.gaps import Gaps
 from cfgguide.engine.machine.lexeme_sets import LexemeSets
 from cfgguide.engine.machine.lexer_places import Lexer, LexerPlace
-from cfgguide.engine.machine.places import ParsePoint, Places, ones
+from cfgguide.engine.machine.places import ParsePoint, Places
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.engine.monitors.monitor import Monitor
 from cfgguide.engine.monitors.text_sets import Texts
@@ -223,7 +224,7 @@ class WatchingRecognizer(Recognizer):
         """Return whether :meth:`may_become` depends on the text."""
         for scanner_state, _ in lexer_place.states:
             ahead = self._lexemes.ahead(scanner_state) & self._named
-            for terminal_id in ones(ahead & self._acceptable(place.stack.state)):
+            for terminal_id in members(ahead & self._acceptable(place.stack.state)):
                 may, texts = place.may(terminal_id)
                 if may and texts is not None:
                     is_endless = self._lexemes.is_endless(scanner_state, terminal_id)
@@ -234,7 +235,7 @@ class WatchingRecognizer(Recognizer):
     def _allowed(self, scanner_state: int, place: ParsePoint) -> int:
         """Return those of the terminals that a lexeme may become that may come, as bits."""
         ahead = self._lexemes.ahead(scanner_state) & self._acceptable(place.stack.state)
-        return sum(1 << terminal_id for terminal_id in ones(ahead) if place.may(terminal_id)[0])
+        return sum(1 << terminal_id for terminal_id in members(ahead) if place.may(terminal_id)[0])
 
     def _read_plainly(
         self, state: int, place: ParsePoint, text: bytes, context: int, data: bytes, n_read: int
@@ -324,7 +325,7 @@ class WatchingRecognizer(Recognizer):
         key = scanner_state, place.stack.state
         terminals = self._candidates.get(key)
         if terminals is None:
-            found = ones(ahead & self._acceptable(place.stack.state))
+            found = members(ahead & self._acceptable(place.stack.state))
             # Those first that no text decides.
             terminals = tuple(sorted(found, key=lambda each: self._named >> each & 1))
             self._candidates[key] = terminals
@@ -363,7 +364,7 @@ class WatchingRecognizer(Recognizer):
         free = place.bits & ~place.restricted | 1 << self.scanner.ignored | dropped
         is_possible = lexemes.leads_to(free)
         answers = np.full(n_states, IMPOSSIBLE, dtype=np.int8)
-        for terminal_id in ones(place.restricted):
+        for terminal_id in members(place.restricted):
             leads = lexemes.leads_to(1 << terminal_id)
             texts = place.allowed[terminal_id]
             assert texts is not None, "it is restricted"

@@ -23,8 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.base.bounded import BoundedDict
+from cfgguide.base.sets import members
 from cfgguide.engine.machine.lexer_places import LexerPlace
-from cfgguide.engine.machine.places import ParsePoint, ones
+from cfgguide.engine.machine.places import ParsePoint
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
 from cfgguide.engine.machine.watching import (
     BY_OTHER_TEXT,
@@ -295,7 +296,7 @@ class PlaceMasks:
         if kinds.by_text is None:
             return kinds.possible
         place, text = watched(hypothesis.stack).place, watched(hypothesis.stack).text
-        texts = tuple(place.allowed[each] for each in ones(place.restricted & ahead))
+        texts = tuple(place.allowed[each] for each in members(place.restricted & ahead))
         key = kinds.number, text, texts
         near = self._near.get(key)
         if near is None:

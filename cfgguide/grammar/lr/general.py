@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.base.limits import Budget
-from cfgguide.grammar.lr.lalr import END_NAME, Automaton, build, members
+from cfgguide.base.sets import members
+from cfgguide.grammar.lr.lalr import END_NAME, Automaton, build
 from cfgguide.grammar.lr.proper import proper
 from cfgguide.grammar.lr.table import ERROR, NO_STATE, ParseTable, Production
 

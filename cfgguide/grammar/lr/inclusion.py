@@ -40,6 +40,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from cfgguide.base.limits import check_step
+from cfgguide.base.sets import members
 from cfgguide.grammar.lr.equivalence import States, item_ends, items_by_symbol
 from cfgguide.grammar.lr.table import END, ERROR, NO_STATE, ParseTable
 
@@ -271,10 +272,7 @@ class Inclusion:
 
     def _follows_shifted(self, part: States, others: Parts, terminals: int, proof: _Proof) -> bool:
         """Return whether it follows the others with each of some terminals."""
-        while terminals:
-            lowest = terminals & -terminals
-            terminals ^= lowest
-            terminal = lowest.bit_length() - 1
+        for terminal in members(terminals):
             step = self._step(part, terminal)
             if not step.exits and not step.shifted:
                 continue

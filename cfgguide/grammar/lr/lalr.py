@@ -28,6 +28,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from cfgguide.base.sets import members
 from cfgguide.grammar.lr.items import Item
 from cfgguide.grammar.lr.table import Production
 
@@ -123,20 +124,6 @@ def build(productions: Iterable[Production], start: str) -> Automaton:
         shiftable=tuple(shiftable),
         end_state=transitions[0][grammar.rights[0][0]],
     )
-
-
-def members(bits: int) -> list[int]:
-    """Return the members of a set, ascending.
-
-    >>> members(0b1101)
-    [0, 2, 3]
-    """
-    found = []
-    while bits:
-        lowest = bits & -bits
-        found.append(lowest.bit_length() - 1)
-        bits ^= lowest
-    return found
 
 
 def _as_bits(numbers: Iterable[int]) -> int:

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import product
 
+from cfgguide.base.sets import reached_from
 from cfgguide.grammar.lr.table import Production
 from cfgguide.grammar.rules.facts import components
 
@@ -92,14 +93,11 @@ def _useful(rules: Rules, start: str) -> Rules:
         for left, rights in rules.items()
         if left in derived
     }
-    reached = [start] if start in kept else []
-    known = set(reached)
-    for left in reached:  # grows while it is walked
-        for symbol in sorted({symbol for right in kept[left] for symbol in right}):
-            if symbol in kept and symbol not in known:
-                known.add(symbol)
-                reached.append(symbol)
-    return {left: kept[left] for left in reached}
+
+    def used_by(left: str) -> list[str]:
+        return sorted({symbol for right in kept[left] for symbol in right if symbol in kept})
+
+    return {left: kept[left] for left in reached_from({start} & kept.keys(), used_by)}
 
 
 def _split(rules: Rules, nullable: set[str]) -> Rules:

@@ -12,6 +12,7 @@ import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from cfgguide.base.sets import reached_from
 from cfgguide.grammar.rules.source import Source
 from cfgguide.grammar.rules.tree import (
     Choice,
@@ -60,14 +61,11 @@ def needed(source: Source, rules: Mapping[str, Rule], root: str) -> dict[str, Ru
 
 def reached(rules: Mapping[str, Rule], root: str) -> list[str]:
     """Return the names of the rules that one needs, itself first; other names are left out."""
-    found = {root: None}
-    pending = [root]
-    for name in pending:  # grows while it is walked
-        for used in names_in(rules[name].body):
-            if used.name in rules and used.name not in found:
-                found[used.name] = None
-                pending.append(used.name)
-    return [*found]
+
+    def used_by(name: str) -> list[str]:
+        return [used.name for used in names_in(rules[name].body) if used.name in rules]
+
+    return [*reached_from([root], used_by)]
 
 
 def not_known(said: str, name: str, known: Iterable[str]) -> str:

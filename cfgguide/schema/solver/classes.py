@@ -20,6 +20,7 @@ from functools import partial
 
 from cfgguide.automata.language import Language
 from cfgguide.automata.numbers import decimals
+from cfgguide.base.sets import reached_from
 from cfgguide.errors import SchemaError
 from cfgguide.schema.solver.arrays import ArrayMachine
 from cfgguide.schema.solver.member_automata import (
@@ -288,11 +289,7 @@ def useful(automaton: ClassAutomaton, wanted: Iterable[ValueClass]) -> list[bool
     before: dict[int, list[int]] = {}
     for source, _, _, target in automaton.moves:
         before.setdefault(target, []).append(source)
-    found = [value_class in wanted for value_class in automaton.value_classes]
-    queue = [state for state, is_found in enumerate(found) if is_found]
-    for state in queue:
-        for source in before.get(state, ()):
-            if not found[source]:
-                found[source] = True
-                queue.append(source)
-    return found
+    classes = automaton.value_classes
+    ends = [state for state, value_class in enumerate(classes) if value_class in wanted]
+    found = reached_from(ends, lambda state: before.get(state, ()))
+    return [state in found for state in range(len(classes))]

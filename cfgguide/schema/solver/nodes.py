@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from cfgguide.automata.language import Language, TextAutomaton, accepts
+from cfgguide.base.sets import reached_from
 from cfgguide.schema.equality import hashable, kind_of
 
 Bounds = tuple[int, int | None]  # the least and the most; None for no maximum
@@ -244,19 +245,15 @@ def is_typed(nodes: Iterable[Node]) -> bool:
 
 def reachable(root: Node) -> list[Node]:
     """Return a node and all others that it refers to, the nearest first."""
-    found = {root: None}
-    nodes = [root]
-    for node in nodes:
-        for other in (*node.in_place, *node.inner):
-            if other not in found:
-                found[other] = None
-                nodes.append(other)
-    return nodes
+    return list(reached_from([root], _referred))
+
+
+def _referred(node: Node) -> tuple[Node, ...]:
+    return (*node.in_place, *node.inner)
 
 
 def wanted_to_fail(root: Node) -> set[Node]:
     """Return the nodes whose failure may let a value through."""
-    found: set[Node] = set()
     queue: list[Node] = []
     for node in reachable(root):
         queue += [node.negated] if node.negated is not None else []
@@ -264,11 +261,7 @@ def wanted_to_fail(root: Node) -> set[Node]:
         queue += [node.conditional[0]] if node.conditional is not None else []
         if node.contains is not None and node.n_contains[1] is not None:
             queue.append(node.contains)
-    for node in queue:
-        if node not in found:
-            found.add(node)
-            queue += (*node.in_place, *node.inner)
-    return found
+    return set(reached_from(queue, _referred))
 
 
 def closable(root: Node) -> list[Node]:
@@ -307,13 +300,7 @@ def closable(root: Node) -> list[Node]:
 
 def closure_of(node: Node) -> set[Node]:
     """Return a node and all that see the same value because of it."""
-    found = {node}
-    queue = [node]
-    for each in queue:  # grows while it is walked
-        more = [other for other in each.in_place if other not in found]
-        found.update(more)
-        queue += more
-    return found
+    return set(reached_from([node], lambda each: each.in_place))
 
 
 def _says_more(node: Node) -> bool:
