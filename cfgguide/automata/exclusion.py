@@ -19,12 +19,12 @@ does not read so is left as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from cfgguide.automata import syntax
+from cfgguide.automata import pattern_tree, syntax
 from cfgguide.automata.charset import (
     ANY_CHARACTER,
     CharacterClass,
@@ -32,6 +32,7 @@ from cfgguide.automata.charset import (
     characters_of,
     common_ranges,
 )
+from cfgguide.automata.python_notation import nodes_of
 from cfgguide.automata.syntax import (
     Alternation,
     Anchor,
@@ -49,24 +50,7 @@ _MAX_SIZE = 5_000  # characters of what is excluded, repetitions counted
 _NOTHING = CharacterClass(())
 
 
-@dataclass(frozen=True)
-class Loop:
-    """A repetition; `most` is None if there is no limit."""
-
-    body: Expression
-    least: int
-    most: int | None
-
-
-@dataclass(frozen=True)
-class ExclusionChoice:
-    """One of several expressions."""
-
-    branches: tuple[Expression, ...]
-
-
-# What stands one after the other.
-Expression = tuple[CharacterClass | ExclusionChoice | Loop, ...]
+Expression = pattern_tree.Nodes  # without conditions
 
 
 @dataclass(frozen=True)
@@ -178,17 +162,18 @@ def _steps(expression: Expression) -> tuple[tuple[tuple[CharacterClass, Expressi
     if not expression:
         return (), True
     first, rest = expression[0], expression[1:]
-    if isinstance(first, CharacterClass):
-        return ((first, rest),), False
+    if isinstance(first, pattern_tree.Characters):
+        return ((first.characters, rest),), False
     found: dict[tuple[CharacterClass, Expression], None] = {}
-    if isinstance(first, ExclusionChoice):
+    if isinstance(first, pattern_tree.Choice):
         ways = [_steps((*branch, *rest)) for branch in first.branches]
         for begins, _ in ways:
             found.update(dict.fromkeys(begins))
         return tuple(found), any(may_end for _, may_end in ways)
+    assert isinstance(first, pattern_tree.Repeat), "there are no conditions"
     begins, is_empty = _steps(first.body) if first.most != 0 else ((), True)
     most = None if first.most is None else first.most - 1
-    again = Loop(first.body, max(first.least - 1, 0), most)
+    again = pattern_tree.Repeat(first.body, max(first.least - 1, 0), most)
     for of, left in begins:
         found[of, (*left, again, *rest)] = None
     may_end = False
@@ -286,42 +271,22 @@ def _condition(node: Node, flags: int, more: CharacterClass) -> ExclusionConditi
 
 def _expression(nodes: Nodes, flags: int, more: CharacterClass) -> Expression | None:
     """Return nodes as an expression over characters of the run, None if they are none."""
-    found: list[CharacterClass | ExclusionChoice | Loop] = []
-    for node in nodes:
-        match node:
-            case Group():
-                inner = _expression(node.body, node.flags_inside(flags), more)
-                if inner is None:
-                    return None
-                found += inner
-            case Alternation():
-                branches = [_expression(branch, flags, more) for branch in node.branches]
-                if None in branches:
-                    return None
-                found.append(
-                    ExclusionChoice(tuple(branch for branch in branches if branch is not None))
-                )
-            case Repeat():
-                body = _expression(node.body, flags, more)
-                if body is None:
-                    return None
-                found.append(Loop(body, node.min_count, node.max_count))
-            case _:
-                of = _one(node, flags)
-                if of is None or _common(of, more) != of:
-                    return None
-                found.append(of)
-    return tuple(found)
+    if any(isinstance(node, Anchor | Look | syntax.Unsupported) for node in syntax.walk(nodes)):
+        return None
+    found = nodes_of(nodes, flags)
+    leaves = (
+        each for each in pattern_tree.walk(found) if isinstance(each, pattern_tree.Characters)
+    )
+    are_in_run = all(_common(each.characters, more) == each.characters for each in leaves)
+    return found if are_in_run else None
 
 
-def _size(expression: Expression | Iterable[Expression]) -> int:
+def _size(expression: Expression) -> int:
     """Return how many characters an expression has, as often as they are counted."""
     total = 0
-    for item in expression:
-        if isinstance(item, ExclusionChoice):
-            total += sum(map(_size, item.branches))
-        elif isinstance(item, Loop):
-            total += _size(item.body) * max(item.least, item.most or 0, 1)
-        else:
-            total += 1
+    for node in expression:
+        size = sum(map(_size, pattern_tree.inside(node)))
+        if isinstance(node, pattern_tree.Repeat):
+            size *= max(node.least, node.most or 0, 1)
+        total += size or isinstance(node, pattern_tree.Characters)
     return total

@@ -58,23 +58,24 @@ def read(pattern: str, flags: int = 0, *, tidy: bool = False) -> Nodes:
     """
     tree = syntax.parse_supported(pattern, flags)
     with syntax.errors_of(pattern):
-        return _nodes(common_spaces(tree.nodes) if tidy else tree.nodes, tree.flags)
+        return nodes_of(common_spaces(tree.nodes) if tidy else tree.nodes, tree.flags)
 
 
-def _nodes(nodes: syntax.Nodes, flags: int) -> Nodes:
+def nodes_of(nodes: syntax.Nodes, flags: int) -> Nodes:
+    """Return nodes of Python's notation, all of them supported, as nodes of any."""
     return tuple([_node(node, flags) for node in nodes])
 
 
 def _node(node: syntax.Node, flags: int) -> Node:
     match node:
         case syntax.Group():
-            return Choice((_nodes(node.body, node.flags_inside(flags)),))
+            return Choice((nodes_of(node.body, node.flags_inside(flags)),))
         case syntax.Alternation():
-            return Choice(tuple([_nodes(branch, flags) for branch in node.branches]))
+            return Choice(tuple([nodes_of(branch, flags) for branch in node.branches]))
         case syntax.Repeat():
-            return Repeat(_nodes(node.body, flags), node.min_count, node.max_count)
+            return Repeat(nodes_of(node.body, flags), node.min_count, node.max_count)
         case syntax.Look():
-            return Look(_nodes(node.body, flags), node.is_behind, node.is_negated)
+            return Look(nodes_of(node.body, flags), node.is_behind, node.is_negated)
         case Anchor():
             return _anchor(node, flags & (re.MULTILINE | re.ASCII))
         case syntax.Literal() | syntax.Dot() | syntax.CharacterSet():
