@@ -28,6 +28,7 @@ from cfgguide.grammar.rules.tree import (
     Row,
     Rule,
     Text,
+    expression_of,
 )
 
 #: Characters of the texts that one TagDispatch looks for, of one of them, and of all texts of one
@@ -181,31 +182,17 @@ def regex(given: Arguments) -> Expression:
     except CfgGuideError as error:
         kind = LimitError if isinstance(error, LimitError) else GrammarError
         raise given.cursor.error(str(error.args[0]), argument.at, kind) from None
-    return _of_nodes(given, argument, nodes)
 
+    def refuse(node: pattern_tree.Node) -> NoReturn:
+        said = (
+            "this pattern looks around, or has ^ or $ inside, and here it is a part of a text; "
+            "write it without"
+        )
+        if isinstance(node, pattern_tree.Characters):
+            said = "a class of this pattern has no character"
+        given.fail(said, argument)
 
-def _of_nodes(given: Arguments, argument: Argument, nodes: pattern_tree.Nodes) -> Expression:
-    at = argument.at
-    parts: list[Expression] = []
-    for node in nodes:
-        match node:
-            case pattern_tree.Characters():
-                if not node.characters.ranges:
-                    given.fail("a class of this pattern has no character", argument)
-                parts.append(Characters(at, node.characters.ranges))
-            case pattern_tree.Choice():
-                branches = [_of_nodes(given, argument, branch) for branch in node.branches]
-                parts.append(branches[0] if len(branches) == 1 else Choice(at, tuple(branches)))
-            case pattern_tree.Repeat():
-                body = _of_nodes(given, argument, node.body)
-                parts.append(Repeated(at, body, node.least, node.most))
-            case _:
-                given.fail(
-                    "this pattern looks around, or has ^ or $ inside, and here it is a part of a "
-                    "text; write it without",
-                    argument,
-                )
-    return parts[0] if len(parts) == 1 else Row(at, tuple(parts))
+    return expression_of(nodes, argument.at, refuse)
 
 
 def substring(given: Arguments) -> Expression:

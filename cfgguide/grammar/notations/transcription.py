@@ -15,14 +15,12 @@ ignored. Otherwise a caller has to say that more texts may be allowed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 from cfgguide.automata import syntax
-from cfgguide.automata.charset import characters_of
 from cfgguide.automata.preference import is_longest_first
+from cfgguide.automata.python_notation import nodes_of
 from cfgguide.base.limits import Limits
 from cfgguide.errors import CfgGuideError, GrammarError
 from cfgguide.grammar.fragments import Rules, TerminalText, every_rule_of
@@ -42,12 +40,12 @@ from cfgguide.grammar.rules.tree import (
     Expression,
     Minus,
     Name,
-    Ranges,
     Repeated,
     Row,
     Rule,
     Special,
     Text,
+    expression_of,
 )
 
 _LINE = re.compile(r"^[^\S\n]*+[?!]?(\w++)", re.MULTILINE)
@@ -293,14 +291,16 @@ class _LarkRules:
         except (re.error, RecursionError, CfgGuideError) as error:
             raise self.source.error(at, f"{terminal.name} cannot be read: {error}") from None
 
-        def refuse() -> CfgGuideError:
+        def refusal(_: object) -> CfgGuideError:
             return self.source.error(
                 at,
                 f"{terminal.name} looks around, which no rule can say: {terminal.value[:60]}; "
                 "write the terminal without look-ahead, look-behind, anchors and \\b",
             )
 
-        return _of_syntax(tree.nodes, tree.flags, refuse)
+        if any(isinstance(node, syntax.Unsupported) for node in syntax.walk(tree.nodes)):
+            raise refusal(None)
+        return expression_of(nodes_of(tree.nodes, tree.flags), 0, refusal, has_texts=True)
 
 
 def _without_unknown(rules: Rules) -> Rules:
@@ -316,36 +316,3 @@ def _without_unknown(rules: Rules) -> Rules:
 
 def _one_of(options: tuple[Expression, ...]) -> Expression:
     return options[0] if len(options) == 1 else Choice(0, options)
-
-
-def _character(ranges: Ranges, before: list[Expression]) -> Expression:
-    """Return one character; with the text that stands before it, if it is one."""
-    (first, last), *others = ranges
-    if first != last or others:
-        return Characters(0, ranges)
-    match before[-1:]:
-        case [Text(text=begun)]:
-            before.pop()
-            return Text(0, begun + chr(first))
-        case _:
-            return Text(0, chr(first))
-
-
-def _of_syntax(nodes: Any, flags: int, refuse: Callable[[], CfgGuideError]) -> Expression:
-    """Return the texts of a pattern of Python's as an expression, whatever match is preferred."""
-    parts: list[Expression] = []
-    for node in nodes:
-        match node:
-            case syntax.Group():
-                parts.append(_of_syntax(node.body, node.flags_inside(flags), refuse))
-            case syntax.Alternation():
-                options = [_of_syntax(branch, flags, refuse) for branch in node.branches]
-                parts.append(_one_of(tuple(options)))
-            case syntax.Repeat():
-                body = _of_syntax(node.body, flags, refuse)
-                parts.append(Repeated(0, body, node.min_count, node.max_count))
-            case syntax.Literal() | syntax.Dot() | syntax.CharacterSet():
-                parts.append(_character(characters_of(node, flags).ranges, parts))
-            case _:
-                raise refuse()
-    return parts[0] if len(parts) == 1 else Row(0, tuple(parts))

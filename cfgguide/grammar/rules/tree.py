@@ -11,9 +11,12 @@ with :class:`Pattern`, :class:`Both` and :class:`Not`, and other grammars inside
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
+
+from cfgguide.automata import pattern_tree
 
 Ranges = tuple[tuple[int, int], ...]  # inclusive, of code points, sorted, without surrogates
 Result = TypeVar("Result")
@@ -192,6 +195,41 @@ class Document:
     terminals: dict[str, Rule] = field(default_factory=dict)
     ignored: list[Expression] = field(default_factory=list)
     options: dict[str, tuple[int, Any]] = field(default_factory=dict)
+
+
+def expression_of(
+    nodes: Iterable[pattern_tree.Node],
+    at: int,
+    refusal: Callable[[pattern_tree.Node], Exception],
+    *,
+    has_texts: bool = False,
+) -> Expression:
+    """Return a pattern as an expression; characters in a row are a text where `has_texts` says so.
+
+    Of a condition, and of a class without characters, the refusal is raised.
+    """
+    below = partial(expression_of, at=at, refusal=refusal, has_texts=has_texts)
+    parts: list[Expression] = []
+    for node in nodes:
+        match node:
+            case pattern_tree.Characters() if node.characters.ranges:
+                (first, last), *others = ranges = node.characters.ranges
+                if not has_texts or first != last or others:
+                    parts.append(Characters(at, ranges))
+                    continue
+                match parts[-1:]:
+                    case [Text(text=begun)]:
+                        parts[-1] = Text(at, begun + chr(first))
+                    case _:
+                        parts.append(Text(at, chr(first)))
+            case pattern_tree.Choice():
+                found = [below(branch) for branch in node.branches]
+                parts.append(found[0] if len(found) == 1 else Choice(at, tuple(found)))
+            case pattern_tree.Repeat():
+                parts.append(Repeated(at, below(node.body), node.least, node.most))
+            case _:
+                raise refusal(node)
+    return parts[0] if len(parts) == 1 else Row(at, tuple(parts))
 
 
 def parts_of(expression: Expression) -> tuple[Expression, ...]:
