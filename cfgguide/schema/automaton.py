@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import inf
 from operator import itemgetter
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.numbers import NUMBER
@@ -55,6 +55,9 @@ from cfgguide.schema.solver.search import Search
 from cfgguide.schema.solver.tracked_values import Classes
 from cfgguide.schema.solver.values import CONSTANTS, AllValues, Scalars, Values
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, are_remembered, written_value
+
+if TYPE_CHECKING:
+    from cfgguide.schema.completions import MemoryCompletions
 
 _SPACES = b" \t\n\r"
 # A string, and what closes it: else no string begins inside.
@@ -135,40 +138,6 @@ def _name(byte: int) -> str:
     return _MARKS.get(chr(byte), "NUMBER")
 
 
-class Finishes(Protocol):
-    """Finishes texts that remember what has come."""
-
-    def can_go_on(self, state: int, stack: Stack, memory: SeenParts) -> bool:
-        """Return whether a text can be finished by parts that are different."""
-
-    def takes_more(self, state: int, stack: Stack, memory: SeenParts) -> bool:
-        """Return whether each part that is open surely can be finished in endlessly many ways."""
-
-    def is_followed_freely(self, state: int, stack: Stack, memory: SeenParts) -> bool:
-        """Return whether after each part that is open surely endlessly many others may come."""
-
-    def rests_of_strings(self, state: int, stack: Stack, memory: SeenParts) -> list[bytes] | None:
-        """Return how a string that is an item may go on as one that has come."""
-
-    def has_string_next(self, state: int, stack: Stack, memory: SeenParts) -> bool:
-        """Return whether a string has to begin as an item, that can be finished in more ways."""
-
-    def may_repeat(self, memory: SeenParts) -> bool:
-        """Return whether a part that is being read may become one that has come."""
-
-    def is_between(self, state: int, stack: Stack, memory: SeenParts) -> bool:
-        """Return whether the next part of what is open may begin, or has to."""
-
-    def is_free(self, before: ByteConfiguration, token: bytes, after: ByteConfiguration) -> bool:
-        """Return whether a part can be finished in more ways than have come, however it began."""
-
-    def has_ways(self, configuration: ByteConfiguration, n: int) -> bool:
-        """Return whether a text surely goes on, had `n` other parts come before."""
-
-    def has_items(self, values: Values, wanted: Classes | None, n: int) -> bool:
-        """Return whether there are `n` different values of some classes."""
-
-
 @cache
 def _any_numbers() -> Numbers:
     return Numbers([pattern_language(f"^(?:{NUMBER})$")])
@@ -227,7 +196,7 @@ class SchemaAutomaton(Pushdown):
         self._blocks: list[tuple[int, _Lexer, Words | PropertyNames, Int32Array]] = []
         self._texts: dict[int, bytes] = {}  # of remembering frames
         #: Knows how texts that remember what has come can be finished.
-        self.completions: Finishes
+        self.completions: MemoryCompletions
         #: Whether arrays of different items can always go on.
         self.is_endless = True
         #: Up to how many characters each beginning of a string in them can be finished as one that

@@ -12,9 +12,9 @@ items. All others keep what :mod:`cfgguide.schema.solver.objects` and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 from cfgguide.automata.language import Language, grouped
 from cfgguide.engine.byte_machine.property_names import PatternNames, PropertyNames, has_other_text
@@ -30,98 +30,10 @@ from cfgguide.schema.solver.values import Values
 DEAD_END = -1  # no tag: it may not end here
 
 
-class Members(Protocol):
-    """The objects of some values. Tags of names are numbers; so are the tags of values' classes."""
-
-    start: Any
-    #: Whether properties are counted, so that no name comes twice.
-    are_counted: bool
-
-    @property
-    def takes_more(self) -> bool:
-        """Whether there are surely endlessly many names, and ways to finish each."""
-
-    @property
-    def n_listed(self) -> int:
-        """Number of listed names; their tags come first."""
-
-    def lexemes_for(self, allowed: int) -> tuple[ScalarAutomaton, list[int]]:
-        """Return names of which some are allowed, and the tag of each of their tags."""
-
-    @property
-    def n_tags(self) -> int:
-        """Number of tags of names."""
-
-    def allowed(self, state: Any) -> int:
-        """Return the tags of names that may come next, as bits."""
-
-    def ending(self, state: Any) -> int:
-        """Return the tag of the object if it ends now, or `DEAD_END`."""
-
-    def may_skip(self, state: Any, first: int, tag: int) -> bool:
-        """Return whether it can end without the listed names from `first` on, before a tag."""
-
-    def values(self, state: Any, tag: int) -> Values:
-        """Return the values of a property."""
-
-    def wanted(self, state: Any, tag: int) -> Classes | None:
-        """Return the classes that its value may have; None: all nodes are to hold."""
-
-    def after(self, state: Any, tag: int, wanted: Classes | None, class_tag: int) -> Any:
-        """Return the state after a property, of which classes were wanted."""
-
-    def path(self, state: Any, cost: Cost) -> list[tuple[int, Classes | None]] | None:
-        """Return the properties that still come, few and cheap ones: their tags, and classes.
-
-        None if no way is known.
-        """
-
-
-class Items(Protocol):
-    """The arrays of some values."""
-
-    start: Any
-
-    @property
-    def takes_more(self) -> bool:
-        """Whether each item that has begun surely can be finished in endlessly many ways."""
-
-    @property
-    def each(self) -> Values | None:
-        """The values of each item; None if they depend on those before it."""
-
-    def are_different(self, state: Any) -> bool:
-        """Return whether an item that comes twice matters."""
-
-    def after_repeated(self, state: Any, wanted: Classes | None, class_tag: int) -> Any:
-        """Return the state after an item that has come before; None if it may not."""
-
-    def few(self) -> Iterable[tuple[Values, Classes | None, int]]:
-        """Return what items have to be if they are to be different, and how many of each.
-
-        They need not be returned if there are surely as many.
-        """
-
-    def ending(self, state: Any) -> int:
-        """Return the tag of the array if it ends now, or `DEAD_END`."""
-
-    def values(self, state: Any) -> Values | None:
-        """Return the values of the next item; None if there may be none."""
-
-    def wanted(self, state: Any) -> Classes | None:
-        """Return the classes that it may have; None: all nodes are to hold."""
-
-    def after(self, state: Any, wanted: Classes | None, class_tag: int) -> Any:
-        """Return the state after the item, of which classes were wanted."""
-
-    def path(self, state: Any, cost: Cost) -> list[Classes | None] | None:
-        """Return the classes of the items that still come: few and cheap ones; None if unknown."""
-
-
 class PlainMembers:
     """Objects for which all nodes are to hold, which ask for no more than names and values."""
 
-    are_counted = False
+    are_counted = False  # so a name may come twice
 
     def __init__(self, values: Values, search: Search, *, is_ordered: bool) -> None:
         self._values = values
@@ -290,7 +202,10 @@ class PlainItems:
         """Return the state after an item that has come before: there is none."""
 
     def few(self) -> Iterator[tuple[Values, Classes | None, int]]:
-        """Yield what items have to be if they are to be different, and how many of each."""
+        """Yield what items have to be if they are to be different, and how many of each.
+
+        None if there are surely as many.
+        """
         if self._are_different and has_enough_items(self._values, self._search) is None:
             for index in range(min(self._least, self._prefix + 1)):
                 yield self._search.item_values(self._values, index), None, self._least
@@ -496,6 +411,12 @@ class TrackedItems:
         """Return the classes of the items that still come; None if no way is known."""
         found = Paths(self._tracked, self._search, self._wanted).of_array(state, cost)
         return None if found is None else [(value_class,) for value_class in found]
+
+
+#: The objects of some values; the tags of names are numbers, and those of values' classes.
+Members = PlainMembers | TrackedMembers
+#: The arrays of some values.
+Items = PlainItems | TrackedItems
 
 
 def _tag(wanted: Classes, value_class: Any) -> int:

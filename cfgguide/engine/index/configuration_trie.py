@@ -22,12 +22,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pygtrie
 
 from cfgguide.engine.masks.subset import Int32Array, Subset, Subsets, UnpackedMasks
 from cfgguide.errors import GrammarError, shown
+
+if TYPE_CHECKING:
+    from cfgguide.engine.index.index_file import Stored
 
 Path = tuple[Hashable, ...]
 
@@ -79,21 +82,6 @@ class MakesMasks(Protocol):
         """Make the mask of a key."""
 
 
-class StoredTrie(Protocol):
-    """Entries that are not in memory."""
-
-    deepest: int
-
-    def paths(self) -> Iterable[Path]:
-        """Return the paths of all entries."""
-
-    def find(self, path: Path) -> tuple[Path, Subset] | None:
-        """Return the entry under the one prefix of a path that has one, and that prefix."""
-
-    def entries(self) -> Iterable[tuple[Path, Subset]]:
-        """Return all of them."""
-
-
 class ConfigurationTrie:
     """Subsets by configuration.
 
@@ -121,7 +109,7 @@ class ConfigurationTrie:
         self._order: OrderedDict[Path, Subset] = OrderedDict()  # the one used last is last
         self._levels = 0
         self._deepest = 1  # how much of a stack some entry depends on
-        self._stored: list[StoredTrie] = []
+        self._stored: list[Stored] = []
         self.subsets = Subsets(unpacked)
         self._is_changing = False  # still True if a change was interrupted
         self.n_made = 0  # entries that no file has
@@ -170,7 +158,7 @@ class ConfigurationTrie:
             yield from stored.paths()
         yield from self._order
 
-    def add_stored(self, stored: StoredTrie) -> None:
+    def add_stored(self, stored: Stored) -> None:
         """Add stored entries; they are searched after those that were added before."""
         self._stored.append(stored)
         self._deepest = max(self._deepest, stored.deepest)

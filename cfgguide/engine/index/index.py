@@ -20,12 +20,7 @@ from cfgguide.base.derived import Derived
 from cfgguide.base.footprint import footprint
 from cfgguide.base.limits import Steps, check_bound
 from cfgguide.engine.index import saved_index
-from cfgguide.engine.index.configuration_trie import (
-    ConfigurationTrie,
-    Mask,
-    Path,
-    StoredTrie,
-)
+from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask, Path
 from cfgguide.engine.index.step_cache import StepCache, StepNode
 from cfgguide.engine.machine.protocol import (
     AnyMachine,
@@ -41,6 +36,7 @@ from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import IndexFormatError, LimitError
 
 if TYPE_CHECKING:
+    from cfgguide.engine.index.index_file import Stored
     from cfgguide.output_types import OutputType
 
 Value = TypeVar("Value")
@@ -296,7 +292,7 @@ class Index:
         """
         saved_index.use_file(self, path)
 
-    def add_stored(self, stored: StoredTrie) -> None:
+    def add_stored(self, stored: Stored) -> None:
         """Use masks that are not in memory."""
         with self._lock:
             self._entries.add_stored(stored)

@@ -1,7 +1,6 @@
 """Arrays as automata over their items.
 
-In: the nodes that see an array. Out: its
-:class:`~cfgguide.schema.solver.member_automata.MemberAutomaton`. It reads from left to right and
+In: the nodes that see an array. Out: its :class:`ArrayMachine`. It reads from left to right and
 keeps what the keywords need: how many items there are, how many of them ``contains`` has found,
 which nodes have failed for good, and which values occurred.
 """

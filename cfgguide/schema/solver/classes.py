@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from cfgguide.automata.language import Language
 from cfgguide.automata.numbers import decimals
@@ -24,7 +25,6 @@ from cfgguide.base.sets import reached_from
 from cfgguide.errors import SchemaError
 from cfgguide.schema.solver.arrays import ArrayMachine
 from cfgguide.schema.solver.member_automata import (
-    MemberAutomaton,
     MemberSymbol,
     Problem,
     ValueClass,
@@ -34,7 +34,7 @@ from cfgguide.schema.solver.member_automata import (
     seen_by,
 )
 from cfgguide.schema.solver.nodes import Condition, Node, wanted_to_fail
-from cfgguide.schema.solver.objects import MAX_UNORDERED, ObjectMachine
+from cfgguide.schema.solver.objects import MAX_UNORDERED, MemberAutomaton, ObjectMachine
 from cfgguide.schema.solver.scalars import by_class, tidy_numbers
 from cfgguide.schema.solver.truth import Failures, Truths, closure, truths
 
@@ -184,7 +184,7 @@ class Context:
     ) -> ClassAutomaton:
         found = ClassAutomaton()
         numbers: dict[Hashable, int] = {}  # the start is no other state: before it comes no comma
-        states = [machine.start]
+        states: list[Any] = [machine.start]
         for number, state in enumerate(states):
             holding, problems = machine.holding(state)
             found.value_classes.append(self.value_class(holding))

@@ -1,15 +1,15 @@
 """Automata that read the items of an array or the properties of an object.
 
 In: the nodes that see an array or an object. Out: what :mod:`cfgguide.schema.solver.arrays` and
-:mod:`cfgguide.schema.solver.objects` share. A :class:`MemberAutomaton` is an automaton of the tree
-automaton's horizontal languages: it reads a symbol, an item or a property of a class of names, with
-the value class of its value. The state after the last one says which of the outer nodes hold.
+:mod:`cfgguide.schema.solver.objects` share. Their machines are automata of the tree automaton's
+horizontal languages: each reads a symbol, an item or a property of a class of names, with the value
+class of its value. The state after the last one says which of the outer nodes hold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 from cfgguide.schema.solver.nodes import Bounds, Condition, Node
 
@@ -30,23 +30,6 @@ class MemberSymbol(NamedTuple):
 
     name: Hashable
     nodes: tuple[Node, ...]
-
-
-class MemberAutomaton(Protocol):
-    """An automaton of the contents of arrays or objects."""
-
-    @property
-    def start(self) -> Any:
-        """The state before anything."""
-
-    def symbols(self, state: Any) -> Iterable[MemberSymbol]:
-        """Yield what may come next."""
-
-    def after(self, state: Any, symbol: MemberSymbol, value_class: ValueClass) -> Hashable:
-        """Return the state after a symbol with a value of a class."""
-
-    def holding(self, state: Any) -> tuple[dict[Node, bool], list[Problem]]:
-        """Return which nodes hold if nothing more comes, and what is uncertain about that."""
 
 
 def seen_by(nodes: Iterable[Node], order: Callable[[Node], int]) -> tuple[Node, ...]:

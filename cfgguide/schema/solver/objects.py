@@ -1,7 +1,6 @@
 """Objects as automata over their properties.
 
-In: the nodes that see an object. Out: its
-:class:`~cfgguide.schema.solver.member_automata.MemberAutomaton`. Names are sorted into classes:
+In: the nodes that see an object. Out: its :class:`ObjectMachine`. Names are sorted into classes:
 each listed name is a class of its own, the others are told apart by the patterns that they match.
 The machine reads from left to right and keeps which of the listed names occurred, how many
 properties there are, and which nodes have failed for good.
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 
 from cfgguide.automata.language import Language, difference, grouped
 from cfgguide.engine.byte_machine.property_names import has_other_text
+from cfgguide.schema.solver.arrays import ArrayMachine
 from cfgguide.schema.solver.member_automata import (
     MemberSymbol,
     Problem,
@@ -449,6 +449,9 @@ class ObjectMachine:
             problem = "names that are not listed may come twice, so they cannot be counted"
             problems.append((f"{node.path}/{keyword}", problem))
         return truths(self._nodes, "object", holds, seen), problems
+
+
+MemberAutomaton = ArrayMachine | ObjectMachine
 
 
 def combinations(languages: Sequence[Language]) -> Iterator[tuple[tuple[bool, ...], Language]]:

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any
 
 from cfgguide.schema.solver.arrays import ArrayMachine
-from cfgguide.schema.solver.member_automata import MemberAutomaton, ValueClass
+from cfgguide.schema.solver.member_automata import ValueClass
 from cfgguide.schema.solver.nodes import Node
-from cfgguide.schema.solver.objects import ObjectMachine
+from cfgguide.schema.solver.objects import MemberAutomaton, ObjectMachine
 from cfgguide.schema.solver.plans import Clauses
 from cfgguide.schema.solver.scalars import ScalarClasses
 from cfgguide.schema.solver.truth import Failures, truths
