@@ -74,7 +74,7 @@ class MonitorExplainer(MachineExplainer):
         state, stack = hypothesis.scanner_state, watched(hypothesis.stack)
         place, text = stack.place, stack.text
         byte_class = scanner.byte_classes[rest[0]]
-        if not recognizer.is_between(state) and not scanner.transitions[state, byte_class]:
+        if not recognizer.lexer.is_gap(state) and not scanner.transitions[state, byte_class]:
             terminal_id = int(scanner.match[state])
             after = place.after(terminal_id, text) if 0 <= terminal_id < scanner.ignored else None
             if after is None:

@@ -173,7 +173,7 @@ class IndentedEndings(WatchedEndings):
         place, terminal_id = piece.lexeme
         is_begun = any(
             watched(each.stack).place == place
-            and self._recognizer.terminals_ahead(each.scanner_state) >> terminal_id & 1
+            and self._recognizer.lexemes.ahead(each.scanner_state) >> terminal_id & 1
             for each in after.hypotheses
         )
         return after if is_begun else None
@@ -234,10 +234,10 @@ class IndentedEndings(WatchedEndings):
     def _rests_of(self, hypothesis: Hypothesis) -> Iterator[bytes]:
         """Yield the rest of the lexeme that is being read, and how it may have to go on."""
         state, stack = hypothesis.scanner_state, watched(hypothesis.stack)
-        if self._recognizer.is_between(state):
+        if self._recognizer.lexer.is_gap(state):
             return
         distances = self._texts.distances.of(state)
-        fed = self._recognizer.terminals_ahead(state)
+        fed = self._recognizer.lexemes.ahead(state)
         allowed = fed & stack.place.bits
         dropped = fed & ~allowed  # such as a line break in brackets
         for terminal_id in sorted(members(allowed | dropped), key=lambda each: distances[each]):

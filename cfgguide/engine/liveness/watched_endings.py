@@ -85,7 +85,7 @@ class WatchedEndings:
         recognizer, scanner = self._recognizer, self._recognizer.scanner
         state, stack = hypothesis.scanner_state, watched(hypothesis.stack)
         place = stack.place
-        if recognizer.is_between(state):
+        if recognizer.lexer.is_gap(state):
             yield b"", place
             return
         terminal_id = int(scanner.match[state])
@@ -94,7 +94,7 @@ class WatchedEndings:
             if after is not None:
                 yield b"", after
         distances = self._texts.distances.of(state)
-        ahead = recognizer.terminals_ahead(state) & place.bits & ~1
+        ahead = recognizer.lexemes.ahead(state) & place.bits & ~1
         for terminal_id in sorted(members(ahead), key=lambda each: distances[each]):
             rest = self._rest(state, place, terminal_id, stack.text)
             for more in (rest, *self._longer(state, terminal_id)):
@@ -110,7 +110,7 @@ class WatchedEndings:
         scanner = self._recognizer.scanner
         for letter in _LETTERS:
             target = int(scanner.transitions[state, scanner.byte_classes[letter]])
-            if self._recognizer.terminals_ahead(target) >> terminal_id & 1:
+            if self._recognizer.lexemes.ahead(target) >> terminal_id & 1:
                 yield bytes((letter,))
 
     def _rest(self, state: int, place: ParsePoint, terminal_id: int, text: bytes) -> bytes | None:
@@ -126,7 +126,7 @@ class WatchedEndings:
         rest = self._texts.some_text(state, terminal_id)
         if rest is None or texts is None or texts.has(text + rest):
             return None if rest is None else text + rest
-        return self._recognizer.other_text(state, terminal_id, text, texts)
+        return self._recognizer.lexemes.other(state, terminal_id, text, texts)
 
     def from_place(self, place: ParsePoint) -> Lexemes | None:
         """Return lexemes that finish a sentence from a place; None if none were found."""

@@ -77,11 +77,11 @@ class WatchingRecognizer(Recognizer):
     Make one with :meth:`of`.
     """
 
-    _places: Places
-    _lexemes: LexemeSets
-    _gaps: Gaps
-    _lexer: Lexer
-    _named: int
+    places: Places
+    lexemes: LexemeSets
+    gaps: Gaps
+    lexer: Lexer
+    named: int
     _longer: list[int]
     _ignored: int
     _acceptable_in: dict[int, int]
@@ -129,17 +129,17 @@ class WatchingRecognizer(Recognizer):
             goes_on=goes_on,
             is_live=is_live,
         )
-        made._places = places
-        made._lexemes = LexemeSets.of(recognizer)
-        made._lexer = Lexer.of(recognizer)
-        made._gaps = Gaps.of(recognizer, spelled)
+        made.places = places
+        made.lexemes = LexemeSets.of(recognizer)
+        made.lexer = Lexer.of(recognizer)
+        made.gaps = Gaps.of(recognizer, spelled)
         scanner = recognizer.scanner
         made._ignored = scanner.ignored
         made._acceptable_in = {}
         made._candidates = BoundedDict(_MAX_CANDIDATES)
         made._possible_at = BoundedDict(_MAX_POSSIBLE)
         made._longer = scanner.class_representatives[scanner.equivalence_classes].tolist()
-        made._named = sum(1 << each for each, is_one in enumerate(places.is_named) if is_one)
+        made.named = sum(1 << each for each, is_one in enumerate(places.is_named) if is_one)
         if made.indentation_reader is not None:
             table: object = _WatchedTable()
             made.indentation_reader = made.indentation_reader.with_parse_table(table)  # type: ignore[arg-type]
@@ -216,25 +216,25 @@ class WatchingRecognizer(Recognizer):
         possible = [each for each in lexer_place.states if self._is_possible(each[0], place, text)]
         if len(possible) == len(lexer_place.states) and not lexer_place.may_have_left:
             return True
-        if any(self._gaps.can_end(*each, self._allowed(each[0], place)) for each in possible):
+        if any(self.gaps.can_end(*each, self._allowed(each[0], place)) for each in possible):
             return True
         return None if possible or lexer_place.may_have_left else False
 
     def asks_text(self, lexer_place: LexerPlace, place: ParsePoint) -> bool:
         """Return whether :meth:`may_become` depends on the text."""
         for scanner_state, _ in lexer_place.states:
-            ahead = self._lexemes.ahead(scanner_state) & self._named
+            ahead = self.lexemes.ahead(scanner_state) & self.named
             for terminal_id in members(ahead & self._acceptable(place.stack.state)):
                 may, texts = place.may(terminal_id)
                 if may and texts is not None:
-                    is_endless = self._lexemes.is_endless(scanner_state, terminal_id)
+                    is_endless = self.lexemes.is_endless(scanner_state, terminal_id)
                     if not texts.is_endless or not is_endless:
                         return True
         return False
 
     def _allowed(self, scanner_state: int, place: ParsePoint) -> int:
         """Return those of the terminals that a lexeme may become that may come, as bits."""
-        ahead = self._lexemes.ahead(scanner_state) & self._acceptable(place.stack.state)
+        ahead = self.lexemes.ahead(scanner_state) & self._acceptable(place.stack.state)
         return sum(1 << terminal_id for terminal_id in members(ahead) if place.may(terminal_id)[0])
 
     def _read_plainly(
@@ -247,8 +247,8 @@ class WatchingRecognizer(Recognizer):
         tuple of (int, Place, bytes, int, int)
             Scanner state, place, text of the lexeme, context, and how many bytes were read.
         """
-        transitions, match, ahead = self._transitions, self._match, self._lexemes.ahead_of
-        is_assertion, named, ignored = self._is_assertion, self._named, self.scanner.ignored
+        transitions, match, ahead = self._transitions, self._match, self.lexemes.ahead_of
+        is_assertion, named, ignored = self._is_assertion, self.named, self.scanner.ignored
         byte_classes, contexts = self._byte_classes, self._contexts
         while n_read < len(data):
             byte_class = byte_classes[data[n_read]]
@@ -284,10 +284,10 @@ class WatchingRecognizer(Recognizer):
         """Return what a hypothesis becomes if one more byte belongs to its lexeme."""
         stack = watched(hypothesis.stack)
         following = self.extended(hypothesis, byte_class)
-        ahead = self._lexemes.ahead
+        ahead = self.lexemes.ahead
         return [
             each._replace(stack=WatchedStack(stack.place, stack.text + bytes((byte,))))
-            if ahead(each.scanner_state) & self._named
+            if ahead(each.scanner_state) & self.named
             else (each._replace(stack=WatchedStack(stack.place)) if stack.text else each)
             for each in following
         ]
@@ -317,7 +317,7 @@ class WatchingRecognizer(Recognizer):
         return self._is_possible(hypothesis.scanner_state, stack.place, stack.text)
 
     def _is_possible(self, scanner_state: int, place: ParsePoint, text: bytes) -> bool:
-        ahead = self._lexemes.ahead(scanner_state)
+        ahead = self.lexemes.ahead(scanner_state)
         if ahead >> self._ignored & 1:
             return True
         if self.indentation_reader is not None and ahead & self._dropped(place):
@@ -327,7 +327,7 @@ class WatchingRecognizer(Recognizer):
         if terminals is None:
             found = members(ahead & self._acceptable(place.stack.state))
             # Those first that no text decides.
-            terminals = tuple(sorted(found, key=lambda each: self._named >> each & 1))
+            terminals = tuple(sorted(found, key=lambda each: self.named >> each & 1))
             self._candidates[key] = terminals
         for terminal_id in terminals:
             may, texts = place.may(terminal_id)
@@ -360,7 +360,7 @@ class WatchingRecognizer(Recognizer):
         return known
 
     def _possible(self, place: ParsePoint, dropped: int) -> npt.NDArray[np.int8]:
-        lexemes, n_states = self._lexemes, self.scanner.n_states
+        lexemes, n_states = self.lexemes, self.scanner.n_states
         free = place.bits & ~place.restricted | 1 << self.scanner.ignored | dropped
         is_possible = lexemes.leads_to(free)
         answers = np.full(n_states, IMPOSSIBLE, dtype=np.int8)
@@ -410,12 +410,12 @@ class WatchingRecognizer(Recognizer):
         if reader is None:
             return False
         dropped = sum(self._never_fed.values()) | 1 << reader.indentation_rules.newline
-        return bool(self._lexemes.ahead(scanner_state) & dropped)
+        return bool(self.lexemes.ahead(scanner_state) & dropped)
 
     def possible_terminals(self, hypothesis: Hypothesis) -> list[int]:
         """Return the terminals that the lexeme of a hypothesis may become at its place."""
         state, stack = hypothesis.scanner_state, watched(hypothesis.stack)
-        ahead = self._lexemes.ahead(state)
+        ahead = self.lexemes.ahead(state)
         return [
             terminal_id
             for terminal_id, texts in stack.place.allowed.items()
@@ -430,7 +430,7 @@ class WatchingRecognizer(Recognizer):
     def relevant_and_allowed(self, hypothesis: Hypothesis) -> tuple[Hashable, Hashable]:
         """Return what is relevant where a lexeme began, and what may come there, found anew."""
         place = watched(hypothesis.stack).place
-        allowed = self._places.found(place.stack, place.monitor)
+        allowed = self.places.found(place.stack, place.monitor)
         return (place.stack, place.relevant), frozenset(allowed.items())
 
     def unlike(
@@ -447,7 +447,7 @@ class WatchingRecognizer(Recognizer):
         """
         place, text = watched(hypothesis.stack).place, watched(hypothesis.stack).text
         match = self._match[hypothesis.scanner_state]
-        if text and self._named >> max(match, 0) & 1:
+        if text and self.named >> max(match, 0) & 1:
             texts.setdefault(match, set()).add(text)
         for terminal_id, known in texts.items():
             apart = place.told_apart(terminal_id)
@@ -460,54 +460,21 @@ class WatchingRecognizer(Recognizer):
                 first = each, bits
         return None
 
-    def other_text(
-        self, scanner_state: int, terminal_id: int, text: bytes, texts: Texts
-    ) -> bytes | None:
-        """Return a lexeme among nearly all texts that one may become; None if none was found."""
-        return self._lexemes.other(scanner_state, terminal_id, text, texts)
-
-    def place(self, stack: Stack, monitor: Monitor) -> ParsePoint:
-        """Return the place of a stack and a monitor."""
-        return self._places.place(stack, monitor)
-
-    @property
-    def named(self) -> int:
-        """The terminals of which the monitor asks for the text, as bits."""
-        return self._named
-
-    @property
-    def lexer(self) -> Lexer:
-        """Where bytes lead inside lexemes."""
-        return self._lexer
-
-    def terminals_ahead(self, scanner_state: int) -> int:
-        """Return the terminals of the lexemes that a scanner state may come to, as bits."""
-        return self._lexemes.ahead(scanner_state)
-
-    @property
-    def gaps(self) -> Gaps:
-        """Which lexemes can end before ignored text."""
-        return self._gaps
-
     def lexer_number(self, configuration: Configuration) -> int:
         """Return the number of the lexer's place, where all hypotheses have one stack."""
         states = tuple(each[:2] for each in configuration.hypotheses)
         terminal_set = self._set_of_state[configuration.hypotheses[0].stack.state]
-        return self._lexer.number(LexerPlace(states, configuration.context), terminal_set)
-
-    def is_between(self, scanner_state: int) -> bool:
-        """Return whether no lexeme has begun that the parser gets."""
-        return self._lexer.is_gap(scanner_state)
+        return self.lexer.number(LexerPlace(states, configuration.context), terminal_set)
 
     @cached_property
     def tells_named_from_ignored(self) -> bool:
         """Return whether no lexeme whose text the monitor asks for begins with ignored text."""
         ignored = np.flatnonzero(self.scanner.match == self.scanner.ignored).tolist()
-        return not any(self._lexemes.ahead(state) & self._named for state in ignored)
+        return not any(self.lexemes.ahead(state) & self.named for state in ignored)
 
     def restricted(self, scanner_state: int, place: ParsePoint) -> list[tuple[int, Texts]]:
         """Return the terminals that a lexeme may become, and that have only some texts there."""
-        ahead = self._lexemes.ahead(scanner_state) & place.restricted
+        ahead = self.lexemes.ahead(scanner_state) & place.restricted
         return [
             (terminal_id, texts)
             for terminal_id, texts in place.allowed.items()
@@ -516,7 +483,7 @@ class WatchingRecognizer(Recognizer):
 
     def _begins(self, scanner_state: int, terminal_id: int, texts: Texts, text: bytes) -> bool:
         if texts.is_endless:
-            return self._lexemes.has_other(scanner_state, terminal_id, text, texts)
+            return self.lexemes.has_other(scanner_state, terminal_id, text, texts)
         return texts.begins(text)
 
 

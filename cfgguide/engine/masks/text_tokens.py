@@ -63,7 +63,7 @@ class TokensOfTexts:
         Only tokens that stay in the lexeme count, or that begin one; others may be among them.
         """
         stack = watched(hypothesis.stack)
-        is_begun = not self._recognizer.is_between(hypothesis.scanner_state)
+        is_begun = not self._recognizer.lexer.is_gap(hypothesis.scanner_state)
         restricted = [texts for texts in stack.place.allowed.values() if texts is not None]
         if is_begun:  # else any of them may begin, after more ignored text too
             ahead = self._recognizer.restricted(hypothesis.scanner_state, stack.place)

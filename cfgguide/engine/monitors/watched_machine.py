@@ -148,7 +148,7 @@ def _is_live(base: Index, machine: LrMachine, monitor: Monitor) -> Callable[[Sta
     endings = WatchedEndings(unlimited, spelled)
 
     def is_live(stack: Stack, reached: Monitor) -> bool:
-        return endings.from_place(unlimited.place(stack, reached)) is not None
+        return endings.from_place(unlimited.places.place(stack, reached)) is not None
 
     return is_live
 

@@ -122,7 +122,7 @@ class WatchedWalker:
         """Return whether the lexeme that is being read may have any text, or any but a few."""
         for hypothesis in configuration.hypotheses:
             place = watched(hypothesis.stack).place
-            ahead = self._masks.recognizer.terminals_ahead(hypothesis.scanner_state)
+            ahead = self._masks.recognizer.lexemes.ahead(hypothesis.scanner_state)
             if ahead & place.restricted & ~place.endless:
                 return False
         return True
