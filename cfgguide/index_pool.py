@@ -204,7 +204,7 @@ class IndexPool:
                 self._entries.move_to_end(asked)
             if entry.index is not None:
                 break
-            has_left = cancelled or _never
+            has_left = cancelled or (lambda: False)
             entry.asking.append(has_left)
             try:
                 with entry.lock:
@@ -326,7 +326,3 @@ class IndexPool:
 def _make_first_mask(index: Index, budget: Budget) -> None:
     budget.begin("the first mask")
     index.allowed(index.start)
-
-
-def _never() -> bool:
-    return False

@@ -61,14 +61,10 @@ def shared_text(first: Fsm, second: Fsm, *, max_pairs: int = DEFAULT_MAX_PAIRS) 
                     continue
                 paths[following] = path
                 is_final = first.is_final[following[0]] and second.is_final[following[1]]
-                if is_final and (is_plain or _are_matched(path, first, second)):
+                if is_final and (is_plain or first.match(path) == second.match(path) == len(path)):
                     return path.decode("utf-8", errors="replace")
                 pending.append(following)
     return None
-
-
-def _are_matched(text: bytes, *fsms: Fsm) -> bool:
-    return all(fsm.match(text) == len(text) for fsm in fsms)
 
 
 def is_part_of(part: Fsm, whole: Fsm) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from itertools import count
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from cfgguide.base.limits import check_step
@@ -123,7 +124,9 @@ class ShortestLexemes:
             traits = lexemes.traits(key)
             if traits.below is not None and not traits.below & tags:
                 continue
-            for more, after in sorted(lexemes.steps(key, self._used), reverse=True, key=_data):
+            for more, after in sorted(
+                lexemes.steps(key, self._used), reverse=True, key=itemgetter(0)
+            ):
                 if not isinstance(after, Pop) or tags >> after.tag & 1:
                     longer = n + len(more)
                     rest = 0 if isinstance(after, Pop) else lexemes.nearest(after)
@@ -149,7 +152,3 @@ class ShortestLexemes:
             if last is None:
                 return
             key, step = last, _Step(data, key, len(data) + step.length)
-
-
-def _data(step: tuple[bytes, Any]) -> bytes:
-    return step[0]

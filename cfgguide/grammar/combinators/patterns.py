@@ -97,14 +97,10 @@ def regex(pattern: str | re.Pattern[str], flags: int = 0, *, tidy: bool | None =
             f"/{shown(pattern)[1:-1]}/ repeats something more than {MAX_ROUNDS} times; lower its "
             "counted repetitions"
         )
-    part = _looking(written) if looks else regular(written)
+    part = Regular((written,), matches_nothing(written), looks=True) if looks else regular(written)
     if tidy:
         part = tidied(part)
     return grammar_of(replace(part, is_whole=tidy is False))
-
-
-def _looking(pattern: str) -> Regular:
-    return Regular((pattern,), matches_nothing(pattern), looks=True)
 
 
 def n_rounds(nodes: syntax.Nodes) -> int:

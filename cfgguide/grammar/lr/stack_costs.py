@@ -149,7 +149,7 @@ class StackCosts:
             pending.pop()
             self._known[here] = min(
                 (_sum(rest, self._known[after]) for rest, after in exits),
-                key=_length_of,
+                key=lambda need: need.length,
                 default=self._at_the_bottom(here),
             )
         return self._known[stack]
@@ -295,7 +295,3 @@ def _kernels(table: ParseTable) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.i
 
 def _sum(first: Need, then: Need) -> Need:
     return Need(first.length + then.length, first.first if first.length else then.first)
-
-
-def _length_of(need: Need) -> float:
-    return need.length

@@ -184,7 +184,7 @@ class MessageGrammar(SchemaGrammar, Generic[T]):
                 named = part.token if isinstance(part.token, str) else token_name(part.token)
                 found[named] = (part.token,)
             elif isinstance(part, Exact):
-                found |= {name: (name,) for name in _names_in(part.text, special_tokens)}
+                found |= {name: (name,) for name in special_tokens if name in part.text}
         return found
 
     def automaton(
@@ -208,11 +208,6 @@ class MessageGrammar(SchemaGrammar, Generic[T]):
             steps=self._steps,
         )
         return completed(automaton)
-
-
-def _names_in(text: str, special_tokens: Mapping[str, int]) -> list[str]:
-    """Return the names of tokens that a tokenizer finds in a text."""
-    return [name for name in special_tokens if name in text]
 
 
 def structural_tag(
