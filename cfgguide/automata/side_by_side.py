@@ -114,7 +114,6 @@ class _Product:
             for cut in self.cuts
         )
         self._places = list(places)
-        self._gap = self.letters[self.cuts.index(SURROGATES[0])]
         self._numbers: dict[State, int] = {}
         self.states: list[State] = [()]
         self._is_live: dict[int, bool | None] = {DEAD: False}

@@ -104,7 +104,6 @@ class MemoryCompletions:
 
     def __init__(self, automaton: SchemaAutomaton, used: frozenset[int]) -> None:
         self._automaton = automaton
-        self._used = used
         self._unused = bytes(_ALL_BYTES - used)
         self.shortest = ShortestValues(automaton, used, self._different, self._named)
         # How many ways there are to finish a part, or some of them, and whether these are all.

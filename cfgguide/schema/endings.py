@@ -58,7 +58,6 @@ class SchemaEndings:
 
     def __init__(self, automaton: SchemaAutomaton, used: frozenset[int]) -> None:
         self._automaton = automaton
-        self._used = used
         self._completions = MemoryCompletions(automaton, used)
         self._values = self._completions.shortest
         self._known: dict[_Place, bytes] = {}

@@ -47,7 +47,6 @@ class WatchedEndings:
     def __init__(self, recognizer: WatchingRecognizer, used: frozenset[int]) -> None:
         self._recognizer = recognizer
         self._table = recognizer.parse_table
-        self._used = used
         scanner = recognizer.scanner
         self._texts = LexemeTexts(scanner, recognizer.lookahead, used)
         starts = np.unique(scanner.starts)
@@ -68,7 +67,7 @@ class WatchedEndings:
             return b""
         best: bytes | None = None
         for hypothesis in configuration.hypotheses:
-            for rest, place in self._lexeme_ends(hypothesis, configuration):
+            for rest, place in self._lexeme_ends(hypothesis):
                 lexemes = self.from_place(place)
                 if lexemes is None:
                     continue
@@ -78,9 +77,7 @@ class WatchedEndings:
                     break
         return best
 
-    def _lexeme_ends(
-        self, hypothesis: Hypothesis, configuration: Configuration
-    ) -> Iterator[tuple[bytes, ParsePoint]]:
+    def _lexeme_ends(self, hypothesis: Hypothesis) -> Iterator[tuple[bytes, ParsePoint]]:
         """Yield ways to end the lexeme that is being read: its rest, and the place after it."""
         recognizer, scanner = self._recognizer, self._recognizer.scanner
         state, stack = hypothesis.scanner_state, watched(hypothesis.stack)

@@ -28,7 +28,6 @@ from cfgguide.grammar.lr.indentation import (
     DIGIT,
     IN_STRING,
     NO_COLUMN,
-    OTHER,
     SPACE,
     Indentation,
     IndentationRules,
@@ -62,8 +61,6 @@ class IndentationReader:
         The first bytes of lexemes that open brackets.
     is_counted : bool, shape (n_scanner_states,)
         Whether the lexeme may become a number whose digits are counted.
-    may_count : bool, shape (n_scanner_states,)
-        Whether there can be a column that more bytes change.
     """
 
     def __init__(
@@ -95,7 +92,6 @@ class IndentationReader:
         space = int(np.flatnonzero(self.kinds == SPACE)[0])
         self.can_widen = scanner.match[scanner.transitions[:, space]] == indentation_rules.newline
         self.is_counted = leads[:, 1] & ~self.is_newline
-        self.may_count = self._counting(scanner) | self.is_counted
         self.opening_bytes = _first_bytes(scanner, leads[:, 2])
         self._is_newline: list[bool] = self.is_newline.tolist()
         self._is_counted: list[bool] = self.is_counted.tolist()
@@ -108,15 +104,6 @@ class IndentationReader:
         changed = copy(self)
         changed._parse_table = parse_table
         return changed
-
-    def _counting(self, scanner: Scanner) -> npt.NDArray[np.bool_]:
-        is_other = (self.kinds == OTHER) | (self.kinds == DIGIT)
-        keeping = ~is_other if self.indentation_rules.is_cpython else self.kinds >= OTHER
-        keeping = np.flatnonzero(keeping & (self.kinds != BREAK))
-        by_bytes, by_answers = scanner.moves
-        after_break = np.unique(scanner.transitions[:, self.kinds == BREAK])
-        sources = after_break[self.is_newline[after_break]]
-        return reachable((by_bytes[:, keeping], by_answers), sources, within=self.is_newline)
 
     def moved(
         self, indentation: Indentation, scanner_state: int, byte_class: int, n: int = 1

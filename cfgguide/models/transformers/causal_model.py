@@ -45,11 +45,6 @@ class SingleText:
     ----------
     model : PreTrainedModel
         Loaded as usual, on any device.
-
-    Attributes
-    ----------
-    n_calls : int
-        How often the model was called.
     """
 
     def __init__(self, model: PreTrainedModel) -> None:
@@ -60,7 +55,6 @@ class SingleText:
         self._takes = set(inspect.signature(model.forward).parameters)
         self._cache = make(config=model.config)
         self._n_tokens = 0
-        self.n_calls = 0
 
     def __call__(self, token_ids: Ids, /) -> npt.NDArray[np.float32]:
         """Return the logits of the token that follows; shape (n_columns,).
@@ -75,7 +69,6 @@ class SingleText:
         new = list(token_ids[self._n_tokens :])
         assert new, "the text has grown since the last call"
         self._n_tokens = len(token_ids)
-        self.n_calls += 1
         device = self._model.device
         given = {
             "input_ids": torch.tensor([new], dtype=torch.long, device=device),

@@ -154,7 +154,6 @@ class ObjectMachine:
         bounds = [bound for node in asking for bound in node.n_properties if bound]
         # One more than any bound: greater numbers of properties all mean the same.
         self._cap = max((bound + 1 for bound in bounds), default=1)
-        self._is_counted = any(node.n_properties != (0, None) for node in asking)
         by_id = {id(language): language for node in asking for language, _ in node.patterns}
         self._patterns = list(by_id.values())
         self._pattern_numbers = {key: number for number, key in enumerate(by_id)}
