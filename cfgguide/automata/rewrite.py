@@ -94,6 +94,19 @@ def escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\g<0>", text)
 
 
+def quantifier(least: int, most: int | None) -> str:
+    """Return what stands after a part of a pattern that comes so often.
+
+    >>> quantifier(0, 1), quantifier(1, None), quantifier(2, None), quantifier(3, 3)
+    ('?', '+', '{2,}', '{3}')
+    """
+    if most is None:
+        return {0: "*", 1: "+"}.get(least, f"{{{least},}}")
+    if (least, most) == (0, 1):
+        return "?"
+    return f"{{{least}}}" if least == most else f"{{{least},{most}}}"
+
+
 def pattern_of(nodes: Nodes) -> str:
     r"""Return the pattern that reads as some nodes.
 
@@ -334,7 +347,8 @@ def _written(node: Node) -> str:
             body = _without_group(node.body)
             is_one = len(body) == 1 and isinstance(body[0], Literal | Dot | CharacterSet)
             written = _sequence(body) if is_one else f"(?:{_sequence(body)})"
-            return written + _times(node) + ("" if node.is_greedy else "?")
+            times = quantifier(node.min_count, node.max_count)
+            return written + times + ("" if node.is_greedy else "?")
         case Alternation():
             return f"(?:{_sequence((node,))})"
         case Group():
@@ -350,15 +364,6 @@ def _written(node: Node) -> str:
             return str(node.value)
         case _:
             return _character(node)
-
-
-def _times(node: Repeat) -> str:
-    least, most = node.min_count, node.max_count
-    if most is None:
-        return {0: "*", 1: "+"}.get(least, f"{{{least},}}")
-    if (least, most) == (0, 1):
-        return "?"
-    return f"{{{least}}}" if least == most else f"{{{least},{most}}}"
 
 
 def _group_flags(node: Group) -> str:

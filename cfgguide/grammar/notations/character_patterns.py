@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from cfgguide.automata.charset import MAX_CODE_POINT, CharacterClass
-from cfgguide.automata.rewrite import escaped
+from cfgguide.automata.rewrite import escaped, quantifier
 from cfgguide.grammar.rules.tree import Ranges
 
 _IN_CLASS = {each: f"\\{each}" for each in "\\]^-[&~|"}
@@ -99,17 +99,8 @@ def _written(pattern: Pattern, level: int) -> str:
         case "choice":
             inner = "|".join(_written(part, _ROW) for part in pattern.parts)
         case _:
-            inner = _written(pattern.parts[0], _ATOM) + _count(pattern.least, pattern.most)
+            inner = _written(pattern.parts[0], _ATOM) + quantifier(pattern.least, pattern.most)
     return f"(?:{inner})" if _level(pattern) > level else inner
-
-
-def _count(least: int, most: int | None) -> str:
-    marks = {(0, 1): "?", (0, None): "*", (1, None): "+"}
-    if (least, most) in marks:
-        return marks[least, most]
-    if least == most:
-        return f"{{{least}}}"
-    return f"{{{least},{'' if most is None else most}}}"
 
 
 def written_set(ranges: Ranges) -> str:
@@ -295,7 +286,7 @@ def times(part: Pattern, least: int, most: int | None) -> Pattern:
         part.first,
         _joined(part.following, part.first) if goes_on else part.following,
         is_deterministic,
-        min(_HUGE, part.n_characters + 4 + len(_count(least, most))),
+        min(_HUGE, part.n_characters + 4 + len(quantifier(least, most))),
         min(_HUGE, part.n_positions * n_times),
         part.depth + 1,
     )

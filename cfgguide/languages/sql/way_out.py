@@ -79,11 +79,11 @@ def _asked_of(monitor: SelectMonitor) -> list[str]:
     """Return the columns that the query around a derived table lacks."""
     around = monitor.frames[-3] if len(monitor.frames) > 2 else None
     if isinstance(around, Core) and around.clause == "from":
-        return [column for _, column in _first_unmet(monitor, around) if column is not None]
+        return [column for _, column in _first_unmet(around) if column is not None]
     return []
 
 
-def _first_unmet(monitor: SelectMonitor, core: Core) -> list[Promise]:
+def _first_unmet(core: Core) -> list[Promise]:
     """Return the promises of one qualifier that FROM has not kept."""
     unmet = sorted(
         (each for each in core.promises if not core.sources.n_having(each)),
@@ -95,7 +95,7 @@ def _first_unmet(monitor: SelectMonitor, core: Core) -> list[Promise]:
 
 
 def _tables(monitor: SelectMonitor, core: Core) -> Iterator[Lexeme]:
-    unmet = _first_unmet(monitor, core)
+    unmet = _first_unmet(core)
     qualifier = unmet[0][0] if unmet else None
     columns = [column for _, column in unmet if column is not None]
     if core.pending is not None:
