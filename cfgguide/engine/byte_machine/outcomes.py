@@ -73,16 +73,6 @@ class ByteOutcomes:
             stack = self._stacks[cell] = stack.push(int(self._work.cell_frame[cell]))
         return stack
 
-    def outcome_of_tokens(self) -> dict[int, int]:
-        """Return the outcome of each token that may come."""
-        return {
-            token_id: outcome
-            for (first, end), outcome in zip(
-                self._segments[:, : _END + 1].tolist(), self._outcome.tolist(), strict=True
-            )
-            for token_id in self.trie.token_ids[first:end].tolist()
-        }
-
     def places(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return where the tokens that may come are in the trie, and the outcome of each."""
         first, end = self._segments[:, _FIRST].astype(np.int64), self._segments[:, _END]
