@@ -62,10 +62,6 @@ class Writer:
         self.room -= 1
         return True
 
-    def limited_to(self, features: Collection[str]) -> Writer:
-        """Return a writer that uses fewer features."""
-        return Writer(self._draw, set(features) & set(self.features), self.letters)
-
     def letter(self) -> str:
         return self.one_of(self.letters)
 

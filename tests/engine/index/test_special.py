@@ -23,7 +23,6 @@ TEXT: /(?s:.)+/
 %declare CALL END DONE
 """
 SPECIAL = {"CALL": "<call>", "END": ["</call>", "<stop>"], "DONE": "<eos>"}
-BYTE_OF = {"<call>": b"\xf5", "<eos>": b"\xf6", "</call>": b"\xf7", "<stop>": b"\xf7"}
 TERMINAL_OF = {"<call>": "CALL", "<eos>": "DONE", "</call>": "END", "<stop>": "END"}
 NAMES = {"<call>": 8, "</call>": 9, "<stop>": 10, "<eos>": 11, "<pad>": 12}
 TEXTS = [b"a", b"bc", b"<call>", b"\xf5", b"\xc3", b"\xa9", b" ", b"\xf7a"]

@@ -116,10 +116,6 @@ def test_a_copy_is_right(made):
     grammar_file.unpacked(*copied(made))
 
 
-def set_all(name, number):
-    return lambda arrays, value: arrays[name].__setitem__(..., number)
-
-
 def set_one(name, number):
     return lambda arrays, value: arrays[name].flat.__setitem__(-1, number)
 
