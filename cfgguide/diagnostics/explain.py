@@ -224,7 +224,7 @@ class Explainer(ExplainsTokens):
         for byte in piece:
             lexing = self._lexing.after(self._recognizer, byte)
             assert lexing is not None, "a sentence can follow"
-            self._left -= max(len(lexing.ways) - _FEW, 0)
+            self._left -= max(lexing.n_compared - _FEW, 0)
             if self._left < 0:
                 raise LimitError("the text has too many readings to tell how each goes on")
             self._lexing = lexing

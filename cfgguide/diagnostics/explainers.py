@@ -21,7 +21,7 @@ from cfgguide.engine.monitors.watched_machine import WatchedMachine
 from cfgguide.errors import LimitError
 
 #: Readings more than a few that all bytes of a text may have together to be told one by one.
-_MOST_READINGS = 3_000
+_MOST_READINGS = 5_000
 
 
 class MonitorExplainer(MachineExplainer):

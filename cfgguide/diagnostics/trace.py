@@ -87,6 +87,8 @@ class Lexing:
         As in :class:`~cfgguide.engine.machine.recognizer.Configuration`.
     n_bytes : int
         Length of the text.
+    n_compared : int
+        Ways of which others stand for some.
 
     Examples
     --------
@@ -103,6 +105,7 @@ class Lexing:
     ways: dict[Hypothesis, Way]
     context: int
     n_bytes: int
+    n_compared: int = 1
 
     @classmethod
     def of(cls, recognizer: Recognizer) -> Lexing:
@@ -136,9 +139,10 @@ class Lexing:
                     ways.setdefault(following, ended)
         if not ways:
             return None
-        ways = {hypothesis: ways[hypothesis] for hypothesis in recognizer.without_covered([*ways])}
-        recognizer.check_ambiguity(len(ways))
-        return Lexing(ways, int(scanner.contexts[self.context, byte_class]), self.n_bytes + 1)
+        kept = {each: ways[each] for each in recognizer.without_covered([*ways])}
+        recognizer.check_ambiguity(len(kept))
+        context = int(scanner.contexts[self.context, byte_class])
+        return Lexing(kept, context, self.n_bytes + 1, len(ways))
 
     def _ended(self, recognizer: Recognizer, hypothesis: Hypothesis, way: Way) -> Way:
         """Return the way on which the open lexeme has ended."""

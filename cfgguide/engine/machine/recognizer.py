@@ -377,9 +377,12 @@ class Recognizer:
         instead: dict[Hypothesis, Hypothesis] = {}  # of those left out, one that stands for each
 
         def last(hypothesis: Hypothesis) -> Hypothesis:
-            while hypothesis in instead:
-                hypothesis = instead[hypothesis]
-            return hypothesis
+            end = hypothesis
+            while end in instead:
+                end = instead[end]
+            while hypothesis is not end:  # so that it is found at once
+                instead[hypothesis], hypothesis = end, instead[hypothesis]
+            return end
 
         ordered = sorted(hypotheses, key=lambda each: -each.stack.height)
         for place, hypothesis in enumerate(ordered):
