@@ -21,6 +21,7 @@ from cfgguide.languages.presets import preset_of
 from cfgguide.studio.cli.parsing import FILES, FOLDERS, GRAMMARS, completes, did_you_mean
 
 STANDARD_INPUT = "-"
+SCHEMA = ".json"
 
 
 def add_grammar(command: argparse.ArgumentParser, *, is_written: bool = False) -> None:
@@ -38,7 +39,8 @@ def add_grammar(command: argparse.ArgumentParser, *, is_written: bool = False) -
     grammar = command.add_argument(
         "grammar",
         metavar="GRAMMAR",
-        help="a bundled name, or a file; - for one in Lark's language on standard input",
+        help="a bundled name, or a file: a grammar, or .json with a JSON Schema; - for a grammar "
+        "in Lark's language on standard input",
     )
     completes(grammar, GRAMMARS)
     told = "start, but function for python, statement for sql" if is_written else "start"
@@ -164,9 +166,11 @@ def grammar_of(options: argparse.Namespace) -> Grammar:
 
     Raises
     ------
-    GrammarError
+    GrammarError, SchemaError
         If there is no such grammar, or one of its options is out of its range.
     """
+    if options.grammar.endswith(SCHEMA):
+        return _schema(options)
     grammar = _named_grammar(options)
     parser = options.parser or grammar.parser
     is_same = parser == grammar.parser and options.lexer is None
@@ -196,6 +200,18 @@ def _named_grammar(options: argparse.Namespace) -> Grammar:
         )
     is_tidy = options.is_written and not options.whole
     return Grammar.bundled(name, start=start, tidy=is_tidy, max_ignored=options.max_ignored)
+
+
+def _schema(options: argparse.Namespace) -> Grammar:
+    """Return the grammar of the JSON Schema in a file."""
+    from cfgguide.schema.json_schema import json_schema
+
+    for name in ("start", "indenter", "parser", "lexer", "strict", "keywords"):
+        if getattr(options, name):
+            raise GrammarError(f"--{name} is for grammars, and {options.grammar} is a JSON Schema")
+    is_tidy = options.is_written and not options.whole
+    schema = read_text(options.grammar)
+    return json_schema(schema, tidy=is_tidy, max_whitespace=options.max_ignored)
 
 
 def _indenter(options: argparse.Namespace) -> object | None:

@@ -76,7 +76,7 @@ def _positive(text: str) -> int:
 
 
 def _generate(options: argparse.Namespace) -> int:
-    from cfgguide.compiler import compile, compile_recognizer
+    from cfgguide.compiler import compile, compile_machine
     from cfgguide.models.transformers.generation import stream
 
     output = options.output
@@ -86,7 +86,7 @@ def _generate(options: argparse.Namespace) -> int:
     if given == STANDARD_INPUT:
         given = read_text(given).removesuffix("\n")
     # A mistake in the grammar is told before a model is loaded.
-    compile_recognizer(grammar, progress=output.progress)
+    compile_machine(grammar, progress=output.progress)
     model, tokenizer = _loaded(options)
     index = compile(grammar, model_vocabulary(tokenizer, model), progress=output.progress)
     if options.index is not None:

@@ -135,6 +135,24 @@ def test_a_files_name_says_in_which_notation_it_is(run, ending):
     assert "sum" in refused(run, "check", name, "--start", "sum")
 
 
+def test_a_file_may_have_a_json_schema(run, random_writer):
+    items = {"enum": ["a", "b"]}
+    schema = {"type": "array", "items": items, "uniqueItems": True, "minItems": 2}
+    Path("s.json").write_text(json.dumps(schema))
+    assert run("check", "s.json").status == 0
+    assert run("check", "s.json", "--text", '["b", "a"]').status == 0
+    assert run("check", "s.json", "--text", '["b", "b"]').status == 1
+    assert run("check", "s.json", "--text", '["b",  "a"]', "--max-ignored", "1").status == 1
+    out = printed(run, "generate", "s.json", "--prompt", "x", "--max-new-tokens", "40")
+    assert sorted(json.loads(out)) == ["a", "b"]
+    said = refused(run, "check", "s.json", "--start", "x")
+    assert said == "cfgguide: [grammar] --start is for grammars, and s.json is a JSON Schema\n"
+    Path("s.json").write_text('{"type": "text"}')
+    assert "[schema] at /type: type is one or more of" in refused(run, "check", "s.json")
+    Path("s.json").write_text('{"type": ')
+    assert "[schema] the schema is not JSON" in refused(run, "check", "s.json")
+
+
 def test_a_grammar_that_lalr_does_not_take_is_read_with_earley(run):
     Path("either.lark").write_text('start: a | b\na: "x"\nb: "x"\n')
     Path("text").write_text("x")
