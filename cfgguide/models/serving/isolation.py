@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 N_MASKS = 128
 _LENGTH = 32  # tokens of a walk
 _MOST_WALKS = 16
+#: Seconds of the processor for one mask: all clients of a server wait for it.
+_MOST_SECONDS = 2.0
 _ASKED_EVERY = 0.02  # seconds until who waits is asked whether to go on
 _PATIENCE = 8  # as long a child may take as it may compute: others may keep the processors busy
 _A_MOMENT = 2  # seconds in which a nursery ends
@@ -312,7 +314,7 @@ def _classes() -> dict[str, type[CfgGuideError]]:
     return {each.__name__: each for each in found}
 
 
-def walk(index: Index, n_masks: int = N_MASKS) -> None:
+def walk(index: Index, n_masks: int = N_MASKS, most_seconds: float = _MOST_SECONDS) -> None:
     """Make masks of an index, as texts would need that mean no good.
 
     Texts go on by a token of an ending, the last token again, one of the first, which are mostly
@@ -321,14 +323,21 @@ def walk(index: Index, n_masks: int = N_MASKS) -> None:
     Raises
     ------
     CfgGuideError
-        If one of the masks or endings takes more than the limits.
+        If one of the masks or endings takes more than the limits, or a mask `most_seconds`.
     """
     chance = random.Random(0)
+    index.allowed(index.start)  # the first one counts as compiling, and may take as long
     n_masks += index.n_made
     for number in range(_MOST_WALKS):
         guide = Guide(index)
         for n in range(_LENGTH):
+            begun = time.thread_time()
             bitmask = guide.bitmask()
+            if time.thread_time() - begun > most_seconds:
+                raise LimitError(
+                    f"a mask takes more than {most_seconds:g} seconds, and all who are served wait "
+                    "for it; simplify what is asked for"
+                )
             words = np.flatnonzero(bitmask)
             if guide.is_finished or index.n_made > n_masks or not len(words):
                 break

@@ -203,6 +203,13 @@ def test_what_fails_in_the_middle_of_a_text_is_refused():
         Backend(VOCABULARY, limits=few, use_cache=False, isolate=True).index("grammar", text)
 
 
+def test_a_mask_that_takes_long_is_refused_but_for_the_first():
+    index = cfgguide.compile(cfgguide.json_schema({}), VOCABULARY, use_cache=False)
+    isolation_module.walk(index, 1, most_seconds=60)
+    with pytest.raises(LimitError, match="a mask takes more than 0 seconds, and all who are serve"):
+        isolation_module.walk(index, most_seconds=0)
+
+
 def test_names_are_not_tried_but_tables_are():
     backend = Backend(VOCABULARY, use_cache=False, isolate=True)
     os.kill(nursery_of(backend._isolation), signal.SIGSTOP)
