@@ -29,7 +29,7 @@ from cfgguide.engine.index.step_cache import StepNode
 from cfgguide.engine.masks.subset import Subset
 
 MAX_BYTES = 1_000  # of forced text, found at once
-_MOST_WORK = 20_000  # of finding more: mostly, each byte takes one
+_MOST_WORK = 80_000  # calls of `check_step`: mostly, each byte takes one
 _TAIL = 8  # tokens before the forced text that the tokenizer also sees
 
 Encode = Callable[[str], Sequence[int]]
