@@ -415,11 +415,11 @@ class LrWalker:
 
     def _reading(self, configuration: Configuration) -> _Reading:
         """Return what reads tokens: the last one that any walker finished, if of the same ones."""
-        reading = _Reading(self._recognizer, configuration, self._trie, self._sizes["hypotheses"])
+        question = configuration, self._trie, self._sizes["hypotheses"]
         for last in self._recognizer.derived(_last_reading)[:]:  # other threads change the list
-            if last.reads_as(reading):
+            if last.answers(*question):
                 return last
-        return reading
+        return _Reading(self._recognizer, *question)
 
     def _read_others(self, reading: _Reading) -> dict[int, Configuration | None] | None:
         """Return what tokens lead to that the kernel has left, by outcome; None if they are short.
@@ -533,11 +533,12 @@ class _Reading:
         self._known: dict[bytes, Configuration | None] = {b"": configuration}
         self.n_read = 0  # hypotheses, by a byte each
 
-    def reads_as(self, other: _Reading) -> bool:
-        """Return whether another one would read the same."""
-        (trie, n), (other_trie, other_n) = self._tokens, other._tokens
-        is_same = trie is other_trie and n == other_n
-        return is_same and self._configuration == other._configuration
+    def answers(
+        self, configuration: Configuration, trie: VocabularyTrie | ClassTrie, n_hypotheses: int
+    ) -> bool:
+        """Return whether the same tokens are read after the same configuration."""
+        own, n = self._tokens
+        return own is trie and n == n_hypotheses and self._configuration == configuration
 
     def after(self, recognizer: Recognizer, token: bytes) -> Configuration | None:
         """Return where a token leads; None if it is refused, or too much was read before.
