@@ -18,6 +18,7 @@ import pytest
 from support.small_tokenizers import standard_library_vocabulary
 
 import cfgguide
+from cfgguide.base.limits import work_of_thread
 from cfgguide.engine.index.step_cache import StepNode
 from cfgguide.errors import BudgetError
 from cfgguide.guide.budget import TokenBudget, allowed_within
@@ -374,3 +375,28 @@ def test_a_model_that_likes_to_open_brackets_finishes_within_its_budget(grammar,
             assert len(guide.shortest_completion()) <= n
     assert n >= 0
     assert guide.text.count(opening) > 100
+
+
+#: Searches that take over 5 s without a bound: 350,000 calls of `check_step` and more.
+HARD = {
+    "endings that look-aheads make a search": cfgguide.Grammar(
+        r"""
+        start: a
+        a: b | a /a+/ b
+        b: "=" | start start B
+        B: /\w+(?=\b)/
+        %ignore /\s+(?!\b)/
+        """,
+        parser="earley",
+    ),
+    "distances that are too small": cfgguide.regex(r"(?:a|b|ab){101}\B.*"),
+}
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_a_search_for_shorter_endings_has_a_bound(name):
+    vocabulary = standard_library_vocabulary()
+    guide = cfgguide.Guide(cfgguide.compile(HARD[name], vocabulary, use_cache=False))
+    before = work_of_thread()
+    assert len(guide.allowed_within(len(guide.shortest_completion()) + 3))
+    assert work_of_thread() - before < 100_000

@@ -14,6 +14,7 @@ from support.small_tokenizers import standard_library_tokenizer, standard_librar
 from support.tiny_models import small_tokenizer
 
 import cfgguide
+from cfgguide.base.limits import work_of_thread
 
 #: A grammar, all its sentences, and tokens beside the single bytes.
 FINITE = {
@@ -82,6 +83,22 @@ def test_text_without_end_is_not_looked_at_for_ever():
     grammar = cfgguide.Grammar('start: "a"~1100')
     index = cfgguide.compile(grammar, cfgguide.Vocabulary([b"a", b"aa", None], eos_token_ids=2))
     assert cfgguide.Guide(index).forced_bytes() == b"a" * 1000
+
+
+@pytest.mark.slow
+def test_text_with_many_readings_is_looked_at_as_long_as_others():
+    grammar = cfgguide.Grammar.gbnf("""
+    root ::= b? | "ab"
+    a ::= [ab] | b+ [ -~]{0,40} .
+    b ::= b{100} a a | "é"
+    """)
+    vocabulary = standard_library_vocabulary()
+    guide = cfgguide.Guide(cfgguide.compile(grammar, vocabulary, use_cache=False))
+    for byte in b"\xc3\xa9\xc3":
+        guide.advance(vocabulary.tokens.index(bytes([byte])))
+    before = work_of_thread()
+    assert guide.forced_bytes().startswith(b"\xa9\xc3\xa9")
+    assert work_of_thread() - before < 100_000
 
 
 @pytest.mark.parametrize("tail", ["1", "x", "abc", " import", "\n", "()", "日"])
