@@ -51,12 +51,15 @@ if TYPE_CHECKING:
     from cfgguide.grammar.combinators.sequence import concat as concat
     from cfgguide.grammar.combinators.sequence import free_text as free_text
     from cfgguide.grammar.combinators.sequence import repeat as repeat
+    from cfgguide.grammar.combinators.values import integer as integer
+    from cfgguide.grammar.combinators.values import number as number
     from cfgguide.grammar.grammar import Grammar as Grammar
     from cfgguide.guide.batch import fill_bitmasks as fill_bitmasks
     from cfgguide.guide.guide import Guide as Guide
     from cfgguide.index_pool import IndexPool as IndexPool
     from cfgguide.models.bitmask import apply_bitmask as apply_bitmask
     from cfgguide.models.decoding.sampling import sample as sample
+    from cfgguide.models.load import load_model as load_model
     from cfgguide.models.serving.client import client as client
     from cfgguide.models.transformers.asynchronous import agenerate as agenerate
     from cfgguide.models.transformers.asynchronous import astream as astream
@@ -91,7 +94,10 @@ _NAMES = {
     "fill_bitmasks": "guide.batch",
     "free_text": "grammar.combinators.sequence",
     "generate": "models.transformers.generation",
+    "integer": "grammar.combinators.values",
     "json_schema": "schema.json_schema",
+    "load_model": "models.load",
+    "number": "grammar.combinators.values",
     "regex": "grammar.combinators.patterns",
     "repeat": "grammar.combinators.sequence",
     "sample": "models.decoding.sampling",

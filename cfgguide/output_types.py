@@ -11,10 +11,13 @@ what                                           value of a text
 a Pydantic model, a dataclass, a ``TypedDict``,  an instance, validated by Pydantic
 ``Literal``, ``list[Model]``, any other type
 a function: JSON of its arguments              a call, which can be run
-a mapping: a JSON Schema                       what ``json.loads`` makes of it
+a list of functions: a name and arguments      a call, which can be run
+a mapping or its JSON: a JSON Schema           what ``json.loads`` makes of it
 ``re.compile(...)``; a list or tuple of texts  the text
 ``"json"``                                     what ``json.loads`` makes of it
 ``"sql"``, ``"python"`` and the like           Lark's tree
+the text of a grammar, with a rule `start`     Lark's tree
+``"my.lark"``, a path: a file that exists      as what it holds: a grammar or a JSON Schema
 a :class:`~cfgguide.grammar.grammar.Grammar`   Lark's tree; the text, if it was made of parts
 :func:`cfgguide.json_schema`                   what ``json.loads`` makes of it
 :func:`cfgguide.tools`                         a :class:`~cfgguide.schema.messages.message.Message`
@@ -26,18 +29,20 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.base.progress import run_within_limits
 from cfgguide.engine.machine.partial import Reading, TextReading, WholeReading
 from cfgguide.errors import GenerationError, GrammarError, SchemaError, shown
-from cfgguide.grammar.grammar import Grammar
+from cfgguide.grammar.grammar import AUTO, NOTATIONS, Grammar
 from cfgguide.schema.functions import is_function
 
 if TYPE_CHECKING:
@@ -45,12 +50,17 @@ if TYPE_CHECKING:
 
 _ACCEPTED = (
     "a type (a Pydantic model, a dataclass, list[...], Literal[...]), a function, a JSON Schema as "
-    "a dict, re.compile(...), a list of texts, the name of a bundled grammar, or a cfgguide.Grammar"
+    "a dict, re.compile(...), a list of texts, the name of a bundled grammar, the path of a file, "
+    "or a cfgguide.Grammar"
 )
 _N_KEPT = 64
 _JSON = {"type": ["object", "array"]}  # what "json" means
 #: Where bundled grammars begin: models write statements, not whole scripts.
 STARTS = {"sql": "statement", "postgresql": "statement"}
+_SCHEMA = ".json"
+#: A string with one of these at its end names a file, if there is one.
+_ENDINGS = (".lark", _SCHEMA, *NOTATIONS)
+_START = re.compile(r"^[ \t]*+[?!]?start(?:\.[0-9]++)?[ \t]*+(?::(?!:)|::=)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -107,6 +117,8 @@ def output_type(what: object) -> OutputType:
     """
     if isinstance(what, Grammar):  # equal ones may call different functions
         return _made(what)
+    if isinstance(what, os.PathLike) or _is_file(what):  # which may change
+        return _of_file(Path(typing.cast(str, what)))
     try:
         hash(what)
     except Exception:  # lists and mappings have no hash, and others may raise what they like
@@ -124,7 +136,7 @@ def _made(what: object) -> OutputType:
     if type(what) is Grammar:
         return OutputType(what, TreeParser(what), WholeReading)
     if isinstance(what, str):
-        return _bundled(what)
+        return _of_text(what)
     if isinstance(what, Mapping):
         return _of_schema(what)
     if isinstance(what, Grammar | re.Pattern | list | tuple):
@@ -172,6 +184,8 @@ def _of_parts(what: Any) -> OutputType:
         return OutputType(what, getattr(what, "parse", otherwise), getattr(what, "reader", reading))
     if isinstance(what, re.Pattern):
         return OutputType(regex(what), str)
+    if what and all(map(is_function, what)):
+        return _of_functions(what)
     if not what or not all(isinstance(text, str) for text in what):
         raise GrammarError(
             "a list is a choice among texts, of which there is at least one; for one of several "
@@ -180,19 +194,49 @@ def _of_parts(what: Any) -> OutputType:
     return OutputType(choice(what), str)
 
 
-def _bundled(name: str) -> OutputType:
-    if name == "json":
+def _is_file(what: object) -> bool:
+    """Return whether something is the name of a file with a grammar or a schema."""
+    return isinstance(what, str) and what.endswith(_ENDINGS) and os.path.isfile(what)
+
+
+def _of_file(path: Path) -> OutputType:
+    if path.suffix != _SCHEMA:
+        return _made(Grammar.open(path))
+    try:
+        return _of_json(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise GrammarError(f"cannot read the schema file {str(path)!r}: {error}") from None
+
+
+def _of_json(text: str) -> OutputType:
+    """Return what the JSON text of a schema allows."""
+    from cfgguide.schema.json_schema import parsed_schema
+
+    schema = parsed_schema(text)
+    if not isinstance(schema, Mapping):
+        raise SchemaError(f"a schema is a JSON object, not {shown(text)}")
+    return _of_schema(schema)
+
+
+def _of_text(text: str) -> OutputType:
+    """Return what a name means, or the text of a schema or of a grammar."""
+    if text == "json":
         return _of_schema(_JSON)
-    if name not in Grammar.bundled_names():
-        shown = name if len(name) <= 40 else f"{name[:40]}..."
-        raise GrammarError(
-            f"there is no bundled grammar {shown!r}; there are "
-            f"{', '.join(Grammar.bundled_names())}. cfgguide.Grammar(text) takes the text of a "
-            "grammar, cfgguide.Grammar.open(path) a file, cfgguide.json_schema(text) a schema and "
-            "cfgguide.regex(pattern) a pattern"
-        )
-    grammar = Grammar.bundled(name, start=STARTS.get(name, "start"), tidy=True)
-    return OutputType(grammar, TreeParser(grammar), WholeReading)
+    if text in Grammar.bundled_names():
+        grammar = Grammar.bundled(text, start=STARTS.get(text, "start"), tidy=True)
+        return OutputType(grammar, TreeParser(grammar), WholeReading)
+    if text.lstrip().startswith("{"):
+        return _of_json(text)
+    if _START.search(text):
+        return _made(Grammar(text, parser=AUTO))
+    shown = text if len(text) <= 40 else f"{text[:40]}..."
+    what = "file" if text.endswith(_ENDINGS) else "bundled grammar"
+    raise GrammarError(
+        f"there is no {what} {shown!r}; there are "
+        f"{', '.join(Grammar.bundled_names())}. cfgguide.Grammar(text) takes the text of a "
+        "grammar, cfgguide.Grammar.open(path) a file, cfgguide.json_schema(text) a schema and "
+        "cfgguide.regex(pattern) a pattern"
+    )
 
 
 def _of_type(what: Any) -> OutputType:
@@ -227,6 +271,31 @@ def _of_function(what: Callable[..., Any]) -> OutputType:
 
     grammar = json_schema(tool_of(what)["parameters"], order="declared", tidy=True)
     return OutputType(grammar, functools.partial(read_call, what), JsonReading)
+
+
+def _of_functions(functions: Sequence[Callable[..., Any]]) -> OutputType:
+    from cfgguide.schema.functions import call_of, name_of, tool_of
+    from cfgguide.schema.json_reading import JsonReading
+    from cfgguide.schema.json_schema import json_schema
+
+    named = {name_of(each): each for each in functions}
+    if len(named) < len(functions):
+        raise GrammarError(f"two of the functions have one name: {', '.join(named)}; rename one")
+    calls = [
+        {
+            "type": "object",
+            # The `$id` makes the parameters a document of their own, to which their `$ref`s belong.
+            "properties": {
+                "name": {"const": name},
+                "arguments": {"$id": f"cfgguide:{name}", **tool_of(each)["parameters"]},
+            },
+            "required": ["name", "arguments"],
+            "additionalProperties": False,
+        }
+        for name, each in named.items()
+    ]
+    grammar = json_schema({"anyOf": calls}, order="declared", tidy=True)
+    return OutputType(grammar, lambda text: call_of(named, json.loads(text)), JsonReading)
 
 
 def _validated(adapter: TypeAdapter[Any], text: str) -> Any:

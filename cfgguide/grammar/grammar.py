@@ -491,6 +491,8 @@ class Grammar:
             special=special or {},
         )
 
+    from_file = open  # what others call it
+
 
 def _only_start(start: str | list[str] | tuple[str, ...]) -> str:
     """Return the name of the start rule, which may stand in a list, as for Lark."""

@@ -111,6 +111,17 @@ def bound(message: Message, functions: Iterable[Function]) -> Message:
     return replace(message, calls=[_bound(call, named) for call in message.calls])
 
 
+def call_of(functions: Mapping[str, Function], value: Mapping[str, Any]) -> ToolCall[Any]:
+    """Return the call of one of some functions: an object of a name and arguments.
+
+    Raises
+    ------
+    GenerationError
+        If a validator refuses the arguments.
+    """
+    return _bound(ToolCall(value["name"], value["arguments"]), functions)
+
+
 def _bound(call: ToolCall[Any], functions: Mapping[str, Function]) -> ToolCall[Any]:
     function = functions.get(call.name)
     if function is None:

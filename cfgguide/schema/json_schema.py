@@ -132,12 +132,7 @@ def read_schema(
         schema = schema_of_model(schema)
         chosen["order"] = chosen.get("order") or "declared"
     if isinstance(schema, str):
-        try:
-            schema = json.loads(schema)
-        except ValueError as error:
-            raise SchemaError(f"the schema is not JSON: {error}") from None
-        except RecursionError:
-            raise SchemaError("the schema is nested too deeply; use $ref") from None
+        schema = parsed_schema(schema)
     else:
         _check_names(schema, "the schema")
     if not isinstance(schema, Mapping | bool):
@@ -174,6 +169,22 @@ def read_schema(
             give_up_uncounted(root, reader.give_up, options.layout)
             grammar = SchemaGrammar(written, options, root, tuple(reader.left_out), steps)
             return grammar, reader.warnings
+    except RecursionError:
+        raise SchemaError("the schema is nested too deeply; use $ref") from None
+
+
+def parsed_schema(text: str) -> Any:
+    """Return what the JSON text of a schema holds.
+
+    Raises
+    ------
+    SchemaError
+        If it is not JSON, or nested too deeply.
+    """
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise SchemaError(f"the schema is not JSON: {error}") from None
     except RecursionError:
         raise SchemaError("the schema is nested too deeply; use $ref") from None
 

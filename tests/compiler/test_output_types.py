@@ -37,6 +37,14 @@ class Move(typing_extensions.TypedDict):
 VOCABULARY = cfgguide.Vocabulary.of_bytes()
 
 
+def double(x: int) -> int:
+    return 2 * x
+
+
+def eaten(fruit: Fruit, by: str = "me") -> str:
+    return f"{fruit.name} by {by}"
+
+
 def is_written(what: object, text: str) -> bool:
     guide = cfgguide.Guide(what, VOCABULARY)
     try:
@@ -83,7 +91,7 @@ def test_sentences_of_a_grammar_become_larks_trees() -> None:
     ("what", "message"),
     [
         ("yaml", "there is no bundled grammar 'yaml'; there are c, go, "),
-        ('start: "a"', "takes the text of a grammar"),
+        ("start + 1", "takes the text of a grammar"),
         (5, "5 does not say what to write; give a type"),
         (None, "None does not say what to write"),
         ([], "a list is a choice among texts"),
@@ -123,3 +131,55 @@ def test_types_have_json_as_it_is_dumped() -> None:
     value = {"name": "fig", "count": 2}
     assert is_written(Fruit, json.dumps(value))
     assert not is_written(Fruit, json.dumps(value, indent=1))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "text", "wrong"),
+    [
+        ("my.lark", 'start: "a" | start "b"', "abb", "b"),
+        ("my.gbnf", 'root ::= "a" | "b"', "b", "ab"),
+        ("my.json", '{"type": "integer", "minimum": 3}', "4", "2"),
+    ],
+)
+@pytest.mark.parametrize("given_as", [str, lambda path: path])
+def test_a_file_is_what_it_holds(tmp_path, name, content, text, wrong, given_as):
+    path = tmp_path / name
+    path.write_text(content)
+    assert is_written(given_as(path), text)
+    assert not is_written(given_as(path), wrong)
+    path.write_text(content.replace('"a"', '"c"').replace("3", "5"))
+    assert not is_written(given_as(path), text.replace("b", "a"))
+
+
+@pytest.mark.parametrize(
+    ("what", "text", "wrong"),
+    [
+        ('start: "a" | start "b"', "abb", "b"),
+        ('?start: x | x "+" start\nx: "1"', "1+1", "1+"),
+        ('{"type": "array", "items": {"type": "null"}}', "[null]", "[1]"),
+    ],
+)
+def test_the_text_of_a_grammar_or_of_a_schema_is_one(what, text, wrong):
+    assert is_written(what, text)
+    assert not is_written(what, wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "returned"),
+    [
+        ('{"name": "double", "arguments": {"x": 4}}', 8),
+        ('{"name": "eaten", "arguments": {"fruit": {"name": "fig", "count": 1}}}', "fig by me"),
+    ],
+)
+def test_of_several_functions_a_model_calls_one(text, returned):
+    assert is_written([double, eaten], text)
+    assert not is_written([double, eaten], '{"name": "double", "arguments": {"fruit": 4}}')
+    assert output_type([double, eaten]).parse(text).call() == returned
+
+
+def test_what_people_look_for_at_the_top_is_there():
+    assert is_written(cfgguide.integer(1, 5), "4")
+    assert not is_written(cfgguide.integer(1, 5), "6")
+    assert is_written(cfgguide.number(0, 1), "0.5")
+    assert callable(cfgguide.load_model)
+    assert cfgguide.Grammar.from_file == cfgguide.Grammar.open

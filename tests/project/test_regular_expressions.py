@@ -261,6 +261,7 @@ def test_each_pattern_is_linear_or_its_text_is_trusted():
         ("automata.syntax", "_NOTATION"),
         ("grammar.notations.mixed_up", "_MARKS"),
         ("grammar.notations.mixed_up", "_BOTH"),
+        ("grammar.notations.mixed_up", "_OTHERS"),
         ("grammar.rejections", "_WAYS_OUT"),
     ],
 )

@@ -113,8 +113,23 @@ WRONG_CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "a wrong name of what to write": (
         lambda: cfgguide.compile("yaml", VOCABULARY), "there is no bundled grammar 'yaml'"
     ),
-    "a grammar's text as what to write": (
-        lambda: cfgguide.compile('start: "a"', VOCABULARY), "cfgguide.Grammar(text) takes the text"
+    "a pattern's text as what to write": (
+        lambda: cfgguide.compile("[0-9]+", VOCABULARY), "cfgguide.regex(pattern) a pattern"
+    ),
+    "the name of a file that is not there": (
+        lambda: cfgguide.compile("no.lark", VOCABULARY), "there is no file 'no.lark'"
+    ),
+    "a path that is not there": (
+        lambda: cfgguide.compile(Path("no.lark"), VOCABULARY), "cannot read the grammar file"
+    ),
+    "a schema's path that is not there": (
+        lambda: cfgguide.compile(Path("no.json"), VOCABULARY), "cannot read the schema file"
+    ),
+    "JSON that is no schema": (
+        lambda: cfgguide.compile('{"a": 1}', VOCABULARY), "has no keyword of JSON Schema"
+    ),
+    "two functions of one name": (
+        lambda: cfgguide.compile([named, named], VOCABULARY), "have one name: named; rename one"
     ),
     "a number as what to write": (
         lambda: cfgguide.compile(5, VOCABULARY), "5 does not say what to write; give a type"

@@ -15,6 +15,10 @@ _ADVICE = {
     "w3c": "W3C's EBNF: try Grammar.w3c",
     "lark": "Lark's language: try Grammar(text)",
     "llguidance": "llguidance's dialect of Lark's language: try Grammar.llguidance",
+    "json": "JSON: try cfgguide.json_schema",
+    "antlr": "ANTLR's language, which is not read here: write it in Lark's, without ; and actions",
+    "peg": "a PEG, which is not read here: write it in Lark's language, with : and |",
+    "yacc": "Yacc's language, which is not read here: write the rules after %% in Lark's language",
     "iso": "ISO's EBNF, which is not read here: write a rule as name ::= ..., without ; and ,",
 }
 # No pattern has two parts next to each other that match the same characters.
@@ -31,6 +35,13 @@ _LARK = re.compile(
 _LLGUIDANCE = re.compile(
     r"%llguidance\b|%json\b|%lark\b|%regex\b|<\[[0-9]|<\|\w|\[(?:lazy|capture)"
 )
+#: Of languages that are not read here, by what nothing else has.
+_OTHERS = {
+    "json": r"\A\s*+\{",
+    "antlr": r"^(?:lexer |parser )?grammar \w++[ \t]*+;|->[ \t]*+(?:skip|channel|pushMode)\b",
+    "yacc": r"^%%|^%token\b|^%union\b",
+    "peg": r"^[ \t]*+\w++[ \t]*+(?:<-|←|=[ \t]*+[_@$!]?\{)|^[ \t]*+\w++[ \t]*+=[^;\n/\"']*+ / ",
+}
 _ISO = re.compile(r"^[ \t]*+\w++[ \t]*+=[^=\n][^;\n]*+;", re.MULTILINE)
 
 
@@ -56,6 +67,9 @@ def advice(text: str, notation: str) -> str:
 
 
 def _looks_like(text: str, notation: str) -> str | None:
+    for name, marks in _OTHERS.items():
+        if re.search(marks, text, re.MULTILINE):
+            return name
     if not _DEFINITION.search(text):
         if notation == "llguidance":
             return None  # it is much like Lark's language

@@ -156,6 +156,13 @@ MIXED_UP = [
     ('start: <|end|>\nx[lazy]: "a"', "lark", "llguidance's dialect of Lark's language"),
     ('root ::= "a"', "llguidance", "llama.cpp's GBNF: try Grammar.gbnf"),
     ("digit = '0' | '1' ;\nnumber = digit, { digit } ;", "w3c", "ISO's EBNF"),
+    ("grammar Sums;\nsum : sum '+' INT | INT ;\nINT : [0-9]+ ;", "lark", "ANTLR's language"),
+    ("lexer grammar L;\nWS : [ \\t]+ -> skip ;", "ebnf", "ANTLR's language"),
+    ("sum <- int ('+' int)*\nint <- [0-9]+", "lark", "a PEG"),
+    ("sum = { int ~ ('+' ~ int)* }\nint = @{ ASCII_DIGIT+ }", "lark", "a PEG"),
+    ("%token INT\n%%\nsum : sum '+' INT | INT ;", "lark", "Yacc's language"),
+    ('{"type": "object"}', "lark", "JSON: try cfgguide.json_schema"),
+    ('\n{"type": "object"}', "gbnf", "JSON: try cfgguide.json_schema"),
 ]
 
 
