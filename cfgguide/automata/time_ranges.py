@@ -26,6 +26,7 @@ _DAY = timedelta(days=1)
 _SECOND = timedelta(seconds=1)
 #: More is more than Python's `timedelta` holds, if every part is that large.
 _MOST_DAYS = 99_999_999
+_MOST_SECONDS = _MOST_DAYS * 86_400
 _DURATION = (
     "(?:P[0-9]{1,7}W|P(?=[0-9T])(?:[0-9]{1,5}Y)?(?:[0-9]{1,6}M)?(?:[0-9]{1,8}D)?"
     "(?:T(?=[0-9])(?:[0-9]{1,6}H)?(?:[0-9]{1,8}M)?(?:[0-9]{1,9}(?:\\.[0-9]{1,6})?S)?)?)"
@@ -103,20 +104,29 @@ def datetimes(low: datetime | None, high: datetime | None, *, zone: str = "any")
 
 
 def durations(low: timedelta | None, high: timedelta | None) -> list[str]:
-    """Return patterns that all durations in a range have: no negative ones.
+    """Return patterns that all durations in a range have, negative ones with a sign before them.
 
     With bounds there are days, hours below 24, minutes and seconds below 60, and no fractions.
 
     >>> from cfgguide.automata.ecma_patterns import pattern_language
-    >>> (found,) = map(pattern_language, durations(timedelta(hours=1), timedelta(days=2)))
-    >>> [found.accepts(text) for text in ("PT1H", "P2D", "P1DT23H59M", "PT59M59S", "P2DT1S", "P")]
+    >>> (found,) = map(pattern_language, durations(timedelta(hours=-1), timedelta(days=2)))
+    >>> [found.accepts(text) for text in ("-PT1H", "P2D", "P1DT23H59M", "-PT1H1S", "P2DT1S", "P")]
     [True, True, True, False, False, False]
     """
     if low is None and high is None:
-        return [f"^{_DURATION}$"]
-    least = max(0, -(-low // _SECOND)) if low is not None else 0
-    most = min(high // _SECOND, _MOST_DAYS * 86_400) if high is not None else _MOST_DAYS * 86_400
-    texts = []
+        return [f"^-?{_DURATION}$"]
+    least = -_MOST_SECONDS if low is None else max(-(-low // _SECOND), -_MOST_SECONDS)
+    most = _MOST_SECONDS if high is None else min(high // _SECOND, _MOST_SECONDS)
+    texts = _durations_between(max(0, least), most)
+    texts += [f"-{each}" for each in _durations_between(max(1, -most), -least)]
+    return [_any_of(texts, "")]
+
+
+def _durations_between(least: int, most: int) -> list[str]:
+    """Return patterns of the durations from so many seconds to so many, from 0 up."""
+    texts: list[str] = []
+    if least > most:
+        return texts
     lowest, highest = (0, 0, 0, 0), (_MOST_DAYS, 23, 59, 59)
     for box in boxes(_day_and_clock(least), _day_and_clock(most), lowest, highest):
         days, *clock = (
@@ -125,7 +135,7 @@ def durations(low: timedelta | None, high: timedelta | None) -> list[str]:
         )
         timed = f"(?:T(?=[0-9]){''.join(clock)})" + "?" * all(first == 0 for first, _ in box[1:])
         texts.append(f"P(?=[0-9T]){days}{timed}")
-    return [_any_of(texts, "")]
+    return texts
 
 
 def boxes(

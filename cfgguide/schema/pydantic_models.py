@@ -239,6 +239,18 @@ def _generator() -> type[GenerateJsonSchema]:
             names = ", ".join(step["type"] for step in rest)
             return {**made, UNCHECKED: f"a second step looks at it: {names}"} if rest else made
 
+        def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
+            """Return the schema of a union: its tag is wanted, also where it has a default."""
+            made = super().tagged_union_schema(schema)
+            discriminator = schema["discriminator"]
+            if callable(discriminator):
+                name = getattr(discriminator, "__qualname__", type(discriminator).__qualname__)
+                return {**made, UNCHECKED: f"{name} decides it, in Python"}
+            name = made.get("discriminator", {}).get("propertyName")
+            if name is None:
+                return {**made, UNCHECKED: "its tag is at one of several places"}
+            return {**made, "required": [name]}
+
         def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
             """Refuse: JSON has no classes."""
             raise PydanticInvalidForJsonSchema(f"JSON has no subclasses of {schema['cls']}")

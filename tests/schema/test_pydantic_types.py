@@ -118,3 +118,19 @@ def test_a_union_is_told_apart_by_members_of_an_enumeration() -> None:
         ('{"letter": "b", "n": 1}', False),
     ):
         assert cfgguide.check(what.grammar, text).is_sentence == is_one
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"one": {"kind": "tax"}, "many": []}',
+        '{"one": {}, "many": []}',
+        '{"one": {"n": 2}, "many": []}',
+        '{"one": {"kind": "fee"}, "many": [{}]}',
+        '{"one": {"kind": "fee"}, "many": [{"kind": "tax", "n": 1}], "maybe": {"kind": "fee"}}',
+        '{"one": {"kind": "fee"}, "many": [], "maybe": {"n": 1}}',
+    ],
+)
+def test_a_tag_is_written_though_it_has_a_default(text: str) -> None:
+    what, adapter = asked("Bill")[0], TypeAdapter(TYPES["Bill"])
+    assert cfgguide.check(what.grammar, text).is_sentence == is_read(adapter, text)
