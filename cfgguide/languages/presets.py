@@ -131,7 +131,7 @@ _PRESETS = {
         for name, called in _FUNCTIONS.items()
     },
 }
-_PRESETS["rust2024"] = _PRESETS["rust"]  # with the same mark at a block of code
+_PRESETS["rust2021"] = _PRESETS["rust"]  # with the same mark at a block of code
 
 
 def preset_of(name: str) -> Preset:

@@ -94,7 +94,7 @@ def test_golden_texts(name):
 
 
 BUNDLED = ("c", "go", "java", "javascript", "lua", "pascal", "postgresql", "python", "python312")
-BUNDLED += ("rust", "rust2024", "sql", "verilog")
+BUNDLED += ("rust2021", "rust", "sql", "verilog")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) for name in BUNDLED])

@@ -54,12 +54,12 @@ SAMPLES = {
         before="class A { int x = ",
         after="; }\n",
     ),
-    "rust": Sample(
+    "rust2021": Sample(
         '// a\nfn f(NAME: i32) -> i32 {\n    let x = "b";\n    NAME + 1\n}\n',
         before="const X: i32 = ",
         after=";\n",
     ),
-    "rust2024": Sample(
+    "rust": Sample(
         '// a\nfn f(NAME: i32) -> i32 {\n    if let x = "b" && NAME > 1 {\n        1\n'
         "    } else {\n        2\n    }\n}\n",
         before="const X: i32 = ",

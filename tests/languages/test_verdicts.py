@@ -63,7 +63,7 @@ LANGUAGES = {
     "javascript": Language("function", "module statement expression"),
     "lua": Language(ALL, n_random=100, words=LUA),
     "pascal": Language(ALL),
-    "rust": Language(parsed=ALL, n_random=100),
+    "rust2021": Language(parsed=ALL, n_random=100),
     "verilog": Language(parsed="module statement expression", n_random=100),
 }
 RANDOM = {name: each.n_random for name, each in LANGUAGES.items() if each.n_random}
@@ -150,7 +150,7 @@ def test_tidy_has_no_comments_and_no_endless_space(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*RANDOM, "rust2024"])
+@pytest.mark.parametrize("name", [*RANDOM, "rust"])
 def test_texts_written_at_random_are_sentences(name):
     words = LANGUAGES[name].words if name in LANGUAGES else ()
     written = list(random_texts(index_of(name, words=words), RANDOM.get(name, 50)))
@@ -216,7 +216,7 @@ PASCAL = (
 )
 
 
-# --- Rust: `rust2024_texts.txt` holds what editions tell apart, or might. `+` is in both, `-` in
+# --- Rust: `rust_texts.txt` holds what editions tell apart, or might. `+` is in both, `-` in
 # neither, `<` in 2021 alone, and `>` in 2024 alone.
 
 CHAIN = "while a && let B = c {}"  # of what 2021 has not, what 2024 has
@@ -225,39 +225,39 @@ CHAIN = "while a && let B = c {}"  # of what 2021 has not, what 2024 has
 def editions() -> dict[str, tuple[bool, bool]]:
     """Return for each text whether 2021 has it, and 2024."""
     verdicts = {"+": (True, True), "-": (False, False), "<": (True, False), ">": (False, True)}
-    return {text: each for mark, each in verdicts.items() for text in marked("rust2024", mark)}
+    return {text: each for mark, each in verdicts.items() for text in marked("rust", mark)}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("text", "verdicts"), editions().items(), ids=repr)
 def test_an_edition_has_what_is_its_own(text, verdicts):
-    assert tuple(lark_parses(text, name) for name in ("rust", "rust2024")) == verdicts
-    assert can_be_written(text, index_of("rust2024")) == verdicts[1]
+    assert tuple(lark_parses(text, name) for name in ("rust2021", "rust")) == verdicts
+    assert can_be_written(text, index_of("rust")) == verdicts[1]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", marked("rust", "+"), ids=repr)
+@pytest.mark.parametrize("text", marked("rust2021", "+"), ids=repr)
 def test_rust_2024_has_what_2021_has(text):
-    assert lark_parses(text, "rust2024")
+    assert lark_parses(text, "rust")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", marked("rust", "-"), ids=repr)
+@pytest.mark.parametrize("text", marked("rust2021", "-"), ids=repr)
 def test_rust_2024_has_little_that_2021_has_not(text):
-    assert not lark_parses(text, "rust2024") or CHAIN in text
+    assert not lark_parses(text, "rust") or CHAIN in text
 
 
 @pytest.mark.slow
 def test_rust_says_the_same_of_both_editions():
-    for place, name in enumerate(("rust", "rust2024")):
+    for place, name in enumerate(("rust2021", "rust")):
         said = errors_of(name, [*editions()])
         assert [not error for error in said] == [each[place] for each in editions().values()]
 
 
 @pytest.mark.slow
 def test_rust_2024_says_the_same_of_what_2021_has():
-    taken = marked("rust", "+~")
-    said = zip(taken, errors_of("rust2024", taken), strict=True)
+    taken = marked("rust2021", "+~")
+    said = zip(taken, errors_of("rust", taken), strict=True)
     assert [text for text, error in said if error] == []
 
 

@@ -23,8 +23,8 @@ from support.judges import is_parsed, is_written, lark_parser
 JUDGES = {
     "c": "support.c_judge", "go": "support.go_judge", "java": "support.java_judge",
     "javascript": "support.javascript_judge", "lua": "support.lua_judge",
-    "pascal": "support.pascal_judge", "rust": "support.rust_judge",
-    "rust2024": "support.rust2024_judge", "verilog": "support.verilog_judge",
+    "pascal": "support.pascal_judge", "rust2021": "support.rust_judge",
+    "rust": "support.rust2024_judge", "verilog": "support.verilog_judge",
 }  # fmt: skip
 
 

@@ -120,8 +120,8 @@ FORMS: dict[str, Form] = {
     "python": _PYTHON,
     "python312": _PYTHON,
     "postgresql": _SQL,
+    "rust2021": _RUST,
     "rust": _RUST,
-    "rust2024": _RUST,
     "sql": _SQL,
     "sql_select": _SQL,
     "verilog": Form(

@@ -26,7 +26,7 @@ LARGE = {
     "postgresql",
     "python",
     "python312",
-    *("c", "go", "java", "javascript", "pascal", "rust", "rust2024", "verilog"),
+    *("c", "go", "java", "javascript", "pascal", "rust2021", "rust", "verilog"),
 }
 
 
