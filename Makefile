@@ -4,6 +4,8 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 # Two OpenMP threads on a busy machine are several times slower than one.
 export OMP_NUM_THREADS ?= 1
+# Tests and examples start many processes: without bytecode each would compile all modules again.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: help install grammars demo playground test test-slow fmt lint type docs doctest api site bench conformance fuzz mutations \
 	threads torture hostile serve-test soak check clean
