@@ -115,6 +115,32 @@ class CharacterClass:
         return place >= 0 and code_point <= self.ranges[place][1]
 
 
+@lru_cache(maxsize=16)  # vocabularies
+def without_bytes(missing: frozenset[int]) -> CharacterClass:
+    r"""Return the characters that UTF-8 writes without certain bytes.
+
+    >>> [chr(point) in "\x04aé\U00040000" for point in (0x04, 0xE9)]
+    [True, True]
+    >>> spelled = without_bytes(frozenset([0x04, 0xF1]))
+    >>> [ord(character) in spelled for character in "\x04aé\U00040000\U00080000"]
+    [False, True, True, False, True]
+    """
+    ranges = [(point, point) for point in range(0x80) if point not in missing]
+    rest = [byte & 0x3F for byte in range(0x80, 0xC0) if byte not in missing]
+    ends = CharacterClass.of_characters(rest).ranges  # of what the last byte adds
+    for n, leads, first in ((1, range(0xC2, 0xE0), 0), (2, range(0xE0, 0xF0), 0x800),
+                            (3, range(0xF0, 0xF5), 0x10000)):  # fmt: skip
+        bases = [lead & (0x3F >> n) for lead in leads if lead not in missing]
+        for _ in range(n - 1):
+            bases = [base << 6 | each for base in bases for each in rest]
+        for base in bases:
+            for low, high in ends:
+                point, last = max(base << 6 | low, first), min(base << 6 | high, MAX_CODE_POINT)
+                if point <= last:
+                    ranges.append((point, last))
+    return CharacterClass.of(ranges)
+
+
 def common_ranges(
     ranges: tuple[tuple[int, int], ...], others: tuple[tuple[int, int], ...]
 ) -> tuple[tuple[int, int], ...]:

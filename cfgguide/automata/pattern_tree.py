@@ -9,10 +9,10 @@ these trees are about languages of whole texts. Nodes are frozen and compare by 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from cfgguide.automata.charset import CharacterClass
+from cfgguide.automata.charset import CharacterClass, common_ranges
 from cfgguide.automata.syntax import Anchor
 
 
@@ -100,6 +100,23 @@ def inside(node: Node) -> tuple[Nodes, ...]:
         case Repeat() | Look():
             return (node.body,)
     return ()
+
+
+def within(nodes: Nodes, characters: CharacterClass) -> Nodes:
+    """Return what matches in texts of certain characters alone."""
+
+    def narrowed(node: Node) -> Node:
+        match node:
+            case Characters():
+                ranges = common_ranges(node.characters.ranges, characters.ranges)
+                return Characters(CharacterClass(ranges))
+            case Choice():
+                return Choice(tuple(within(branch, characters) for branch in node.branches))
+            case Repeat() | Look():
+                return replace(node, body=within(node.body, characters))
+        return node
+
+    return tuple(map(narrowed, nodes))
 
 
 def walk(nodes: Nodes) -> Iterator[Node]:

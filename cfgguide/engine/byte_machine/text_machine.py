@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.charset import SURROGATES, CharacterClass
+from cfgguide.automata.charset import SURROGATES, CharacterClass, without_bytes
 from cfgguide.automata.language import ANY_TEXT, DEAD, IN_UTF8
 from cfgguide.automata.pattern_automaton import GrowingAutomaton, automaton_of
 from cfgguide.automata.pattern_text import spelled
-from cfgguide.automata.pattern_tree import Characters, Nodes, walk
+from cfgguide.automata.pattern_tree import Characters, Nodes, walk, within
 from cfgguide.automata.python_notation import read as read_python
 from cfgguide.base import archive
 from cfgguide.base.archive import Arrays
@@ -44,7 +44,7 @@ from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import Subset, bitmask_of
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-from cfgguide.errors import GrammarError, LimitError, shown
+from cfgguide.errors import GrammarError, LimitError, VocabularyError, shown
 from cfgguide.grammar.lr.stack import Stack
 
 _BEYOND_ASCII = (*range(0x80, 0xC0), *range(0xC2, 0xF5))  # bytes of UTF-8
@@ -115,11 +115,15 @@ class TextMachine(ByteMachine):
         What each step may cost; by default 5 seconds.
     cancelled : callable, optional
         Asked often whether to give up making it.
+    missing : frozenset of int
+        Bytes that no token has: no text has a character with one of them.
 
     Raises
     ------
     GrammarError
         If no text matches.
+    VocabularyError
+        If none does without the missing bytes.
     LimitError
         If it takes too long to find that out.
     """
@@ -132,21 +136,22 @@ class TextMachine(ByteMachine):
         nodes: Nodes,
         limits: Limits | None = None,
         cancelled: Callable[[], bool] | None = None,
+        *,
+        missing: frozenset[int] = frozenset(),
     ) -> None:
-        self._pattern, self._limits = pattern, limits
+        self._pattern, self._limits, self._missing = pattern, limits, missing
         self.steps = _steps(limits)
         with _steps(limits, cancelled).begun():
-            automaton = automaton_of(nodes)
-        if automaton.is_empty:
-            raise GrammarError(
-                f"no text at all is a sentence: nothing matches the pattern {shown(pattern)}"
-            )
+            automaton = automaton_of(within(nodes, without_bytes(missing)) if missing else nodes)
+            if automaton.is_empty:
+                _refuse(pattern, nodes, missing)
         pushdown = TextPushdown(automaton)
-        super().__init__(pushdown, archive.digest({}, [VERSION, "pattern", pattern]))
+        told = [VERSION, "pattern", pattern, *([sorted(missing)] if missing else [])]
+        super().__init__(pushdown, archive.digest({}, told))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`: the pattern."""
-        return _again, (self._pattern, self._limits)
+        return _again, (self._pattern, self._limits, self._missing)
 
     @property
     def n_letters(self) -> int:
@@ -237,8 +242,9 @@ def text_machine(
 ) -> TextMachine | None:
     """Return the machine of a pattern; None if it has to go through tables instead.
 
-    That is so if the vocabulary lacks a byte of the pattern: then what it cannot spell has to be
-    found out first. And if the pattern tells too many sets of characters apart.
+    That is so if the vocabulary spells some byte of the pattern only together with others: then
+    what it cannot spell has to be found out first. And if the pattern tells too many sets of
+    characters apart.
 
     Parameters
     ----------
@@ -253,16 +259,18 @@ def text_machine(
 
     Raises
     ------
-    LimitError
+    LimitError, VocabularyError
         As :class:`TextMachine`.
     PatternError
         If it is no pattern, or no automaton can express it.
     """
     nodes = read_python(pattern)
     classes = {node.characters for node in walk(nodes) if isinstance(node, Characters)}
-    if not vocabulary.spelling.spells_any_of(frozenset().union(*map(_bytes_of, classes))):
+    spelling = vocabulary.spelling
+    missing = frozenset().union(*map(_bytes_of, classes)) - spelling.reachable_bytes
+    if len(spelling.steps) > 1:
         return None
-    machine = TextMachine(pattern, nodes, limits, cancelled)
+    machine = TextMachine(pattern, nodes, limits, cancelled, missing=missing)
     return machine if machine.n_letters <= MAX_LETTERS else None
 
 
@@ -275,8 +283,20 @@ def _bytes_of(characters: CharacterClass) -> Iterator[int]:
             break
 
 
-def _again(pattern: str, limits: Limits | None) -> TextMachine:
-    return TextMachine(pattern, read_python(pattern), limits)
+def _refuse(pattern: str, nodes: Nodes, missing: frozenset[int]) -> NoReturn:
+    """Say why no text matches."""
+    if missing and not automaton_of(nodes).is_empty:
+        raise VocabularyError(
+            "the vocabulary can spell no sentence of the grammar: it has no token with the bytes "
+            f"{', '.join(map(hex, sorted(missing)))}; use a tokenizer with a token for every byte"
+        )
+    raise GrammarError(
+        f"no text at all is a sentence: nothing matches the pattern {shown(pattern)}"
+    )
+
+
+def _again(pattern: str, limits: Limits | None, missing: frozenset[int]) -> TextMachine:
+    return TextMachine(pattern, read_python(pattern), limits, missing=missing)
 
 
 class _Texts(ScalarAutomaton):
