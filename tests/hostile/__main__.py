@@ -14,6 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from tqdm import tqdm
@@ -30,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="hostile", description=__doc__)
     parser.add_argument("--only", default="", help="cases whose names hold this text")
     parser.add_argument("--every", type=int, default=1, help="only each n-th case")
-    parser.add_argument("--json", type=Path, help="write the outcomes to this file")
+    parser.add_argument("--json", type=Path, help="write what each took into this file")
     parser.add_argument("--all", action="store_true", help="print also what is as it should be")
     parser.add_argument("--seconds", type=float, help="look for worse for so long")
     parser.add_argument("--texts", type=int, default=sys.maxsize, help="try at most so many")
@@ -45,8 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.seconds is not None:
         attack.prepare()
         seed = random.SystemRandom().getrandbits(30) if options.seed is None else options.seed
-        search = Search(seed, options.kinds, folder=options.out)
-        look(search, options.seconds, options.texts)
+        with options.json.open("w") if options.json else nullcontext() as file:
+            log = file.write if file else None
+            search = Search(seed, options.kinds, folder=options.out, log=log)
+            look(search, options.seconds, options.texts)
         print(f"seed {seed}: {search.table()}")
         return int(bool(search.bad))
     engine.prepare()

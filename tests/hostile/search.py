@@ -101,6 +101,24 @@ def is_defect(step: Step) -> bool:
     return step.outcome not in (WORKS, REFUSED, TOO_SLOW)
 
 
+def as_json(sample: Sample, steps: Sequence[Step]) -> str:
+    """Return what a text took at most, and where, as a line of JSON."""
+    worst = max(steps, key=lambda step: step.seconds)
+    bad = [step.outcome for step in steps if is_defect(step) or max(shares(step).values()) > 1]
+    told = {
+        "kind": sample.kind,
+        "seed": sample.seed,
+        "n_characters": len(sample.text),
+        "outcome": bad[0] if bad else steps[-1].outcome,
+        "seconds": round(worst.seconds, 4),
+        "step": worst.name,
+        "megabytes": round(max(step.n_bytes for step in steps) / 1e6, 1),
+        "standstill": round(max(step.standstill for step in steps), 4),
+        "text": sample.text,
+    }
+    return json.dumps(told) + "\n"
+
+
 @dataclass(frozen=True)
 class Find:
     """A text, and the step of it that is worst by some measure.
@@ -185,12 +203,15 @@ class Search:
         Returns the steps of a sample.
     folder : Path, optional
         Where finds are written that are over a limit, or defects.
+    log : callable, optional
+        Is given a line of JSON for each text that was tried.
     """
 
     seed: int
     kinds: Sequence[str] = tuple(TABLES)
     measure: Callable[[Sample], Iterable[Step]] = measured
     folder: Path | None = None
+    log: Callable[[str], object] | None = None
     n_tried: int = 0
     n_refused: int = 0
     best: dict[tuple[str, str], dict[int, Find]] = field(default_factory=dict)
@@ -211,6 +232,8 @@ class Search:
         self.n_tried += 1
         steps = list(self.measure(sample))
         self.n_refused += any(step.outcome == REFUSED for step in steps)
+        if self.log is not None:
+            self.log(as_json(sample, steps))
         for step in steps:
             self._note(sample, step)
         worst = max(steps, key=lambda step: shares(step)[of])
