@@ -40,9 +40,9 @@ from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, WRITTEN_WHOLE, Lo
 from cfgguide.schema.solver.listed_values import check_text, scalar_values, shape
 from cfgguide.schema.solver.nodes import (
     Condition,
+    Contexts,
     ListedValues,
     Node,
-    Together,
     closable,
     reachable,
     wanted_to_fail,
@@ -153,15 +153,16 @@ class SchemaReader:
             written = pattern if node in failing else with_common_spaces(pattern)
             self._add_pattern(node, path, written)
         if self._growing or self._together:
-            self._check_large(Together(root))
+            self._check_large(Contexts(root))
         return root
 
-    def _check_large(self, together: Together) -> None:
+    def _check_large(self, contexts: Contexts) -> None:
         """Check that automata that have to be made as a whole are not too large.
 
         An error is raised now, not in the middle of a text.
         """
-        asked = together.not_only_read() if self._growing else ()
+        apart = contexts.not_only_read() if self._growing else ()
+        asked = {node for context in apart for node in context}
         for node, path, condition in self._growing:
             if node in asked:
                 try:
@@ -170,7 +171,7 @@ class SchemaReader:
                     node.strings.remove(condition)
                     self.give_up(path, str(error.args[0]))
         for kind in self._together:
-            for group in together.conditions(kind):
+            for group in contexts.conditions(kind):
                 self._check_together(group, kind)
 
     def _check_together(self, group: list[tuple[Node, Condition]], kind: str) -> None:

@@ -121,3 +121,34 @@ def test_no_error_comes_late(seed: int, monkeypatch: pytest.MonkeyPatch) -> None
         return
     for _ in range(3):
         walk(index, schema, rng)
+
+
+#: Objects that refer to one definition, each with a member of its own format.
+SHARED: dict[str, Any] = {
+    "$defs": {"extended": {"patternProperties": {"^x-": True}}},
+    "type": "object",
+    "properties": {
+        name: {
+            "$ref": "#/$defs/extended",
+            "type": "object",
+            "properties": {"member": {"type": "string", "format": name}},
+            "unevaluatedProperties": False,
+        }
+        for name in ("email", "uri-reference", "uri", "regex")
+    },
+}
+
+
+@pytest.mark.parametrize("name", SHARED["properties"])
+def test_what_refers_to_one_definition_is_not_at_one_place_because_of_it(name: str) -> None:
+    """Together, formats of four members would need too large an automaton."""
+    for text in (f'{{"{name}": {{"member": "a@b.c", "x-y": 1}}}}', f'{{"{name}": {{"y": 1}}}}'):
+        assert is_read(json.dumps(SHARED), text, formats=True) == is_valid(
+            SHARED, text, formats=True
+        )
+
+
+def test_what_stands_at_one_place_is_still_refused() -> None:
+    formats = [{"format": name} for name in ("email", "uri-reference", "uri", "regex")]
+    with pytest.raises(SchemaError, match="too large an automaton"):
+        cfgguide.json_schema({"type": "string", "oneOf": formats}, formats=True)

@@ -13,11 +13,13 @@ from functools import cached_property
 from typing import Any
 
 from cfgguide.automata.language import Language, TextAutomaton, accepts
+from cfgguide.base.limits import check_step
 from cfgguide.base.sets import reached_from
 from cfgguide.schema.equality import hashable, kind_of
 
 Bounds = tuple[int, int | None]  # the least and the most; None for no maximum
 KINDS = ("null", "true", "false", "number", "string", "array", "object")
+_MOST_IN_CONTEXTS = 500_000  # nodes, half a second; of 188 schemas of SchemaStore the most is 1,518
 
 
 class Condition:
@@ -320,8 +322,11 @@ def _tells_apart(node: Node) -> bool:
     )
 
 
-class Together:
-    """Groups of nodes that may see one value together.
+class Contexts:
+    """Sets of nodes that may see one value together, for each place in a value.
+
+    A place is reached by names and items from the whole value. Nodes that a definition is referred
+    to from are not together because of it: each place has the definition and its own nodes.
 
     Parameters
     ----------
@@ -331,38 +336,39 @@ class Together:
 
     def __init__(self, root: Node) -> None:
         self.nodes = reachable(root)
-        self._groups = {node: [node] for node in self.nodes}
-        for node in self.nodes:
-            for other in node.in_place:
-                self._join(node, other)
-        while self._join_inner():
-            pass
+        #: By context, in the order of the places; with the contexts inside its values.
+        self._inside: dict[Context, list[Context]] = {}
+        left = _MOST_IN_CONTEXTS
+        queue = [Context([root])]
+        for context in queue:  # grows while it is walked
+            if context in self._inside:
+                continue
+            left -= len(context)
+            self._inside[context] = inside = [] if left < 0 else list(context.inside())
+            queue += inside
+        if left < 0:  # too many to be told apart: any node may see any value
+            whole = Context(self.nodes)
+            self._inside = {whole: [whole]}
 
-    def groups(self) -> list[list[Node]]:
-        """Return all groups."""
-        return list({id(group): group for group in self._groups.values()}.values())
+    def not_only_read(self) -> dict[Context, None]:
+        """Return the contexts whose values may have to be told apart, and perhaps others.
 
-    def not_only_read(self) -> set[Node]:
-        """Return the nodes whose values may have to be told apart, and perhaps others.
-
-        The strings of all other nodes are only read, or counted up to a few: what they require of
-        strings is never asked for as a whole. Nodes that may see one value together belong
-        together. Where values are told apart, so are items, names and properties; where items are
-        to be different, they are told apart if they are strings, and else counted.
+        The strings of all others are only read, or counted up to a few: what is required of them is
+        never asked for as a whole. Where values are told apart, so are items, names and properties;
+        where items are to be different, they are told apart if they are strings, and else counted.
         """
-        queue = [group for group in self.groups() if any(map(_tells_apart, group))]
-        found = {node: None for group in queue for node in group}
-        for group in queue:  # grows while it is walked
-            for node in group:
-                for inner in node.inner:
-                    if inner not in found:
-                        queue.append(self._groups[inner])
-                        found |= dict.fromkeys(queue[-1])
-        for node in self.nodes:
-            items = (node.items, *node.prefix) if node.is_unique else ()
-            for inner in filter(None, items):
-                found |= dict.fromkeys(self._groups[inner])
-        return set(found)
+        apart = [each for each in self._inside if any(map(_tells_apart, each))]
+        found = dict.fromkeys(reached_from(apart, self._inside.__getitem__))
+        for context, inside in self._inside.items():
+            items = {
+                item
+                for node in context
+                if node.is_unique
+                for item in (node.items, *node.prefix)
+                if item is not None
+            }
+            found |= dict.fromkeys(each for each in inside if not items.isdisjoint(each))
+        return found
 
     def conditions(self, kind: str) -> Iterator[list[tuple[Node, Condition]]]:
         """Yield groups of conditions of which an automaton may have to be made together.
@@ -373,39 +379,46 @@ class Together:
             "number", "string" or "name": what they are about. Strings belong together only where
             they may have to be told apart, and lengths are counted apart.
         """
-        asked = self.not_only_read() if kind == "string" else set(self.nodes)
-        for group in self.groups():
+        known: set[frozenset[int]] = set()
+        for context in self.not_only_read() if kind == "string" else self._inside:
             found = {
                 id(condition.made): (node, condition)
-                for node in group
-                if node in asked
+                for node in context
                 for condition in _conditions(node, kind)
             }
-            if len(found) > 1 or (found and kind == "name"):
-                yield list(found.values())
+            if frozenset(found) in known or not (len(found) > 1 or (found and kind == "name")):
+                continue
+            known.add(frozenset(found))
+            yield list(found.values())
 
-    def _join(self, one: Node, other: Node) -> bool:
-        first, second = self._groups[one], self._groups[other]
-        if first is second:
-            return False
-        small, large = sorted((first, second), key=len)
-        large += small
-        self._groups |= dict.fromkeys(small, large)
-        return True
 
-    def _join_inner(self) -> bool:
-        """Join nodes that may see one item or property; return whether there were any."""
-        n_joined = sum(self._join_inside(group) for group in self.groups())
-        return n_joined > 0
+class Context(tuple[Node, ...]):
+    """Nodes that may see one value together, in the order in which they are found; a set."""
 
-    def _join_inside(self, group: list[Node]) -> int:
-        """Join nodes that may see one item or property of a group's values; return how many."""
+    _nodes: frozenset[Node]
+
+    def __new__(cls, nodes: Iterable[Node]) -> Context:
+        """Return the context of some nodes, and of all that see the same value because of them."""
+        return super().__new__(cls, reached_from(nodes, lambda each: each.in_place))
+
+    def __init__(self, _: Iterable[Node]) -> None:
+        check_step()
+        self._nodes = frozenset(self)
+
+    def __hash__(self) -> int:
+        return hash(self._nodes)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Context) and self._nodes == other._nodes
+
+    def inside(self) -> Iterator[Context]:
+        """Yield the contexts of items, properties and names of the values."""
         places: dict[str | None, list[Node]] = {}
-        for node in group:
+        for node in self:
             singles = (node.items, node.contains, node.unevaluated_items)
             places.setdefault(None, []).extend([*node.prefix, *filter(None, singles)])
         general: list[Node] = []
-        others = [node for node in group if node.properties or node.additional or node.patterns]
+        others = [node for node in self if node.properties or node.additional or node.patterns]
         has_patterns = any(node.patterns for node in others)
         # One node alone gives each property a single schema, unless a name matches a pattern too.
         for node in others if len(others) > 1 or has_patterns else ():
@@ -413,10 +426,12 @@ class Together:
                 places.setdefault(f"/{name}", []).append(below)
             general += [below for _, below in node.patterns]
             general += [node.additional] if node.additional is not None else []
-        # They may see any property, so one that asks nothing would join all others for no reason.
+        # They may see any property, so one that asks nothing would be with all for no reason.
         general = [node for node in general if not _asks_nothing(node)]
         joined = [[*nodes, *general] for nodes in places.values() if nodes] or [general]
-        return sum(self._join(nodes[0], other) for nodes in joined for other in nodes[1:])
+        seen = {node for nodes in joined for node in nodes}
+        alone = [[node] for each in self for node in each.inner if node not in seen]
+        yield from map(Context, filter(None, [*joined, *alone]))
 
 
 def _conditions(node: Node, kind: str) -> list[Condition]:
