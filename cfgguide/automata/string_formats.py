@@ -74,18 +74,15 @@ IPV6 = "|".join(
     ]
 )
 
-# A label of a host name: no "--" as third and fourth characters, for those are encoded ones. With
-# three labels, or with eight shorter ones, it is not longer than 253 characters.
+# A label of a host name: no "--" as third and fourth characters, for those are encoded ones. How
+# long the whole name may be is counted beside the pattern (`LONGEST`).
 _ALNUM = "[A-Za-z0-9]"
 _ANY = "[-A-Za-z0-9]"
 
 
-def _label(longest: int) -> str:
-    rest = f"{_ANY}(?:{_ALNUM}{_ANY}|-{_ALNUM}){_ANY}{{0,{longest - 5}}}{_ALNUM}"
-    return f"{_ALNUM}(?:{_ANY}{{0,2}}{_ALNUM}|{rest})?"
-
-
-_HOSTNAME = f"(?:{_label(63)}(?:\\.{_label(63)}){{0,2}}|{_label(30)}(?:\\.{_label(30)}){{3,7}})"
+_REST = f"{_ANY}(?:{_ALNUM}{_ANY}|-{_ALNUM}){_ANY}{{0,58}}{_ALNUM}"
+_LABEL = f"{_ALNUM}(?:{_ANY}{{0,2}}{_ALNUM}|{_REST})?"  # of 63 characters at most
+_HOSTNAME = f"{_LABEL}(?:\\.{_LABEL})*"
 
 _ATOM = "[-A-Za-z0-9!#$%&'*+\\/=?^_`{|}~]+"
 _QUOTED = '"(?:[ !#-\\[\\]-~]|\\\\[ -~])*"'
@@ -148,8 +145,10 @@ _PATTERNS = {
 
 #: The formats that can be guaranteed.
 FORMATS = frozenset([*_PATTERNS, "regex"])
-#: Formats of JSON Schema whose strings are not regular.
-OTHER_FORMATS = frozenset(["idn-email", "idn-hostname"])
+#: Formats of JSON Schema whose strings are not regular, each with one that is a part of it.
+PARTS = {"idn-email": "email", "idn-hostname": "hostname"}
+#: Characters of a format at most: RFC 1123, section 2.1; RFC 5321, section 4.5.3.1.3.
+LONGEST = {"hostname": 253, "email": 254}
 
 
 @cache

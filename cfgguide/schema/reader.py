@@ -21,7 +21,13 @@ from cfgguide.automata.json_spelling import spelled
 from cfgguide.automata.language import Language, is_small_together
 from cfgguide.automata.pattern_automaton import GrowingAutomaton
 from cfgguide.automata.pattern_notations import with_common_spaces
-from cfgguide.automata.string_formats import FORMATS, OTHER_FORMATS, format_pattern, later_format
+from cfgguide.automata.string_formats import (
+    FORMATS,
+    LONGEST,
+    PARTS,
+    format_pattern,
+    later_format,
+)
 from cfgguide.errors import SchemaError, shown
 from cfgguide.schema.keywords import (
     FINITE,
@@ -128,6 +134,8 @@ class SchemaReader:
         self._nodes: dict[object, Node] = {}
         self._keys: dict[int, tuple[Hashable, Any]] = {}  # by id; holds schemas
         self._numbers: dict[tuple[Hashable, ...], tuple[int]] = {}  # by content
+        #: Formats of which a part is written, where they stand, and the conditions.
+        self._parts: list[tuple[Node, str, str, list[Condition]]] = []
         self._unread: list[tuple[Node, Location]] = []
         #: Conditions whose automaton may be too large, the node of each, and where it stands.
         self._growing: list[tuple[Node, str, Condition]] = []
@@ -148,7 +156,13 @@ class SchemaReader:
         _check_references(root)
         for node in closable(root) if self._is_closed else ():
             node.additional = Node(f"{node.path}/additionalProperties", is_false=True)
-        failing = wanted_to_fail(root) if self._spaced else ()
+        failing = wanted_to_fail(root) if self._spaced or self._parts else ()
+        for node, path, name, conditions in self._parts:
+            if node in failing:  # what is no part of it may be another text of it
+                node.strings = [each for each in node.strings if each not in conditions]
+                self.give_up(path, f"the format {shown(name)} is not regular")
+            else:
+                self._warn(path, f"of the format {name!r}, only {PARTS[name]!r} is written")
         for node, path, pattern in self._spaced:
             written = pattern if node in failing else with_common_spaces(pattern)
             self._add_pattern(node, path, written)
@@ -436,12 +450,16 @@ class SchemaReader:
                 self._add_pattern(node, f"{reads.path}/pattern", pattern)
         name = reads.schema.get("format")
         if self._formats and isinstance(name, str):
-            if name in FORMATS:
+            written = PARTS.get(name, name)
+            if written in FORMATS:
                 self._together["string"] = None
-                text = partial(pattern_text, format_pattern(name), spelled)
-                node.strings.append(Condition(later_format(name), text, is_met=True))
-            elif name in OTHER_FORMATS:
-                self.give_up(f"{reads.path}/format", f"the format {shown(name)} is not regular")
+                text = partial(pattern_text, format_pattern(written), spelled)
+                found = [Condition(later_format(written), text, is_met=True)]
+                if written in LONGEST:
+                    found.append(of_lengths(0, LONGEST[written]))
+                node.strings += found
+                if name in PARTS:
+                    self._parts.append((node, f"{reads.path}/format", name, found))
             elif name not in OPENAPI_FORMATS:
                 self._warn(f"{reads.path}/format", f"the format {shown(name)} is not known")
 

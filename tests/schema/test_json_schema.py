@@ -182,6 +182,9 @@ def test_keywords(schema: Any, allowed: list[str], refused: list[str]) -> None:
         assert not is_accepted(schema, text), text
 
 
+KUBERNETES = "a-very-long-kubernetes-service-name-for-payments.prod.svc.cluster.local"
+
+
 @pytest.mark.parametrize(
     ("name", "allowed", "refused"),
     [
@@ -193,6 +196,12 @@ def test_keywords(schema: Any, allowed: list[str], refused: list[str]) -> None:
         ("duration", ["P4DT12H30M5S", "P1W", "PT0S"], ["P", "P1YT", "P2W1D"]),
         ("email", ["joe.bloggs@example.com"], ["joe", ".joe@example.com", "j@[x]"]),
         ("hostname", ["a.example", "a" * 63], ["a" * 64, "-a", "a..b", "xn--x"]),
+        (
+            "hostname",
+            [KUBERNETES, ".".join(["a" * 63] * 3 + ["a" * 61]), ".".join("a" * 127)],
+            [".".join(["a" * 63] * 3 + ["a" * 62]), ".".join("a" * 128), f"{KUBERNETES}."],
+        ),
+        ("email", [f"a@{KUBERNETES}"], [f"a@{KUBERNETES}.", "a" * 243 + "@example.com"]),
         ("ipv4", ["0.0.0.0", "255.1.2.3"], ["256.0.0.1", "01.2.3.4", "1.2.3"]),
         ("ipv6", ["::", "::1", "1:2:3:4:5:6:7:8", "::1.2.3.4"], ["1::2::3", ":1", "12345::"]),
         ("uri", ["http://a.b/c?d#e", "urn:x:y"], ["a/b", "http://a b"]),
@@ -237,7 +246,7 @@ def test_formats(name: str, allowed: list[str], refused: list[str]) -> None:
         ({"type": "string", "pattern": "("}, "cannot be read"),
         ({"type": "number", "multipleOf": 0.123456789}, "at /multipleOf: multipleOf"),
         ({"not": {"type": "array", "uniqueItems": True}}, "at /not/uniqueItems: values cannot be"),
-        ({"format": "idn-email"}, "the format 'idn-email' is not regular"),
+        ({"not": {"format": "idn-email"}}, "the format 'idn-email' is not regular"),
         ({"$schema": "http://json-schema.org/draft-03/schema#"}, "$schema is 'http://json-schema"),
         ({"enum": [float("inf")]}, "is not a number of JSON"),
         ("{", "the schema is not JSON"),
@@ -248,6 +257,13 @@ def test_schemas_that_are_refused(schema: Any, message: str) -> None:
     with pytest.raises(SchemaError, match=re.escape(message)) as caught:
         json_schema(schema)
     assert caught.type is SchemaError, "users see the name of the type"
+
+
+def test_a_part_of_a_format_is_written_and_said() -> None:
+    with pytest.warns(SchemaWarning, match="at /format: of the format 'idn-email', only 'email'"):
+        assert is_accepted({"format": "idn-email"}, '"a@example.com"')
+    with pytest.warns(SchemaWarning, match="of the format 'idn-hostname', only 'hostname'"):
+        assert not is_accepted({"format": "idn-hostname"}, '"a b"')
 
 
 def test_what_cannot_be_guaranteed_is_left_out_with_a_warning() -> None:
