@@ -196,7 +196,7 @@ def regex(given: Arguments) -> Expression:
 
 
 def substring(given: Arguments) -> Expression:
-    """Return the characters of a text, or the texts of several, some in a row or none.
+    """Return some of the given texts in a row, or none; XGrammar takes each of them whole.
 
     Raises
     ------
@@ -204,10 +204,9 @@ def substring(given: Arguments) -> Expression:
         If there is no text, or it is too long.
     """
     _no_others(given, "Substring", ())
-    texts = [given.text(each) for each in given.positional]
-    if not texts:
+    chunks = [given.text(each) for each in given.positional]
+    if not chunks:
         given.fail("Substring takes a text, or several, in double quotes")
-    chunks = [*texts[0]] if len(texts) == 1 else texts
     if sum(map(len, chunks)) * len(chunks) > MAX_SUBSTRINGS:
         said = f"the texts of this Substring have more than {MAX_SUBSTRINGS} characters; shorten it"
         raise given.cursor.error(said, given.at, LimitError)
