@@ -93,7 +93,7 @@ def json_schema(
     >>> [each is not None and recognizer.is_sentence(each) for each in read]
     [True, False]
     """
-    grammar, told = read_schema(
+    return schema_with_warnings(
         schema,
         registry=registry,
         limits=limits,
@@ -106,8 +106,13 @@ def json_schema(
         formats=formats,
         best_effort=best_effort,
     )
+
+
+def schema_with_warnings(schema: object, **options: Any) -> SchemaGrammar:
+    """Return the grammar of :func:`read_schema`, and warn as :func:`json_schema` does."""
+    grammar, told = read_schema(schema, **options)
     for each in told:
-        warnings.warn(each, SchemaWarning, stacklevel=2)
+        warnings.warn(each, SchemaWarning, stacklevel=3)
     return grammar
 
 
@@ -164,6 +169,7 @@ def read_schema(
                 registry=registry,
                 has_common_spaces=bool(options.tidy),
                 is_closed=options.closed,
+                excludes=options.excludes,
             )
             root = reader.root()
             give_up_uncounted(root, reader.give_up, options.layout)

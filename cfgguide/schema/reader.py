@@ -11,14 +11,14 @@ import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
-from functools import partial
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any
 
 from cfgguide.automata import numbers
 from cfgguide.automata.ecma_patterns import is_surely_found, later_language, pattern_text
 from cfgguide.automata.json_spelling import spelled
-from cfgguide.automata.language import Language, is_small_together
+from cfgguide.automata.language import Language, difference, is_small_together
 from cfgguide.automata.pattern_automaton import GrowingAutomaton
 from cfgguide.automata.pattern_notations import with_common_spaces
 from cfgguide.automata.string_formats import (
@@ -29,6 +29,7 @@ from cfgguide.automata.string_formats import (
     later_format,
 )
 from cfgguide.errors import SchemaError, shown
+from cfgguide.grammar.llguidance.languages import language_of
 from cfgguide.schema.keywords import (
     FINITE,
     OPENAPI_FORMATS,
@@ -109,6 +110,8 @@ class SchemaReader:
         Whether ``\s`` is written as white space of JSON alone, where a string is to match.
     is_closed : bool
         Whether objects have declared properties only, where the schema says nothing of others.
+    excludes : str
+        A pattern of what no string and no name has inside, as Python's ``re`` has them.
     """
 
     def __init__(
@@ -120,8 +123,10 @@ class SchemaReader:
         registry: Mapping[str, Any] = MappingProxyType({}),
         has_common_spaces: bool = False,
         is_closed: bool = False,
+        excludes: str = "",
     ) -> None:
         self._is_closed = is_closed
+        self._excludes = excludes
         self._has_common_spaces = has_common_spaces
         self._spaced: list[tuple[Node, str, str]] = []  # patterns, and where they stand
         #: What is not enforced, or read otherwise than it says: the path of each keyword, and why.
@@ -166,6 +171,8 @@ class SchemaReader:
         for node, path, pattern in self._spaced:
             written = pattern if node in failing else with_common_spaces(pattern)
             self._add_pattern(node, path, written)
+        if self._excludes:
+            root = Node(root.path, all_of=[root, _without(self._excludes)])
         if self._growing or self._together:
             self._check_large(Contexts(root))
         return root
@@ -516,6 +523,15 @@ class SchemaReader:
         node.n_properties = (reads.count("minProperties") or 0, reads.count("maxProperties"))
         if "unevaluatedProperties" in reads.schema:
             node.unevaluated = self._below(location, "unevaluatedProperties")
+
+
+@lru_cache(maxsize=64)
+def _without(excludes: str) -> Node:
+    """Return what values require in which no string and no name has a match of a pattern."""
+    texts = difference(language_of("(?s:.*)"), language_of(f"(?s:.*)(?:{excludes})(?s:.*)"))
+    node = Node("", strings=[Condition(texts, is_met=True)], additional=Node("", is_false=True))
+    node.items, node.patterns = node, [(texts, node)]
+    return node
 
 
 def _leave_out(node: Node, condition: Condition, kind: str) -> str:

@@ -44,7 +44,14 @@ JSON_BYTES = frozenset(range(0x20, 0xC0))
 
 @dataclass(frozen=True)
 class SchemaOptions:
-    """Options of :func:`cfgguide.json_schema`, which documents them."""
+    """Options of :func:`cfgguide.json_schema`, which documents them.
+
+    Attributes
+    ----------
+    excludes : str
+        A pattern of what no string and no name has inside, as Python's ``re`` has them: where
+        something else than JSON is around a value, what ends that. Empty if nothing is excluded.
+    """
 
     order: str | None = None
     max_whitespace: int | None = None
@@ -56,6 +63,7 @@ class SchemaOptions:
     max_memory: int | None = None
     tidy: bool | None = False  # None, of messages: where a model writes
     closed: bool = False
+    excludes: str = ""
 
     @property
     def layout(self) -> JsonLayout:

@@ -90,6 +90,10 @@ class Format:
         The separators in arguments, if the models' parsers read no others.
     style : str or None
         How arguments are written that are pairs, and not JSON.
+    marks : tuple of str
+        What parsers search the text of a message for, where arguments are JSON: a call ends there
+        for them, or another one begins, also inside of a string. No text in arguments has it; for
+        pairs the style says so.
     has_thinking : bool
         Whether thinking is a part of the format.
     """
@@ -101,6 +105,7 @@ class Format:
     thinking: re.Pattern[str] | None = None
     separators: tuple[str, str] | None = None
     style: str | None = None
+    marks: tuple[str, ...] = ()
 
     @property
     def has_thinking(self) -> bool:
@@ -299,6 +304,7 @@ def _in_block(begin: str, call_begin: str, call_end: str, end: str) -> Callable[
 _NAME = r"([\w.-]+)"
 _CALLS = "(?:<｜tool▁calls▁begin｜>)?"
 _BEGINS = ("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>")
+_OF_DEEPSEEK = (*_BEGINS, "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>")
 _ON_ONE_LINE = (", ", ": ")
 
 FORMATS: dict[str, Format] = {
@@ -306,18 +312,26 @@ FORMATS: dict[str, Format] = {
         _in_tool_call('\n{"name": "NAME", "arguments": ', "}\n</tool_call>"),
         re.compile(rf'<tool_call>\n{{"name": "{_NAME}", "arguments": '),
         ("<tool_call>",),
+        marks=("<tool_call>", "</tool_call>"),
     ),
-    "llama3": Format(_llama3, re.compile(rf'{{"name": "{_NAME}", "parameters": '), ('{"name": "',)),
+    "llama3": Format(
+        _llama3,
+        re.compile(rf'{{"name": "{_NAME}", "parameters": '),
+        ('{"name": "',),
+        marks=("<|python_tag|>",),
+    ),
     "mistral": Format(
         _mistral,
         re.compile(rf'(?:\[TOOL_CALLS\] ?\[|, ){{"name": "{_NAME}", "arguments": '),
         ("[TOOL_CALLS]", ', {"name": "'),
+        marks=("[TOOL_CALLS]",),
     ),
     "mistral_v11": Format(
         # A number, "[CALL_ID]" and nine characters, would be a part of the name for vLLM's parser.
         _one_by_one("[TOOL_CALLS]", "NAME[ARGS]", "", "[ARGS]"),
         re.compile(rf"\[TOOL_CALLS\]{_NAME}(?:\[CALL_ID\]\w{{9}})?\[ARGS\]"),
         ("[TOOL_CALLS]",),
+        marks=("[TOOL_CALLS]", "[CALL_ID]", "[ARGS]"),
     ),
     "harmony": Format(
         _harmony,
@@ -328,18 +342,21 @@ FORMATS: dict[str, Format] = {
         ("<|channel|>", " to=functions."),
         content=re.compile(r"<\|channel\|>(?:final|commentary)<\|message\|>(.*?)<\|", re.DOTALL),
         thinking=re.compile(r"<\|channel\|>analysis<\|message\|>(?:(.*?)<\|end\|>|.*)", re.DOTALL),
+        marks=(*_HARMONY_NAMES, "<|constrain|>"),
     ),
     "deepseek_v3": Format(
         _deepseek("function<｜tool▁sep｜>NAME\n```json\n", "\n```<｜tool▁call▁end｜>", "\n"),
         re.compile(rf"{_CALLS}<｜tool▁call▁begin｜>function<｜tool▁sep｜>{_NAME}\n```json\n"),
         _BEGINS,
         separators=_ON_ONE_LINE,
+        marks=_OF_DEEPSEEK,
     ),
     "deepseek_v31": Format(
         _deepseek("NAME<｜tool▁sep｜>", "<｜tool▁call▁end｜>", ""),
         re.compile(rf"{_CALLS}<｜tool▁call▁begin｜>{_NAME}<｜tool▁sep｜>"),
         _BEGINS,
         separators=_ON_ONE_LINE,
+        marks=_OF_DEEPSEEK,
     ),
     "kimi_k2": Format(
         _kimi_k2,
@@ -348,6 +365,11 @@ FORMATS: dict[str, Format] = {
             rf"functions\.{_NAME}:\d+<\|tool_call_argument_begin\|>"
         ),
         ("<|tool_calls_section_begin|>", "<|tool_call_begin|>"),
+        marks=(
+            *("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
+            *("<|tool_call_section_begin|>", "<|tool_call_section_end|>"),  # vLLM knows these, too
+            *("<|tool_call_begin|>", "<|tool_call_argument_begin|>", "<|tool_call_end|>"),
+        ),
     ),
     "qwen3_coder": Format(
         _in_tool_call("\n<function=NAME>\n", "</function>\n</tool_call>", "<function="),

@@ -33,7 +33,7 @@ from cfgguide.grammar.combinators.sequence import (
 from cfgguide.grammar.combinators.writer import text_of
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.schema.functions import bound
-from cfgguide.schema.json_schema import json_schema
+from cfgguide.schema.json_schema import schema_with_warnings
 from cfgguide.schema.messages.formats import Tag
 from cfgguide.schema.messages.message import Message, MessageReading
 from cfgguide.schema.messages.message_reading import message_reader
@@ -182,7 +182,7 @@ class _Reader(TagReader):
 
 def grammar_of_schema(options: Iterable[tuple[str, Any]], schema: str) -> Grammar:
     """Return the grammar of a schema, as JSON, by the options of :func:`cfgguide.json_schema`."""
-    return json_schema(schema, **dict(options))
+    return schema_with_warnings(schema, **dict(options))
 
 
 # --- Messages as grammars of parts ---------------------------------------------------------------

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
+from contextlib import suppress
 from dataclasses import asdict
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -24,8 +25,8 @@ from cfgguide.grammar.llguidance.languages import first_ends
 from cfgguide.schema.completions import completed
 from cfgguide.schema.functions import bound
 from cfgguide.schema.json_reading import JsonReading
-from cfgguide.schema.json_schema import json_schema
 from cfgguide.schema.json_schema import read_again as schema_again
+from cfgguide.schema.json_schema import schema_with_warnings
 from cfgguide.schema.messages.message import Message, MessageReading
 from cfgguide.schema.messages.message_automaton import MessageAutomaton
 from cfgguide.schema.messages.message_reading import message_reader
@@ -68,8 +69,8 @@ class MessageGrammar(SchemaGrammar, Generic[T]):
         How the schemas in it are read.
     part : Part
         The message.
-    values : mapping of str to SchemaGrammar
-        The grammar of each schema in it, by its text.
+    values : mapping of (str, str) to SchemaGrammar
+        The grammar of each value in it, by its key.
     steps : Steps
         Bounds what each step on the way to a mask may take.
     reading : MessageReading
@@ -83,7 +84,7 @@ class MessageGrammar(SchemaGrammar, Generic[T]):
         tag: str,
         options: SchemaOptions,
         part: Part,
-        values: Mapping[str, SchemaGrammar],
+        values: Mapping[tuple[str, str], SchemaGrammar],
         steps: Steps,
         reading: MessageReading,
         answer: Any = None,
@@ -201,7 +202,7 @@ class MessageGrammar(SchemaGrammar, Generic[T]):
         structure = Structure(self._part, numbers, spelled)
         automaton = MessageAutomaton(
             structure,
-            [self._values[value.schema].root for value in values_in(self._part)],
+            [self._values[value.key].root for value in values_in(self._part)],
             numbers,
             self.options.layout,
             is_ordered=self.options.order == "declared",
@@ -296,7 +297,7 @@ def message_grammar(
     steps = Steps(limits, cancelled)
     with steps.begun():
         values = {
-            value.schema: _grammar_of(
+            value.key: _grammar_of(
                 value,
                 registry=registry,
                 limits=limits,
@@ -319,10 +320,17 @@ def message_grammar(
 
 
 def _grammar_of(value: Value, **options: Any) -> SchemaGrammar:
+    """Return the grammar of a value; its texts have nothing of what is excluded."""
+    read = partial(schema_with_warnings, value.schema, **options)
     try:
-        return json_schema(value.schema, **options)
+        return read(excludes=value.excludes)
     except SchemaError as error:
-        raise SchemaError(f"in the schema at {value.path}: {error.args[0]}") from None
+        reason = str(error.args[0])
+    if value.excludes:
+        with suppress(SchemaError):
+            read()
+            reason = f"each value has a text that ends a call in this format, /{value.excludes}/"
+    raise SchemaError(f"in the schema at {value.path}: {reason}")
 
 
 # --- Grammars of parts (`cfgguide.concat`), some of which are schemas ----------------------------
@@ -396,7 +404,7 @@ def _composed(
         return (Choice if kind == "choice" else Sequence)(tuple(map(read, rest)))
 
     part = read(structure[_COMPOSED])
-    values = {each.schema: grammar_of(each.schema) for each in values_in(part)}
+    values = {each.key: grammar_of(each.schema) for each in values_in(part)}
     steps = Steps(Limits(max_seconds=options.max_seconds, max_memory=options.max_memory))
     return MessageGrammar(json.dumps(structure), options, part, values, steps, MessageReading())
 

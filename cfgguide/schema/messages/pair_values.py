@@ -40,7 +40,8 @@ class Style:
     pair : re.Pattern
         What `begin` matches; its group is the name.
     bad : str
-        A pattern of what parsers would take for the end of a value.
+        A pattern of what parsers search the text of a message for: a value, a call or all calls end
+        there for them, or another one begins. No string has it inside, and none in JSON.
     says : (str, str)
         What begins a string, and what begins another value, if that is told; ``SAYS`` in `begin`.
     quote : str
@@ -63,28 +64,32 @@ def _style(
     return Style(begin, end, re.compile(pattern), bad, says, quote)
 
 
+_OF_GLM = "</?(?:arg_key|arg_value|tool_call)>"
+#: SGLang's parser knows the tags of DeepSeek without their mark, too.
+_OF_DEEPSEEK = (
+    r"</(?:｜DSML｜)?(?:parameter|invoke|function_calls)>"
+    r"|<(?:｜DSML｜)?(?:function_calls>|(?:parameter|invoke)\s+name=)"
+)
+
 STYLES = {
     "qwen_xml": _style(
         "<parameter=NAME>\n",
         "\n</parameter>\n",
-        r"<\s*/\s*parameter\s*>|<\s*parameter\s*=|</function>",
+        r"<\s*/\s*(?:parameter|function)\s*>|<\s*(?:parameter|function)\s*=|</?tool_call>",
     ),
-    "glm_xml": _style(
-        "<arg_key>NAME</arg_key><arg_value>", "</arg_value>", "</arg_value>|</tool_call>"
-    ),
-    "glm45_xml": _style(
-        "<arg_key>NAME</arg_key>\n<arg_value>", "</arg_value>\n", "</arg_value>|</tool_call>"
-    ),
+    "glm_xml": _style("<arg_key>NAME</arg_key><arg_value>", "</arg_value>", _OF_GLM),
+    "glm45_xml": _style("<arg_key>NAME</arg_key>\n<arg_value>", "</arg_value>\n", _OF_GLM),
     "deepseek_xml": _style(
         '<｜DSML｜parameter name="NAME" string="SAYS">',
         "</｜DSML｜parameter>\n",
-        r"</｜DSML｜(?:parameter|invoke>|function_calls>)|<｜DSML｜parameter\s+name=",
+        _OF_DEEPSEEK,
         ("true", "false"),
     ),
     "minimax_xml": _style(
         '<parameter name="NAME">',
         "</parameter>\n",
-        r"<\s*/\s*parameter\s*>|<\s*parameter\s+name\s*=|</invoke>",
+        r"<\s*/\s*(?:parameter|invoke)\s*>|<\s*(?:parameter|invoke)\s+name\s*="
+        "|</?minimax:tool_call>",
     ),
     "gemma4": _style("NAME:", "", r'<\|"\|>|<\|?tool_call\|?>', quote='<|"|>'),
     "functiongemma": _style(

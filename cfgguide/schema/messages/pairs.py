@@ -174,6 +174,8 @@ class _Pairs:
         kinds = types_of(schema, self._root)
         string, other = (Exact(begin.replace("SAYS", each)) for each in self._style.says)
         found = self._values(schema, kinds, path)
+        if not found:
+            raise UnsupportedTagError(f"at {path}: no value that it allows can be written")
         if string == other:
             return Sequence((string, _one_of([each for _, each in found]), end))
         told = (Sequence((string if is_string else other, each)) for is_string, each in found)
@@ -193,6 +195,7 @@ class _Pairs:
             found.append((True, self._string(schema, kinds, path)))
         if listed is not None and others:
             told = [json.dumps(v, ensure_ascii=False) for v in listed if _type_is(v, others)]
+            told = [text for text in told if not re.search(self._style.bad, text)]
             return [*found, (False, PlainText("|".join(map(re.escape, told))))] if told else found
         combined = sorted(_COMBINE & set(part))
         if others and combined:
@@ -227,7 +230,8 @@ class _Pairs:
         return made
 
     def _value(self, schema: object, kinds: frozenset[str], path: str) -> Part:
-        return Value(self._alone(schema, kinds), path)
+        has_texts = kinds & {STRING, "array", "object"}
+        return Value(self._alone(schema, kinds), path, self._style.bad if has_texts else "")
 
     def _alone(self, schema: object, kinds: frozenset[str]) -> str:
         """Return a schema as a document of its own, for values of some types."""

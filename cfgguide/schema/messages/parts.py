@@ -94,7 +94,7 @@ class RawText:
     schema : str
         Its schema, as JSON.
     excludes : str
-        A pattern of the texts that are left out, as Python's ``re`` has them.
+        A pattern of the whole texts that are left out, as Python's ``re`` has them.
     has_common_spaces : bool
         Whether white space in patterns is that of JSON alone.
     formats : bool
@@ -117,10 +117,19 @@ class Value:
         Its schema, as JSON.
     path : str
         Where in the structural tag that stands, for messages.
+    excludes : str
+        A pattern of what no string and no name in it has inside, as Python's ``re`` has them; empty
+        if they may have anything.
     """
 
     schema: str
     path: str
+    excludes: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What is equal for equal values, wherever they stand."""
+        return self.schema, self.excludes
 
 
 @dataclass(frozen=True)
@@ -202,4 +211,4 @@ def every(part: Part) -> Iterator[Part]:
 def values_in(part: Part) -> tuple[Value, ...]:
     """Return the different values in a part, in their order."""
     found = (each for each in every(part) if isinstance(each, Value))
-    return tuple({each.schema: each for each in found}.values())
+    return tuple({each.key: each for each in found}.values())

@@ -12,13 +12,14 @@ Formats mean what XGrammar 0.2 says, with three rules of our own. The name of an
 text of a tag is that token (elsewhere a model may write it as text, where it is not excluded). Text
 that stands directly before the end of a tag does not have that end in it. And nothing is left out:
 what cannot be guaranteed is an error. A text that may have `max_tokens` is left on the shortest way
-to the end of the message; the token that begins it counts for none. One option is added: the exact
-`separators` of JSON.
+to the end of the message; the token that begins it counts for none. Two options are added, of JSON:
+its exact `separators`, and `marks`, which no string and no name in it has inside.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -172,7 +173,8 @@ class TagReader:
                 registry=self._registry,
             )
         try:
-            return Value(json.dumps(schema), f"{path}/json_schema")
+            marks = any_of(_texts(spec, "marks", path))
+            return Value(json.dumps(schema), f"{path}/json_schema", marks)
         except (TypeError, ValueError, RecursionError) as error:
             raise SchemaError(f"at {path}/json_schema: {error}") from None
 
@@ -354,6 +356,11 @@ def _limit(spec: Mapping[str, Any], path: str) -> int | None:
     if limit is not None and (type(limit) is not int or limit < 0):
         raise SchemaError(f"at {path}/max_tokens: it is a number of tokens, not {shown(limit)}")
     return limit
+
+
+def any_of(texts: Iterable[str]) -> str:
+    """Return a pattern that finds some texts; empty if there are none."""
+    return "|".join(map(re.escape, texts))
 
 
 def _object(value: object, path: str) -> Mapping[str, Any]:

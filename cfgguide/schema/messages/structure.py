@@ -116,7 +116,7 @@ class Structure:
     ) -> None:
         self.states: list[StructureState] = []
         self._spelled = spelled
-        fragments = _Fragments(symbols, [value.schema for value in values_in(part)])
+        fragments = _Fragments(symbols, [value.key for value in values_in(part)])
         start, end = fragments.new(), fragments.new()
         fragments.add(part, start, end)
         if not fragments.needed <= spelled:
@@ -211,9 +211,9 @@ def _moves(fragments: _Fragments, states: States) -> list[tuple[bytes, tuple[int
 class _Fragments:
     """The nondeterministic automaton; `add` adds a part between two states."""
 
-    def __init__(self, symbols: Mapping[str, int], schemas: list[str]) -> None:
+    def __init__(self, symbols: Mapping[str, int], values: list[tuple[str, str]]) -> None:
         self._symbols = symbols
-        self._values = {schema: number for number, schema in enumerate(schemas)}
+        self._values = {key: number for number, key in enumerate(values)}
         names = sorted(symbols, key=len, reverse=True)
         self._names = re.compile("(" + "|".join(map(re.escape, names)) + ")") if names else None
         self._count = count()
@@ -263,7 +263,7 @@ class _Fragments:
             case RawText():
                 self._text(raw_language(part), start, end)
             case Value():
-                self.values.setdefault(start, []).append((self._values[part.schema], end))
+                self.values.setdefault(start, []).append((self._values[part.key], end))
             case Sequence():
                 for each in part.parts:
                     after = self.new()

@@ -28,6 +28,7 @@ from cfgguide.schema.messages.message import Message, MessageReading
 from cfgguide.schema.messages.message_grammar import MessageGrammar, message_grammar
 from cfgguide.schema.messages.pair_values import argument_types
 from cfgguide.schema.messages.pairs import checked
+from cfgguide.schema.messages.structural_tag import any_of
 from cfgguide.schema.pydantic_models import schema_of_model
 from cfgguide.schema.schema_grammar import SEPARATORS
 
@@ -115,11 +116,13 @@ def tools(
         "any_order": order == "any",
         "max_whitespace_cnt": max_whitespace,
         "separators": FORMATS[name].separators,
+        "marks": list(FORMATS[name].marks),
     }
     if FORMATS[name].style is not None:
         value["style"] = FORMATS[name].style
     options: dict[str, Any] = {"formats": formats, "best_effort": best_effort, "limits": limits}
     exact = {"order": order, "separators": SEPARATORS, "tidy": tidy is not False}
+    exact["excludes"] = any_of(FORMATS[name].marks)
     written = tuple(sorted({**options, **exact}.items()))
     if not isinstance(given, Iterable) or isinstance(given, str | type):
         raise SchemaError(
