@@ -11,14 +11,19 @@ import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
-from functools import lru_cache, partial
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from cfgguide.automata import numbers
-from cfgguide.automata.ecma_patterns import is_surely_found, later_language, pattern_text
+from cfgguide.automata.ecma_patterns import (
+    is_surely_found,
+    later_language,
+    pattern_language,
+    pattern_text,
+)
 from cfgguide.automata.json_spelling import spelled
-from cfgguide.automata.language import Language, difference, is_small_together
+from cfgguide.automata.language import Language, is_small_together
 from cfgguide.automata.pattern_automaton import GrowingAutomaton
 from cfgguide.automata.pattern_notations import with_common_spaces
 from cfgguide.automata.string_formats import (
@@ -29,7 +34,6 @@ from cfgguide.automata.string_formats import (
     later_format,
 )
 from cfgguide.errors import SchemaError, shown
-from cfgguide.grammar.llguidance.languages import language_of
 from cfgguide.schema.keywords import (
     FINITE,
     OPENAPI_FORMATS,
@@ -171,11 +175,17 @@ class SchemaReader:
         for node, path, pattern in self._spaced:
             written = pattern if node in failing else with_common_spaces(pattern)
             self._add_pattern(node, path, written)
-        if self._excludes:
-            root = Node(root.path, all_of=[root, _without(self._excludes)])
         if self._growing or self._together:
             self._check_large(Contexts(root))
-        return root
+        # Only now: it sees all values, and so all nodes would be together.
+        return self._joined(root) if self._excludes else root
+
+    def _joined(self, root: Node) -> Node:
+        """Return what a root requires, and that no string and no name has what is excluded."""
+        texts = pattern_language(rf"^(?![^]*(?:{self._excludes}))")
+        node = Node("", strings=[Condition(texts, is_met=True)], additional=Node("", is_false=True))
+        node.items, node.patterns = node, [(texts, node)]
+        return Node(root.path, all_of=[root, node])
 
     def _check_large(self, contexts: Contexts) -> None:
         """Check that automata that have to be made as a whole are not too large.
@@ -523,15 +533,6 @@ class SchemaReader:
         node.n_properties = (reads.count("minProperties") or 0, reads.count("maxProperties"))
         if "unevaluatedProperties" in reads.schema:
             node.unevaluated = self._below(location, "unevaluatedProperties")
-
-
-@lru_cache(maxsize=64)
-def _without(excludes: str) -> Node:
-    """Return what values require in which no string and no name has a match of a pattern."""
-    texts = difference(language_of("(?s:.*)"), language_of(f"(?s:.*)(?:{excludes})(?s:.*)"))
-    node = Node("", strings=[Condition(texts, is_met=True)], additional=Node("", is_false=True))
-    node.items, node.patterns = node, [(texts, node)]
-    return node
 
 
 def _leave_out(node: Node, condition: Condition, kind: str) -> str:
