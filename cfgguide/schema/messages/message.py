@@ -108,7 +108,8 @@ class MessageReading(NamedTuple):
 
     def split(self, text: str) -> tuple[str, str]:
         """Return the thinking before a message, and the message."""
-        if not self.closing or self.closing not in text:
+        # A message without thinking may have its closing tag in a text.
+        if not self.closing or self.closing not in text or not text.startswith(self.opening):
             return "", text
         thoughts, _, text = text.partition(self.closing)
         return thoughts.removeprefix(self.opening).strip("\n"), text.lstrip("\n")

@@ -380,6 +380,13 @@ def test_what_is_complete_in_a_message_is_told():
     assert not partial.is_complete("calls", 0, "arguments")
 
 
+def test_an_answer_without_thinking_may_have_its_closing_tag_in_a_text():
+    grammar = cfgguide.thinking({"type": "string"}, is_optional=True)
+    assert cfgguide.check(grammar, '"a</think>b"').is_sentence
+    assert grammar.parse('"a</think>b"') == "a</think>b"
+    assert grammar.parse('<think>So.</think>"a</think>b"') == "a</think>b"
+
+
 def test_an_answer_after_thinking_grows_as_its_type():
     reading = output_type(cfgguide.thinking(Pick)).reading()
     seen = []
