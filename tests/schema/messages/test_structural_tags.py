@@ -357,6 +357,9 @@ def test_no_text_is_allowed_with_a_limit_of_none():
         ({"type": "json_schema", "json_schema": True, "style": "qwen_xml"}, "of pairs is an"),
         ({"type": "json_schema", "json_schema": {}, "style": "x_xml"}, "there is json, qwen_xml"),
         ({"type": "json_schema", "json_schema": True, "excludes": ["a"]}, "excludes"),
+        ({"type": "json_schema", "json_schema": True, "marks": "a"}, "/marks: that is a list"),
+        ({"type": "json_schema", "json_schema": True, "marks": [""]}, "/marks: the empty text"),
+        ({"type": "json_schema", "json_schema": {"const": "ab"}, "marks": ["b"]}, "at /.*: each v"),
         ({"type": "sequence", "elements": 1}, "elements"),
         ({"type": "or", "elements": []}, "choose"),
         ({"type": "repeat", "min": 2, "max": 1, "content": {"type": "any_text"}}, "min and max"),
@@ -371,6 +374,27 @@ def test_no_text_is_allowed_with_a_limit_of_none():
 def test_a_wrong_tag_is_an_error_that_says_where(spec, message):
     with pytest.raises(SchemaError, match=message):
         cfgguide.compile(cfgguide.structural_tag(spec), VOCABULARY)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_sentence"),
+    [
+        ('{"a": "b*"}', True),
+        ('{"a": "*/"}', False),
+        ('{"*/": "a"}', False),
+        ('["a-b c", 1]', False),
+        ('["a- b c", 1]', True),
+    ],
+)
+def test_no_text_in_a_value_has_its_marks(text, is_sentence):
+    spec = {"type": "json_schema", "json_schema": True, "marks": ["*/", "-b c"]}
+    comment = {"type": "tag", "begin": "/*", "content": spec, "end": "*/"}
+    assert (
+        cfgguide.check(cfgguide.structural_tag(comment), f"/*{text}*/").is_sentence is is_sentence
+    )
+    once = {**spec, "marks": ["*/"]}  # two values with one schema in a message
+    both = cfgguide.structural_tag({"type": "sequence", "elements": [once, comment]})
+    assert cfgguide.check(both, f'["-b c"]/*{text}*/').is_sentence is is_sentence
 
 
 def test_the_older_notation_may_have_no_type():
