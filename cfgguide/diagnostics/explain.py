@@ -154,7 +154,8 @@ class MachineExplainer(ExplainsTokens):
     ) -> Explanation:
         """Return why a piece may follow, or why not; as :meth:`Explainer.explain`."""
         if is_allowed is None:
-            is_allowed = self._index.machine.advance(self._configuration, piece) is not None
+            after = self._index.machine.advance(self._configuration, piece)
+            is_allowed = after is not None and self._index.machine.is_live(after)
         before, n_read = self._read(piece)
         is_read = n_read == len(piece)
         reason = "the text has had all the tokens that it may have" if is_read else _NOT_THERE

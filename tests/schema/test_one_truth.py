@@ -100,6 +100,46 @@ def test_all_who_are_asked_about_random_schemas_agree(seed):
         n_asked += 1
 
 
+def check_each_byte(schema: Any, rng: random.Random) -> None:
+    """Every byte is explained as the mask has it, all along a text that is written at random."""
+    guide = cfgguide.Guide(cfgguide.compile(cfgguide.json_schema(schema), BYTES))
+    for _ in range(30):
+        allowed = {*guide.allowed_token_ids().tolist()}
+        explained = {byte for byte in range(256) if guide.explain(byte).is_allowed}
+        assert explained == {byte for byte in allowed if byte < 256}, (schema, guide.text)
+        if guide.is_finished:
+            return
+        guide.advance(rng.choice(sorted(allowed)))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"propertyNames": {"pattern": "^\\w+$"}},
+        {"patternProperties": {"^é.$": {"type": "null"}}, "additionalProperties": False},
+        {"propertyNames": {"enum": ["ab", "aé"]}},
+        {"propertyNames": {"maxLength": 2}, "minProperties": 1},
+        {"patternProperties": {"a$": False}, "propertyNames": {"minLength": 2}},
+    ],
+)
+def test_an_explanation_allows_the_bytes_of_names_that_a_mask_allows(schema):
+    for seed in range(3):
+        check_each_byte(schema, random.Random(seed))
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("seed", range(60))
+def test_an_explanation_allows_the_bytes_that_a_mask_allows(seed):
+    rng = random.Random(seed)
+    while True:
+        schema = varied_schema(rng)
+        try:
+            cfgguide.json_schema(schema)
+        except SchemaError:
+            continue
+        return check_each_byte(schema, rng)
+
+
 @pytest.mark.parametrize(
     ("schema", "text"),
     [
