@@ -16,10 +16,12 @@ from cfgguide.schema.json_schema import json_schema
 _NUMBER_ENDS = "(?![-+.0-9eE])"  # as schemas have it; what follows the value may begin so
 _OPTIONS = "x-guidance"  # llguidance's own keyword, at the top of a schema
 _ESCAPES = "json_allow_general_unicode_escapes"  # they are allowed anyway
+_SPACE = "whitespace_pattern"  # which guidance writes as null where nothing is asked for
 _KNOWN = (
     "item_separator",
     "key_separator",
     "whitespace_flexible",
+    _SPACE,
     "coerce_one_of",
     "lenient",
     _ESCAPES,
@@ -61,6 +63,10 @@ def _divided(schema: Any) -> tuple[Any, dict[str, Any]]:
         return schema, {}
     if not isinstance(given, Mapping) or not {*given} <= {*_KNOWN}:
         raise GrammarError(f"{_OPTIONS} may have {', '.join(_KNOWN)}, and nothing else")
+    if given.get(_SPACE) is not None:
+        raise GrammarError(
+            f'{_OPTIONS}: {_SPACE} is null; for none write "whitespace_flexible": false'
+        )
     plain = {name: value for name, value in schema.items() if name != _OPTIONS}
     options: dict[str, Any] = {}
     if given.get("lenient"):

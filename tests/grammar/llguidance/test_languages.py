@@ -162,7 +162,8 @@ LANGUAGES = [
         ['{"b": 1, "a": 2}'],  # as declared
     ),
     (
-        'start: %json {"x-guidance": {"whitespace_flexible": false, "key_separator": ": "}, '
+        'start: %json {"x-guidance": {"whitespace_flexible": false, "key_separator": ": ", '
+        '"whitespace_pattern": null}, '
         '"type": "object", "required": ["a"], "properties": {"a": {"const": 1}}, '
         '"additionalProperties": false}',
         ['{"a": 1}'],
