@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
@@ -105,34 +105,38 @@ class Database(KeyedValue):
         GrammarError
             If it is none, or names no table.
         """
-        connection = schema if isinstance(schema, sqlite3.Connection) else None
-        if isinstance(schema, str):
-            connection = created(schema)
-        tables = tables_of(schema if connection is None else connection)
-        named: dict[str, Table] = {}
-        for name, columns in tables.items():
-            if folded(name) in named:
-                raise GrammarError(
-                    f"the tables {named[folded(name)].name!r} and {name!r} have the same name in "
-                    "SQL, where case is ignored; rename one"
-                )
-            table = Table(name, tuple(map(folded, columns)))
-            if writes:
-                table = replace(table, writes=writes_of(table.name, table.columns, connection))
-            named[folded(name)] = table
-            if len(set(named[folded(name)].columns)) < len(columns):
-                raise GrammarError(
-                    f"the table {name!r} has a column twice, since SQL ignores case; rename one"
-                )
-        known = _functions(connection)
+        opened = closing(created(schema)) if isinstance(schema, str) else nullcontext(schema)
+        with opened as given:
+            tables = _read(given, writes=writes)
+        # Definitions make no functions.
+        known = _functions_of_sqlite()
+        if isinstance(schema, sqlite3.Connection):
+            known = _asked_functions(schema)
         if functions is not None:
             wanted = {folded(name) for name in functions}
             known = {name: each for name, each in known.items() if name in wanted}
-        return cls(named, known)
+        return cls(tables, known)
 
 
-def _functions(connection: sqlite3.Connection | None) -> dict[str, Function]:
-    return _functions_of_sqlite() if connection is None else _asked_functions(connection)
+def _read(schema: object, *, writes: bool) -> dict[str, Table]:
+    """Return the tables of a schema, but of a text, by folded name."""
+    connection = schema if isinstance(schema, sqlite3.Connection) else None
+    tables: dict[str, Table] = {}
+    for name, columns in tables_of(schema).items():
+        if folded(name) in tables:
+            raise GrammarError(
+                f"the tables {tables[folded(name)].name!r} and {name!r} have the same name in "
+                "SQL, where case is ignored; rename one"
+            )
+        table = Table(name, tuple(map(folded, columns)))
+        if writes:
+            table = replace(table, writes=writes_of(table.name, table.columns, connection))
+        tables[folded(name)] = table
+        if len(set(table.columns)) < len(columns):
+            raise GrammarError(
+                f"the table {name!r} has a column twice, since SQL ignores case; rename one"
+            )
+    return tables
 
 
 @cache
