@@ -71,6 +71,7 @@ _EACH_KIND = {
     '"content": {"type": "any_text"}}}',
     "gbnf": 'root ::= root "+" root | [0-9]+',
     "w3c": "root ::= [a-z] - [aeiou]",
+    "definition": 'cfgguide:sql_select {"tables": "CREATE TABLE t (x); CREATE VIEW v AS SELECT 1"}',
 }
 
 Finding = tuple[str, str]

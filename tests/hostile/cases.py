@@ -1,4 +1,4 @@
-"""The corpus: grammars, patterns and schemas that somebody might send who means no good.
+"""The corpus: what somebody might send who means no good: grammars, patterns, schemas, tables.
 
 In: the data files beside this module, and the generators of large cases. Out: `all_cases`, in a
 fixed order. A data file is read as it is written::
@@ -10,6 +10,7 @@ fixed order. A data file is read as it is written::
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Callable, Iterator
@@ -18,9 +19,9 @@ from functools import cache
 from itertools import count, islice
 from pathlib import Path
 
-KINDS = ("grammar", "pattern", "schema")
+KINDS = ("grammar", "pattern", "schema", "definition")
 #: What a server's request for one of a kind is called.
-REQUESTS = {"grammar": "grammar", "pattern": "regex", "schema": "json"}
+REQUESTS = {"grammar": "grammar", "pattern": "regex", "schema": "json", "definition": "grammar"}
 _HEAD = re.compile(r"^(##?) (.*)$", re.MULTILINE)
 _FOLDER = Path(__file__).parent
 
@@ -34,8 +35,8 @@ class Case:
 
     Attributes
     ----------
-    kind : {"grammar", "pattern", "schema"}
-        What it is: in Lark's language, of Python's ``re``, or JSON.
+    kind : {"grammar", "pattern", "schema", "definition"}
+        What it is: in Lark's language, of Python's ``re``, JSON, or a request with tables in SQL.
     family : str
         What is hostile about it, and others.
     name : str
@@ -58,9 +59,14 @@ class Case:
 @cache
 def all_cases() -> tuple[Case, ...]:
     """Return the corpus."""
-    from hostile import generated_grammars, generated_patterns, generated_schemas
+    from hostile import (
+        generated_definitions,
+        generated_grammars,
+        generated_patterns,
+        generated_schemas,
+    )
 
-    modules = (generated_grammars, generated_patterns, generated_schemas)
+    modules = (generated_grammars, generated_patterns, generated_schemas, generated_definitions)
     found = []
     for kind, module in zip(KINDS, modules, strict=True):
         found += _listed(kind)
@@ -78,6 +84,8 @@ def _listed(kind: str) -> Iterator[Case]:
             family = head[2]
             continue
         content = text[head.end() + 1 : after.start() - 1 if after else None].rstrip("\n")
+        if kind == "definition":
+            content = f'cfgguide:sql_select {{"tables": {json.dumps(content)}}}'
         yield Case(kind, family, head[2], lambda content=content: content)
 
 
@@ -103,6 +111,8 @@ def attacks() -> Iterator[tuple[str, str]]:
                 text += f"\n// {mark}"
             elif case.kind == "pattern":
                 text = f"(?:{text})|{mark}"
+            elif case.kind == "definition":
+                text = text.replace(" {", " " * (number + 2) + "{", 1)
             else:
                 text = f'{{"title": "{mark}", "allOf": [{text}]}}'
             yield REQUESTS[case.kind], text

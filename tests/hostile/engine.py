@@ -25,6 +25,7 @@ def prepare() -> None:
         ("grammar", 'start: "a" /b+(?=c)/ "c"'),
         ("pattern", "a+b"),
         ("schema", "{}"),
+        ("definition", 'cfgguide:sql_select {"tables": "CREATE TABLE t (x)"}'),
     ):
         engine(kind, text)
 
@@ -35,6 +36,9 @@ def engine(kind: str, text: str) -> tuple[str, str]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            if kind == "definition":
+                Backend(vocabulary, use_cache=False).index("grammar", text)
+                return WORKS, ""
             grammar = _grammar(kind, text)
             pool = cfgguide.IndexPool(vocabulary, limits=_limits(), use_cache=False)
             pool.index(grammar)
@@ -59,6 +63,7 @@ _REQUESTS = {
     "pattern": "regex",
     "schema": "json",
     "tag": "structural_tag",
+    "definition": "grammar",
 }
 _NOTATIONS = {"gbnf": cfgguide.Grammar.gbnf, "w3c": cfgguide.Grammar.w3c}
 

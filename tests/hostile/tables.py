@@ -364,6 +364,163 @@ TAG = Table(
     }
 )  # fmt: skip
 
+# --- Definitions of a schema ----------------------------------------------------------------------
+
+_FILES = ["written.db", "./written", "secret.db", "secret.txt", "file:written.db?mode=rwc",
+          "file:secret.db?mode=ro", ":memory:", "", "in/written.db", "a b.db"]  # fmt: skip
+_DEFINITION = _NUMBERS | {
+    "definitions": [
+        *("«definition»", "«definition»; «definition»", "«definition»;«definitions»"),
+        *("«table»; «view»", "«table»; «view»; «view»; «view»"),
+    ],
+    "definition": ["«table»", "«table»", "«view»", "«index»", "«trigger»"],
+    "table": [
+        *("CREATE TABLE «name» («columns»)", "CREATE TABLE IF NOT EXISTS «name» («columns»)"),
+        "CREATE TABLE «name» (id INTEGER PRIMARY KEY, «columns») STRICT",
+    ],
+    "columns": ["«column»", "«column», «columns»", "«column», CHECK («value»)"],
+    "column": [
+        *(
+            "«name»",
+            "«name» INT",
+            "«name» UNIQUE",
+            "«name» DEFAULT («value»)",
+            "«name» AS («value»)",
+        ),
+        "«name» REFERENCES «name»",
+    ],
+    "view": ["CREATE VIEW «name» AS «query»", "CREATE VIEW «name» AS WITH «ctes» «query»"],
+    "ctes": ["«name» AS («query»)", "«name» (x) AS NOT MATERIALIZED («query»), «ctes»"],
+    "query": [
+        *("SELECT * FROM «from»", "SELECT «value» AS x FROM «from»", "SELECT 1 AS x", "VALUES (1)"),
+        *("«query» UNION ALL «query»", "SELECT x FROM («query»), «from»"),
+    ],
+    "from": ["«name»", "«name» a, «name» b", "«from» NATURAL JOIN «name»", "json_each('[]')"],
+    "index": ["CREATE INDEX i ON «name» («value»)", "CREATE UNIQUE INDEX j ON «name» («name»)"],
+    "trigger": ["CREATE TRIGGER r AFTER INSERT ON «name» BEGIN «query»; DELETE FROM «name»; END"],
+    "name": ["t", "u", "v", "x", '"a;b"', "[c]", "`d`", "é", "main.t", '"e""f"'],
+    "value": [
+        *("x", "1", "x + «value»", "length(x)", "x || 'a;'", "x LIKE '%a%a%a%b'", "random()"),
+        *("hex(zeroblob(«n»«n»«n»))", "printf('%*d', «n»«n»«n», 1)", "(«query»)"),
+    ],
+}
+#: Of these texts most define something; those of `attack` do more.
+DEFINITION = Table(
+    _DEFINITION
+    | {
+        "start": ['cfgguide:sql_select {"tables": "«json_definitions»"}'],
+        "json_definitions": ["«definitions»"],
+        "attack": [
+            *('cfgguide:sql_select {"tables": "«json_attack»"}',) * 2,
+            'cfgguide:sql {"tables": "«json_attack»"}',
+        ],
+        "json_attack": [
+            *("CREATE TABLE t (x); «harm»", "CREATE TABLE t (x); «harm»; «harm»") * 2,
+            *("«harm»; CREATE TABLE t (x)", "CREATE TABLE t (x)«odd»«harm»"),
+            *(
+                "«definitions»; «harm»",
+                "«harm»;«definitions»",
+                "«odd»«harm»",
+                "BEGIN; «harm»; COMMIT",
+            ),
+            *("EXPLAIN «harm»; «definitions»", "«table»;; -- ;\n«harm»;«odd»", "\ufeff«harm»"),
+            "«definitions» /* ; */;«harm»;«harm»",
+        ],
+        "odd": ["/* ; '*/", "-- ;\n", "\x00", "';'; ", "\t\r\n\f", ";", "/*", "\u2028", '"', "[; "],
+        "harm": [
+            *(
+                "ATTACH «file» AS «name»",
+                "ATTACH DATABASE «file» AS o; CREATE TABLE o.t («columns»)",
+            ),
+            *(
+                "ATTACH «file» AS o; DROP TABLE o.passwords",
+                "DETACH main",
+                "VACUUM",
+                "VACUUM INTO «file»",
+            ),
+            *(
+                "VACUUM main INTO «file»",
+                "ATTACH «file» AS o; CREATE TABLE t AS SELECT * FROM o.passwords",
+            ),
+            *("CREATE VIRTUAL TABLE «name» USING «module»(«file»)", "PRAGMA «pragma» = «file»"),
+            *("PRAGMA «pragma»(«n»)", "CREATE TEMP TABLE «name» («columns»)", "SELECT «function»"),
+            *(
+                "CREATE TEMP TRIGGER r INSERT ON «name» BEGIN SELECT «function»; END",
+                "REINDEX",
+                "ANALYZE",
+            ),
+            *("CREATE TABLE «name» AS «endless»", "INSERT INTO «name» «endless»", "«endless»"),
+            *(
+                "CREATE TABLE «name» AS SELECT «function» AS x",
+                "INSERT INTO «name» VALUES («function»)",
+            ),
+            *("CREATE TABLE «name» (x DEFAULT («function»)); INSERT INTO «name» DEFAULT VALUES",),
+            *(
+                "CREATE TABLE «name» (x, y AS («function»))",
+                "CREATE INDEX i ON «name» («function»)",
+            ),
+            *(
+                "CREATE INDEX i ON «name» (x) WHERE «function»",
+                "CREATE VIEW w AS SELECT * FROM «source»",
+            ),
+            *(
+                "CREATE TABLE w AS SELECT * FROM «source»",
+                "DROP TABLE «name»",
+                "ALTER TABLE «name» ADD z",
+            ),
+            *(
+                "UPDATE sqlite_master SET sql = «file»",
+                "DELETE FROM sqlite_master",
+                "SAVEPOINT «name»",
+            ),
+            *(
+                "CREATE TRIGGER r INSERT ON «name» BEGIN SELECT «function»; END",
+                "UPDATE t SET x = «function»",
+            ),
+        ],
+        "file": [f"{quote}{file}{quote}" for file in _FILES for quote in "'\""]
+        + ["'written' || '.db'", "«function»"],
+        "module": [
+            "fts5",
+            "rtree",
+            "csv",
+            "zipfile",
+            "fts3tokenize",
+            "dbstat",
+            "fsdir",
+            "sqlite_stmt",
+        ],
+        "pragma": [
+            *(
+                "journal_mode",
+                "temp_store",
+                "temp_store_directory",
+                "data_store_directory",
+                "main.key",
+            ),
+            *("writable_schema", "mmap_size", "hard_heap_limit", "page_size", "max_page_count"),
+            *("trusted_schema", "locking_mode", "wal_checkpoint", "cache_spill", "user_version"),
+        ],
+        "function": [
+            *("load_extension(«file»)", "readfile(«file»)", "writefile(«file», 1)", "edit(«file»)"),
+            *("zeroblob(999999999)", "hex(randomblob(499999999))", "printf('%*c', 999999999, 'a')"),
+            *("fts3_tokenizer('simple', x'00')", "replace(hex(zeroblob(99999)), '0', '«n»«n»«n»')"),
+            "(«endless»)",
+        ],
+        "source": [
+            "fsdir('.')",
+            "pragma_database_list",
+            "dbstat",
+            "sqlite_master",
+            "generate_series(1)",
+        ],
+        "endless": [
+            "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT * FROM c",
+            "WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT 1 FROM c) SELECT 1 FROM c WHERE x",
+        ],
+    }
+)
+
 #: By kind, as :data:`hostile.cases.KINDS` and the notations that no case is listed in.
 TABLES: dict[str, Table] = {
     "grammar": LARK,
@@ -374,4 +531,5 @@ TABLES: dict[str, Table] = {
     "w3c": W3C,
     "llguidance": LLGUIDANCE,
     "tag": TAG,
+    "definition": DEFINITION,
 }
