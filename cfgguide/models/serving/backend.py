@@ -45,6 +45,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,7 @@ from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError, shown
 from cfgguide.grammar.combinators.patterns import choice, regex
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.grammar.rules.facts import not_known
 from cfgguide.index_pool import DEFAULT_MAX_BYTES, IndexPool
 from cfgguide.languages.sql.names import with_schema
 from cfgguide.models.serving.isolation import Isolation
@@ -76,8 +78,26 @@ DIALECT = re.compile(r"(?:cfgguide:llguidance[ \t]*\r?\n|(?=\s*%llguidance\b))")
 _MARKED = re.compile(r"cfgguide:(json_schema|regex|choice|structural_tag)[ \t]*\r?\n")
 KINDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag")
 
-#: A grammar that has a name is the operator's or ours; tables that follow it are a stranger's.
-_FOR_NAMED: dict[str, Any] = {"allows_imports": True, "max_seconds": 60.0}
+
+class _Source(Enum):
+    """Who wrote what is compiled: a grammar that has a name is the operator's, or ours.
+
+    What follows the name is a stranger's. Each has limits, and a share of the indexes.
+    """
+
+    OPERATOR = 7
+    OPTIONS = 1  # of a stranger, for a file of the operator's, which imports its own
+    STRANGER = 6
+
+    def limits(self, limits: Limits) -> Limits:
+        """Return what compiling may cost, by the limits for strangers."""
+        if self is _Source.STRANGER:
+            return limits
+        limits = replace(limits, allows_imports=True)
+        return limits if self is _Source.OPTIONS else replace(limits, max_seconds=60.0)
+
+
+_SHARES = 16  # of which an eighth is for the texts of requests
 
 _OPTIONS = ("start", "max_ignored")  # of a grammar that a request names; `tidy` of a bundled one
 _TYPES: dict[str, type] = {"start": str, "max_ignored": int, "tidy": bool}
@@ -95,6 +115,12 @@ _BYTES_A_CHARACTER = 32  # of a request's text, and of what is read of it
 #: How a rule of GBNF, and of XGrammar's EBNF, begins; nothing in Lark's language does.
 _EBNF = re.compile(r"^[ \t]*[\w-]+[ \t]*::=", re.MULTILINE)
 _NAME = re.compile(r"([A-Za-z0-9_-]{1,100})(?:\s+(\{.*\}))?\s*", re.DOTALL)
+#: A rule that a grammar defines, or what it imports.
+_DEFINED = re.compile(
+    r"^[ \t]*(?:(?:%(?:extend|override)[ \t]+)?[!?]*([a-z_]\w*)\s*[:.{]|%import\b(.*)$)",
+    re.MULTILINE,
+)
+_MAX_RULES = 12  # that a message names
 _SHOWN, _MAX_SAID = 60, 200  # characters of a request, and of an error, in the log
 
 _LOG = logging.getLogger("cfgguide.serving")
@@ -150,16 +176,21 @@ class _Asked:
         What its grammar is known by.
     text : str
         The request's.
-    is_trusted : bool
-        Whether all of it is the operator's or ours: a grammar that has a name.
+    source : _Source
+        Who wrote it.
     read : callable
         Returns the grammar, which may take long.
     """
 
     key: Hashable
     text: str
-    is_trusted: bool
+    source: _Source
     read: Callable[[], Grammar]
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether all of it is the operator's or ours: a name, and no options."""
+        return self.source is _Source.OPERATOR
 
 
 class Backend:
@@ -170,13 +201,14 @@ class Backend:
     tokenizer_or_vocabulary : Vocabulary, or a tokenizer
         What the model writes with. Its size is the number of the engine's logits.
     limits : Limits, optional
-        What compiling may cost; by default :meth:`Limits.for_strangers`. Grammars that have a name
-        get a minute, and may import files.
+        What compiling may cost; by default :meth:`Limits.for_strangers`. Grammars that have a name,
+        and no options, get a minute. A file of the operator's may import files.
     folder : Path or str, optional
         Where the operator's `.lark` files are; requests name them without the ending.
     max_bytes : int
-        As for :class:`IndexPool`, of which there are two: for grammars that have names, and others.
-        An eighth of it is for the texts of requests.
+        As for :class:`IndexPool`, of which there are three: for grammars that have names, for files
+        of the operator's with options, which get a seventh of that, and for others. An eighth of it
+        is for the texts of requests.
     use_cache : bool
         As for :class:`IndexPool`.
     tidy : bool
@@ -213,13 +245,16 @@ class Backend:
         self._limits = limits or Limits.for_strangers()
         self._folder = None if folder is None else Path(folder)
         self.vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
-        self._limits_of = {False: self._limits, True: replace(self._limits, **_FOR_NAMED)}
         self._use_cache = use_cache
+        self._limits_of = {source: source.limits(self._limits) for source in _Source}
         self._pools = {
-            is_named: IndexPool(
-                self.vocabulary, max_bytes=max_bytes * 7 // 16, limits=limits, use_cache=use_cache
+            source: IndexPool(
+                self.vocabulary,
+                max_bytes=max_bytes * source.value // _SHARES,
+                limits=limits,
+                use_cache=use_cache,
             )
-            for is_named, limits in self._limits_of.items()
+            for source, limits in self._limits_of.items()
         }
         self._lock = new_lock()
         self._known: OrderedDict[Hashable, tuple[Grammar, int]] = OrderedDict()
@@ -348,7 +383,7 @@ class Backend:
                 tried = self._isolation.try_request(kind, text, cancelled)
             with self._one_at_a_time if tried > _LONG else nullcontext():
                 grammar = self._read(asked, cancelled)
-                requested = self._pools[asked.is_trusted].requested(grammar, cancelled=cancelled)
+                requested = self._pools[asked.source].requested(grammar, cancelled=cancelled)
             if requested.is_new:
                 self._compiled(kind, text, seconds())
             else:
@@ -474,7 +509,7 @@ class Backend:
 
     def _ready(self, asked: _Asked) -> Index | None:
         grammar = self._known_grammar(asked)
-        pool = self._pools[asked.is_trusted]
+        pool = self._pools[asked.source]
         index = None if grammar is None else pool.ready(grammar)
         if grammar is None or index is None:
             return None
@@ -490,7 +525,7 @@ class Backend:
         is_read = kind == "grammar" and not (DIALECT.match(text) or _EBNF.search(text))
         if not self._use_cache or not (is_known or is_read):
             return False
-        grammar = CachedGrammar(self._read(asked), self._limits_of[asked.is_trusted])
+        grammar = CachedGrammar(self._read(asked), self._limits_of[asked.source])
         return bool(grammar.key) and cache.is_at_hand(grammar_file.KIND, grammar.key)
 
     def _refused(self, kind: str, text: str, error: CfgGuideError, seconds: float) -> None:
@@ -520,7 +555,7 @@ class Backend:
         grammar = self._known_grammar(asked)
         if grammar is not None:
             return grammar
-        budget = Budget(self._limits_of[asked.is_trusted], cancelled=cancelled)
+        budget = Budget(self._limits_of[asked.source], cancelled=cancelled)
         budget.begin("reading the request")
         grammar = budget.run(asked.read)
         n_bytes = _BYTES_A_CHARACTER * len(asked.text)
@@ -552,11 +587,12 @@ class Backend:
                 f"{type(kind).__name__} and {type(text).__name__}"
             )
         if not _is_named(kind, text):
-            return _Asked((kind, text), text, False, partial(self._read_text, kind, text))
-        named, tables = self._by_name(text.removeprefix(PREFIX))
+            read = partial(self._read_text, kind, text)
+            return _Asked((kind, text), text, _Source.STRANGER, read)
+        named, tables, source = self._by_name(text.removeprefix(PREFIX))
         if tables is None:
-            return _Asked((named, text), text, True, lambda: named)
-        return _Asked((named, text), text, False, lambda: with_schema(named, tables))
+            return _Asked((named, text), text, source, lambda: named)
+        return _Asked((named, text), text, source, lambda: with_schema(named, tables))
 
     def _read_text(self, kind: str, text: str) -> Grammar:
         if kind == "json":
@@ -593,8 +629,8 @@ class Backend:
             chosen["separators"] = tuple(chosen["separators"])
         return read_schema(schema, **options | chosen)[0]
 
-    def _by_name(self, text: str) -> tuple[Grammar, Any]:
-        """Return a grammar that has a name, and the tables with whose names it is to be."""
+    def _by_name(self, text: str) -> tuple[Grammar, Any, _Source]:
+        """Return a grammar that has a name, the tables with whose names it is to be, and whose."""
         found = _NAME.fullmatch(text)
         if found is None:
             raise GrammarError(
@@ -607,31 +643,45 @@ class Backend:
             names = {*Grammar.bundled_names()}
             if self._folder is not None:
                 names |= {each.stem for each in self._folder.glob("*.lark")}
-            raise GrammarError(
-                f"no grammar is called {name!r}; there is {', '.join(sorted(names))}"
-            )
+            said = f"no grammar is called {name!r}; there is {', '.join(sorted(names))}"
+            raise GrammarError(not_known(said, name, names))
         options = _json(found[2] or "{}", dict, "the options of a grammar are a JSON object")
+        source = _Source.OPERATOR
+        if options:
+            source = _Source.OPTIONS if is_own else _Source.STRANGER
         tables = options.pop("tables", None)
+        if not isinstance(tables, dict | str | None):
+            raise GrammarError(
+                'the tables of a schema are an object such as {"users": ["id", "name"]}, or a text '
+                f"of CREATE TABLE statements, not {shown(tables)}"
+            )
         # Only bundled grammars have a tidy form.
         known = _OPTIONS if is_own else (*_OPTIONS, "tidy")
         for option, value in options.items():
             if option not in known:
-                raise GrammarError(
+                said = (
                     f"no grammar has an option {shown(option)}; there is {', '.join(known)}, tables"
                 )
+                raise GrammarError(not_known(said, option[:_SHOWN], (*known, "tables")))
             if not isinstance(value, _TYPES[option]):
                 raise GrammarError(f"the option {option} is no {type(value).__name__}")
+        is_chosen = "start" in options
         if is_own and path is not None:
-            grammar = Grammar.open(path, **options)
+            grammar = Grammar.open(path, start=options.pop("start", "start"))
+            grammar = replace(grammar, **options)
         else:
             # By that name a model is to write what `output_type` takes it for: an object or an
             # array.
-            if name == "json" and self._is_tidy and not options and tables is None:
-                return output_type(name).grammar, None
+            if name == "json" and self._is_tidy and source is _Source.OPERATOR:
+                return output_type(name).grammar, None, source
             if options.setdefault("tidy", self._is_tidy):
                 options.setdefault("start", STARTS.get(name, "start"))
             grammar = Grammar.bundled(name, **options)
-        return grammar, tables
+        if is_chosen and grammar.start not in (rules := _rules(grammar.text)):
+            listed = ", ".join(rules[:_MAX_RULES]) + ", ..." * (len(rules) > _MAX_RULES)
+            said = f"{name!r} has no rule {shown(grammar.start)} to start from, but {listed}"
+            raise GrammarError(not_known(said, grammar.start[:_SHOWN], rules))
+        return grammar, tables, source
 
 
 def compact(kind: str, text: str, *, is_compact: bool, is_closed: bool) -> tuple[str, str]:
@@ -684,6 +734,14 @@ def _is_named(kind: str, text: str) -> bool:
     if kind != "grammar" or DIALECT.match(text):
         return False
     return text.startswith(PREFIX) and text[len(PREFIX) :][:1] not in "\r\n"
+
+
+def _rules(text: str) -> list[str]:
+    """Return the rules that a grammar of Lark's defines, and what it imports, unread."""
+    found: dict[str, None] = {}
+    for rule, imported in _DEFINED.findall(text):
+        found |= dict.fromkeys([rule] if rule else re.findall(r"[a-z_]\w*", imported))
+    return list(found)
 
 
 def _json(text: str, wanted: type, expected: str) -> Any:

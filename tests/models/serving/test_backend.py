@@ -83,7 +83,7 @@ def takes(backend: Backend, kind: str, text: str, written: str) -> bool:
         ("grammar", '%llguidance {}\nstart: "a"{2}', "aa", "a"),
         ("grammar", '\n  %llguidance {}\nstart: "a"{2}', "aa", "a"),
         pytest.param(
-            *("grammar", 'cfgguide:python {"start": "expression"}', "x + 1", "x = 1"),
+            *("grammar", 'cfgguide:lua {"start": "expression"}', "x + 1", "x = 1"),
             marks=pytest.mark.slow,
         ),
     ],
@@ -127,6 +127,61 @@ def test_a_request_is_what_it_says(backend, kind, text, right, wrong):
 def test_a_wrong_request_is_an_error_that_says_what_to_do(backend, kind, text, message):
     with pytest.raises(CfgGuideError, match=message):
         backend.matcher(kind, text)
+
+
+#: What a stranger may choose of a grammar that has a name.
+OPTIONS = (
+    '{"max_ignored": 0}',
+    '{"max_ignored": 300}',
+    '{"tidy": false}',
+    '{"start": "expression"}',
+)
+
+
+@pytest.mark.parametrize("name", cfgguide.Grammar.bundled_names())
+def test_only_a_name_without_options_is_trusted(name):
+    backend = Backend(VOCABULARY, use_cache=False)
+    assert backend._asked("grammar", f"cfgguide:{name}").is_trusted
+    for options in (*OPTIONS[:3], '{"tables": {"t": ["x"]}}'):
+        assert not backend._asked("grammar", f"cfgguide:{name} {options}").is_trusted
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("name", cfgguide.Grammar.bundled_names())
+def test_options_of_a_name_are_held_to_the_limits_for_strangers(name, options):
+    """Those of Java took 26 seconds, when they had a minute."""
+    limits = cfgguide.Limits(max_seconds=0.05, max_memory=500_000_000)
+    backend = Backend(VOCABULARY, limits=limits, use_cache=False)
+    with pytest.raises((LimitError, GrammarError), match=r"max_seconds|has no rule 'expression'"):
+        backend.index("grammar", f"cfgguide:{name} {options}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('cfgguide:java {"start": "compilation_uni"}', "start, .*did you mean compilation_unit"),
+        ('cfgguide:sql_select {"start": "FORBIDDEN"}', "has no rule 'FORBIDDEN' to start from"),
+        ('cfgguide:mine {"start": "other"}', "has no rule 'other' to start from, but start"),
+        ("cfgguide:jav", "did you mean java"),
+        ('cfgguide:java {"strat": "x"}', "did you mean start"),
+    ],
+)
+def test_what_there_is_not_is_refused_before_anything_is_compiled(tmp_path, text, message):
+    (tmp_path / "mine.lark").write_text('start: "a"\n', encoding="utf-8")
+    limits = cfgguide.Limits(max_seconds=1e-9)  # for nothing
+    backend = Backend(VOCABULARY, folder=tmp_path, limits=limits, use_cache=False)
+    with pytest.raises(GrammarError, match=message) as told:
+        backend.index("grammar", text)
+    assert str(tmp_path) not in str(told.value)
+
+
+def test_a_file_of_the_operator_imports_whatever_options_follow_its_name(tmp_path):
+    (tmp_path / "mine.lark").write_text("%import .part.A\nstart: A A\n", encoding="utf-8")
+    (tmp_path / "part.lark").write_text('A: "x"\n', encoding="utf-8")
+    backend = Backend(VOCABULARY, folder=tmp_path, use_cache=False)
+    for options in ("", ' {"max_ignored": 2}', ' {"start": "start"}'):
+        assert takes(backend, "grammar", f"cfgguide:mine{options}", "xx")
 
 
 def test_strangers_import_no_files(tmp_path):

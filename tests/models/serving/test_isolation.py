@@ -210,14 +210,22 @@ def test_a_mask_that_takes_long_is_refused_but_for_the_first():
         isolation_module.walk(index, most_seconds=0)
 
 
-def test_names_are_not_tried_but_tables_are():
-    backend = Backend(VOCABULARY, use_cache=False, isolate=True)
+def test_names_are_not_tried_but_what_follows_them_is(tmp_path):
+    (tmp_path / "mine.lark").write_text('start: "a"\n', encoding="utf-8")
+    backend = Backend(VOCABULARY, folder=tmp_path, use_cache=False, isolate=True)
     os.kill(nursery_of(backend._isolation), signal.SIGSTOP)
     try:
-        assert backend.index("grammar", "cfgguide:json")
-        tables = 'cfgguide:sql_select {"tables": {"users": ["id"]}}'
-        with pytest.raises(LimitError, match="cancelled"):
-            backend.index("grammar", tables, cancelled=lambda: True)
+        for name in ("cfgguide:json", "cfgguide:json {}", "cfgguide:mine"):
+            assert backend.index("grammar", name)
+        for options in (
+            'cfgguide:sql_select {"tables": {"users": ["id"]}}',
+            'cfgguide:json {"max_ignored": 1}',
+            'cfgguide:json {"start": "value"}',
+            'cfgguide:json {"tidy": false}',
+            'cfgguide:mine {"max_ignored": 1}',
+        ):
+            with pytest.raises(LimitError, match="cancelled"):
+                backend.index("grammar", options, cancelled=lambda: True)
     finally:
         os.kill(nursery_of(backend._isolation), signal.SIGCONT)
 
