@@ -130,7 +130,8 @@ def with_schema(
     schema : mapping of str to names, sqlite3.Connection, str, or SQLAlchemy's MetaData
         The columns of each table; or a database, whose tables and views are read now (not those of
         attached databases, nor SQLite's own, nor columns that are hidden); or, in SQLite's dialect,
-        a text of definitions such as CREATE TABLE, which SQLite runs in memory.
+        a text of CREATE TABLE, INDEX, VIEW and TRIGGER, which SQLite reads in memory; it may be a
+        stranger's, and anything more in it is refused.
     aliases : iterable of str, optional
         Names that a statement may introduce; by default the letters a to z, and t1 to t9.
     functions : iterable of str, optional

@@ -42,8 +42,8 @@ def runs_on(
     Parameters
     ----------
     schema : sqlite3.Connection, str, mapping or MetaData
-        The database, whose tables, views and functions are read now; or definitions, which SQLite
-        reads; or the columns of each table; or SQLAlchemy's metadata.
+        The database, whose tables, views and functions are read now; or a text of definitions, as
+        :func:`with_schema` takes it; or the columns of each table; or SQLAlchemy's metadata.
     statements : {"select", "write", "all"}
         Only queries, which read; only INSERT, UPDATE and DELETE; or both.
     aliases : iterable of str, optional

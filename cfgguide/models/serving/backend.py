@@ -9,9 +9,11 @@ In: the kind of a request and its text, as vLLM and SGLang have them. Out: a
     structural_tag  a structural tag: text, calls of tools, thinking
 
 A *name* is that of a bundled grammar or of a `.lark` file in the operator's folder; options may
-follow it, as a JSON object: `cfgguide:sql {"tables": {"users": ["id", "name"]}}`. Bundled grammars
-are tidy, and those of SQL one statement, as for :func:`cfgguide.generate`; `{"tidy": false}` asks
-for the whole language. If a line break follows the colon, the rest is a grammar in Lark's language.
+follow it, as a JSON object: `cfgguide:sql {"tables": {"users": ["id", "name"]}}`. They are a
+stranger's, and so is what is compiled with them. `tables` is such an object, or a text of
+definitions (:func:`cfgguide.sql.with_schema`). Bundled grammars are tidy, and those of SQL one
+statement, as for :func:`cfgguide.generate`; `{"tidy": false}` asks for the whole language. If a
+line break follows the colon, the rest is a grammar in Lark's language.
 After `cfgguide:llguidance` and a line break it is one in llguidance's dialect, and so is a text
 that begins with `%llguidance`. After `cfgguide:json_schema`, `cfgguide:regex`, `cfgguide:choice` or
 `cfgguide:structural_tag` and a line break comes what those kinds have: so clients mark all of their
