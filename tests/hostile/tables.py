@@ -374,34 +374,27 @@ _DEFINITION = _NUMBERS | {
         *("«table»; «view»", "«table»; «view»; «view»; «view»"),
     ],
     "definition": ["«table»", "«table»", "«view»", "«index»", "«trigger»"],
-    "table": [
-        *("CREATE TABLE «name» («columns»)", "CREATE TABLE IF NOT EXISTS «name» («columns»)"),
-        "CREATE TABLE «name» (id INTEGER PRIMARY KEY, «columns») STRICT",
+    "table": ["CREATE TABLE IF NOT EXISTS «name» («columns»)"],
+    "columns": ["x", "x, y «of»", "x, y «of», z «of»", "x «of», CHECK («value»)"],
+    "of": ["INT", "UNIQUE", "DEFAULT («value»)", "AS («value»)", "REFERENCES «name» (x)"],
+    "view": [
+        "CREATE VIEW IF NOT EXISTS «name» AS «query»",
+        "CREATE VIEW IF NOT EXISTS «name» AS WITH «ctes» «query»",
     ],
-    "columns": ["«column»", "«column», «columns»", "«column», CHECK («value»)"],
-    "column": [
-        *(
-            "«name»",
-            "«name» INT",
-            "«name» UNIQUE",
-            "«name» DEFAULT («value»)",
-            "«name» AS («value»)",
-        ),
-        "«name» REFERENCES «name»",
-    ],
-    "view": ["CREATE VIEW «name» AS «query»", "CREATE VIEW «name» AS WITH «ctes» «query»"],
     "ctes": ["«name» AS («query»)", "«name» (x) AS NOT MATERIALIZED («query»), «ctes»"],
     "query": [
         *("SELECT * FROM «from»", "SELECT «value» AS x FROM «from»", "SELECT 1 AS x", "VALUES (1)"),
-        *("«query» UNION ALL «query»", "SELECT x FROM («query»), «from»"),
+        *("«query» UNION ALL «query»", "SELECT x FROM («query»), «from»", "SELECT («query») AS x"),
     ],
     "from": ["«name»", "«name» a, «name» b", "«from» NATURAL JOIN «name»", "json_each('[]')"],
-    "index": ["CREATE INDEX i ON «name» («value»)", "CREATE UNIQUE INDEX j ON «name» («name»)"],
-    "trigger": ["CREATE TRIGGER r AFTER INSERT ON «name» BEGIN «query»; DELETE FROM «name»; END"],
-    "name": ["t", "u", "v", "x", '"a;b"', "[c]", "`d`", "é", "main.t", '"e""f"'],
+    "index": ["CREATE INDEX IF NOT EXISTS i ON t («value»)", "CREATE UNIQUE INDEX j ON t (x)"],
+    "trigger": [
+        "CREATE TRIGGER IF NOT EXISTS r AFTER INSERT ON t BEGIN «query»; DELETE FROM «name»; END"
+    ],
+    "name": ["t", "u", "v", "w", '"a;b"', "[c]", "`d`", "é", '"e""f"'],
     "value": [
-        *("x", "1", "x + «value»", "length(x)", "x || 'a;'", "x LIKE '%a%a%a%b'", "random()"),
-        *("hex(zeroblob(«n»«n»«n»))", "printf('%*d', «n»«n»«n», 1)", "(«query»)"),
+        *("1", "1 + «value»", "'a;' || «value»", "length('a')", "'a' LIKE '%a%a%a%b'"),
+        *("hex(zeroblob(«n»«n»«n»))", "printf('%*d', «n»«n»«n», 1)"),
     ],
 }
 #: Of these texts most define something; those of `attack` do more.
@@ -409,7 +402,7 @@ DEFINITION = Table(
     _DEFINITION
     | {
         "start": ['cfgguide:sql_select {"tables": "«json_definitions»"}'],
-        "json_definitions": ["«definitions»"],
+        "json_definitions": ["CREATE TABLE t (x); «definitions»"],
         "attack": [
             *('cfgguide:sql_select {"tables": "«json_attack»"}',) * 2,
             'cfgguide:sql {"tables": "«json_attack»"}',
