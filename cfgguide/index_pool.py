@@ -249,12 +249,10 @@ class IndexPool:
                 progress=progress,
                 cancelled=entry.all_left,
             )
-            # Every guide begins with this mask, and the workspace is measured too. The steps of
-            # machines without a table have limits of their own, and say which part is too large.
-            has_table = index.machine.n_parse_states is not None
+            # Every guide begins with this mask, and the workspace is measured too.
             run_within_limits(
                 partial(_make_first_mask, index),
-                self._limits if has_table else None,
+                self._limits,
                 progress,
                 entry.all_left,
                 started=started,

@@ -221,6 +221,7 @@ class Language:
         nodes: list[dict[str, int]] = [{}, {}]
         ends = set()
         for word in words:
+            check_step()
             here = 1
             for character in word:
                 if character not in nodes[here]:
@@ -230,9 +231,10 @@ class Language:
             ends.add(here)
         points = sorted({ord(character) for node in nodes for character in node})
         cuts = sorted({0, *points, *(point + 1 for point in points)})
-        intervals = {point: cuts.index(point) for point in points}
+        intervals = {point: place for place, point in enumerate(cuts)}
         rows = []
         for node in nodes:
+            check_step()
             row = [DEAD] * len(cuts)
             for character, target in node.items():
                 row[intervals[ord(character)]] = target
@@ -265,6 +267,7 @@ class Language:
         states = [start]
         rows: list[Row] = [(DEAD,) * len(cuts)]
         for state in states:
+            check_step()
             row = [DEAD] * len(cuts)
             for point, place in zip(points, places, strict=True):
                 target = step(state, chr(point))
@@ -401,6 +404,7 @@ def grouped(
     states = [product.start]
     rows = [[DEAD] * product.n_letters]
     for state in states:  # grows while it is walked
+        check_step()
         row = []
         for target in product.moves(state):
             number = numbers.get(target)

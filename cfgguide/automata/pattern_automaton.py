@@ -154,6 +154,7 @@ class _Alphabet:
         self.cuts = cuts_of(classes)
         member_of: list[list[int]] = [[] for _ in self.cuts]
         for number, characters in enumerate(classes):
+            check_step()
             for place in intervals(characters, self.cuts):
                 member_of[place].append(number)
         places: dict[tuple[int, ...], int] = {}
@@ -399,6 +400,7 @@ class _Program:
         items = tuple(self._items(nodes))
         sizes = [_EMPTY]
         for item in reversed(items):
+            check_step()
             size = self._size_of(item).then(sizes[-1])
             sizes.append(self._known_sizes.setdefault(size, size))
         self._bodies.append(items)
@@ -408,6 +410,7 @@ class _Program:
 
     def _items(self, nodes: Nodes) -> Iterator[_Item]:
         for node in nodes:
+            check_step()
             match node:
                 case Characters():
                     yield self.alphabet.bits(node.characters)
@@ -482,6 +485,7 @@ class _Program:
 
     def sequence(self, body: int, place: int, below: int) -> int:
         """Return the rest of a body from a place on; loops stand on their own."""
+        check_step()
         items = self._bodies[body]
         loops = []
         while place < len(items) and isinstance(item := items[place], _Loop):
@@ -531,6 +535,7 @@ class _Program:
         counts = self._facts[rest].counts
         if all(least <= far and (most <= far or most == inf) for least, most in counts):
             return rest
+        check_step()
         passed = []
         while rest != MATCH:
             passed.append(self._rests[rest])
@@ -614,6 +619,7 @@ class _Program:
         """Yield some rests, and those that they may be, with what they do first."""
         seen = dict.fromkeys(rests)
         for rest in (queue := list(seen)):  # grows while it is walked
+            check_step()
             step = self.step(rest)
             yield rest, step
             for each in step.empty:
@@ -667,6 +673,7 @@ class _Program:
                     widest = most
             return found
         for rest in alike:
+            check_step()
             if not any(includes(counts[each], counts[rest]) for each in found[-_MAX_COMPARED:]):
                 found.append(rest)
         return found
@@ -741,6 +748,7 @@ class PatternAutomaton:
         if self.is_empty:
             return NO_TEXTS
         for state in states:  # grows while it is walked
+            check_step()
             row = []
             for target in self.row(state):
                 if target not in numbers:
@@ -865,6 +873,7 @@ class _Within:
 
     def may_end(self, state: int, n: int) -> bool:
         """Return whether a text can end within its bounds, after `n` characters, from a state."""
+        check_step()
         least = max(0, self._least - n)
         most = inf if self._most is None else self._most - n
         is_clear = True
@@ -1037,16 +1046,21 @@ class LookingAutomaton(PatternAutomaton):
         for rest, owed in ways:
             by_debt.setdefault(owed, []).append(rest)
         wide = {owed: self._program.needed(rests) for owed, rests in by_debt.items()}
-        return frozenset(
-            (rest, owed)
-            for owed, rests in wide.items()
-            for rest in rests
-            if not any(other < owed and self._is_included(rest, wide[other]) for other in wide)
-        )
+        found = []
+        for owed, rests in wide.items():
+            check_step()
+            less = [wide[other] for other in wide if other < owed]
+            found += [
+                (rest, owed)
+                for rest in rests
+                if not any(self._is_included(rest, each) for each in less)
+            ]
+        return frozenset(found)
 
     def _is_included(self, rest: int, others: frozenset[int]) -> bool:
         if rest in others:
             return True
+        check_step()
         facts = self._program.facts
         mine = facts(rest)
         return any(
@@ -1140,6 +1154,7 @@ class LookingAutomaton(PatternAutomaton):
         after: list[list[tuple[int, Obligations]]] = [[] for _ in self._rows[DEAD]]
         moves, _ = self._opened(state, is_end=False)
         for letters, to, owed in moves:
+            check_step()
             for letter in members(letters):
                 left = self._behinds.owed_after(owed, letter)
                 if left is not None:

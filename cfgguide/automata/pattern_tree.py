@@ -14,6 +14,7 @@ from functools import cached_property
 
 from cfgguide.automata.charset import CharacterClass, common_ranges
 from cfgguide.automata.syntax import Anchor
+from cfgguide.base.limits import check_step
 
 
 class _Tree:
@@ -124,5 +125,6 @@ def walk(nodes: Nodes) -> Iterator[Node]:
     pending = [nodes]
     for sequence in pending:  # grows while it is walked
         for node in sequence:
+            check_step()
             yield node
             pending += inside(node)

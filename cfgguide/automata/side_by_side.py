@@ -26,6 +26,7 @@ from cfgguide.automata.language import (
     intersection,
     moves_by_target,
 )
+from cfgguide.base.limits import check_step
 from cfgguide.base.locks import new_rlock
 from cfgguide.base.sets import reached_from
 from cfgguide.errors import SchemaError
@@ -131,6 +132,7 @@ class _Product:
         return number
 
     def _new(self, state: State) -> int:
+        check_step()
         pairs = list(zip(self._parts, state, strict=True))
         number = DEAD
         if DEAD not in state and self._nearest(state) <= min(p.longest(each) for p, each in pairs):
@@ -215,6 +217,7 @@ class _Product:
                 live = state
                 break
             seen.add(state)
+            check_step()
             if len(seen) > _MAX_SEARCHED:
                 raise SchemaError(
                     "it takes too long to find out whether any text meets all conditions on a "

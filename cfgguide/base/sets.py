@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
 
+from cfgguide.base.limits import check_step
+
 Value = TypeVar("Value", bound=Hashable)
 
 
@@ -32,6 +34,7 @@ def reached_from(
     """
     found = dict.fromkeys(values)
     for here in (pending := list(found)):  # grows while it is walked
+        check_step()
         for each in following(here):
             if each not in found:
                 found[each] = None

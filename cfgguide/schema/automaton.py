@@ -265,14 +265,14 @@ class SchemaAutomaton(Pushdown):
 
     def make_row(self, state: int) -> None:
         """Make the row of a state."""
-        key = self._keys[state]
-        if type(key[0]) is _Lexer:
-            self._lexer_row(state, *key)
-            return
+        kind, *key = self._keys[state]
         self.search.begin()
         try:
             with self.steps.begun():
-                self._rows[key[0]](self, state, *key[1:])
+                if type(kind) is _Lexer:
+                    self._lexer_row(state, kind, *key)
+                else:
+                    self._rows[kind](self, state, *key)
         except RecursionError:
             raise SchemaError(TOO_DEEP) from None
 

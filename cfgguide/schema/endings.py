@@ -36,6 +36,10 @@ _MAX_NAMES = 8  # that are compared where a name has begun
 _Place = tuple[int, Stack]  # a state and a stack
 
 
+class NoShortEndingError(Exception):
+    """No value is known that comes next: each is very long."""
+
+
 class SchemaEndings:
     """Finds short endings of a schema's texts.
 
@@ -64,7 +68,7 @@ class SchemaEndings:
         self._n_bytes = 0
 
     def of(self, configuration: ByteConfiguration) -> bytes | None:
-        """Return bytes after which the text is a sentence.
+        """Return bytes after which the text is a sentence; None if only very long ones are.
 
         Raises
         ------
@@ -77,6 +81,8 @@ class SchemaEndings:
                 if not memory.opens:
                     return self._ending((state, stack))
                 return self._closed(configuration)
+            except NoShortEndingError:
+                return None
             except RecursionError:
                 raise SchemaError(TOO_DEEP) from None
 
@@ -138,7 +144,8 @@ class SchemaEndings:
                 (colon + written.text, (self._automaton.follow(frame, written.tag), stack))
                 for written in self._values.of_each_class(values, wanted)
             ]
-            assert ways, "there is a value"
+            if not ways:
+                raise NoShortEndingError
             if len(ways) == 1:
                 return ways[0]
             return min(ways, key=lambda way: len(way[0] + self._ending(way[1])))
@@ -153,7 +160,8 @@ class SchemaEndings:
         else:
             written = self._values.members(what, inside, is_some=kind == "name")
             bracket = b"}"
-        assert written is not None, "it can end"
+        if written is None:
+            raise NoShortEndingError
         assert written.tag != DEAD_END, "it ends there"
         is_next = kind in ("more", "next", "used") and written.text
         comma = self._automaton.layout.comma if is_next else b""
@@ -208,6 +216,8 @@ class SchemaEndings:
             rest = self._values.after_name(members, inside, tag)
             if end is not None and rest is not None:
                 costs[tag] = len(end.text) + len(rest.text)
+        if not costs:
+            raise NoShortEndingError
         return found[min(costs, key=lambda tag: (costs[tag], tag))]
 
 

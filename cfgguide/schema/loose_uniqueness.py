@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import combinations
 
+from cfgguide.base.limits import check_step
 from cfgguide.schema.automaton import TOO_FEW, JsonLayout, SchemaAutomaton, TooFewError
 from cfgguide.schema.completions import new_automaton
 from cfgguide.schema.solver.arrays import told_apart
@@ -113,6 +114,7 @@ def _may_have_to_fail(root: Node, automaton: SchemaAutomaton) -> tuple[set[Node]
         for kind in KINDS:
             branches = [each for each in node.one_of or () if may_hold(each, kind)]
             for pair in combinations(branches, 2):
+                check_step()
                 # Of two branches that no value meets together none ever has to fail because of the
                 # other.
                 if kind not in ("array", "object") or automaton.search.has(pair, ()):

@@ -28,6 +28,7 @@ from cfgguide.schema.solver.tracked_values import Classes, Tracked
 from cfgguide.schema.solver.values import Values
 
 DEAD_END = -1  # no tag: it may not end here
+_MOST_ITEMS = 500_000  # that come before an array can end: no model writes as many
 
 
 class PlainMembers:
@@ -232,9 +233,10 @@ class PlainItems:
         """Return the state after the item."""
         return min(state + 1, self._cap) if self._most is None else state + 1
 
-    def path(self, state: int, _cost: Cost) -> list[Classes | None]:
-        """Return the classes of the items that still have to come."""
-        return [None] * max(0, self._least - state)
+    def path(self, state: int, _cost: Cost) -> list[Classes | None] | None:
+        """Return the classes of the items that still have to come; None if those are too many."""
+        n_missing = max(0, self._least - state)
+        return [None] * n_missing if n_missing <= _MOST_ITEMS else None
 
 
 class TrackedMembers:

@@ -33,6 +33,7 @@ from cfgguide.automata.string_formats import (
     format_pattern,
     later_format,
 )
+from cfgguide.base.limits import check_step
 from cfgguide.errors import SchemaError, shown
 from cfgguide.schema.keywords import (
     FINITE,
@@ -161,6 +162,7 @@ class SchemaReader:
         """
         root = self._node(self._references.root)
         for node, location in self._unread:
+            check_step()
             self._read(node, location)
         _check_references(root)
         for node in closable(root) if self._is_closed else ():
@@ -240,6 +242,7 @@ class SchemaReader:
         self.warnings.append(f"at {path or '/'}: {problem}")
 
     def _node(self, location: Location) -> Node:
+        check_step()
         location = self._references.entered(location)
         key = (location.base, location.scope, location.dialect, self._key_of(location.schema))
         if key not in self._nodes:
@@ -572,6 +575,7 @@ def _check_references(root: Node) -> None:
     for first in reachable(root):
         stack: list[tuple[Node, Iterator[Node]]] = [(first, iter([first]))]
         while stack:
+            check_step()
             here, others = stack[-1]
             below = next(others, None)
             if below is None:

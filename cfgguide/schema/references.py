@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
+from cfgguide.base.limits import check_step
 from cfgguide.errors import SchemaError, shown
 
 _DIALECTS = {
@@ -147,6 +148,7 @@ class References:
         return UNSAID
 
     def _register(self, location: Location, depth: int) -> None:
+        check_step()
         if depth > MAX_DEPTH:
             raise SchemaError(f"schemas are nested more than {MAX_DEPTH} deep; use $ref")
         schema = location.schema

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: White space characters that are counted.
 MAX_SPACE = 1_000_000
+#: Characters of a separator: each is a state, between all items and members.
+MAX_SEPARATOR = 1_000
 #: How ``json.dumps`` writes.
 SEPARATORS = (", ", ": ")
 _SPACE = " \t\n\r"  # of JSON
@@ -102,7 +104,8 @@ class SchemaOptions:
         if self.separators is not None and not _are_separators(self.separators):
             raise SchemaError(
                 f"separators is {shown(self.separators)}; it is two texts, a comma and a colon, "
-                'each with or without white space, such as (", ", ": ")'
+                f'each with or without white space, such as (", ", ": "), of {MAX_SEPARATOR} '
+                "characters at most"
             )
 
 
@@ -114,7 +117,7 @@ def _are_separators(given: object) -> bool:
     return (
         isinstance(given, tuple | list)
         and len(given) == 2
-        and all(isinstance(text, str) for text in given)
+        and all(isinstance(text, str) and len(text) <= MAX_SEPARATOR for text in given)
         and [text.strip(_SPACE) for text in given] == [",", ":"]
     )
 

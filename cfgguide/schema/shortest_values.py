@@ -3,7 +3,7 @@
 In: a :class:`~cfgguide.schema.automaton.SchemaAutomaton`. Out: texts. The shortest value of a
 schema may need values of others; where schemas refer to each other, all are made shorter until none
 becomes shorter (Knuth, "A generalization of Dijkstra's algorithm", 1977, for the idea of shortest
-derivations).
+derivations). Of a megabyte and more none is known.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
 _MAX_NAMES = 8  # that are compared where a name has begun
 _MAX_CLASSES = 8  # of a value that are compared
 _SHORT = 2  # bytes: no array or object is shorter
+_MOST = 1_000_000  # bytes: no model writes a longer value, so none is known; items may double
 
 _Key = tuple[Values, Classes | None]
 
@@ -141,16 +142,25 @@ class ShortestValues:
             return None
         if items.are_different(state) and path[1:]:
             return self._different(items, state)
-        texts = []
+        texts: list[bytes] = []
+        n_left = _MOST
         for wanted in path:
+            check_step()
             values = items.values(state)
             assert values is not None, "there is such an item"
             written = self.of(values, wanted)
-            if written is None:
+            if written is None or (n_left := n_left - len(written.text) - 1) < 0:
                 return None
             texts.append(written.text)
             state = items.after(state, wanted, written.tag)
-        return Written(self._automaton.layout.comma.join(texts), items.ending(state))
+        return self._joined(texts, items.ending(state))
+
+    def _joined(self, texts: list[bytes], tag: int) -> Written | None:
+        """Return items or properties with commas between them, unless that is too long."""
+        comma = self._automaton.layout.comma
+        if sum(map(len, texts)) + len(comma) * len(texts) > _MOST:
+            return None
+        return Written(comma.join(texts), tag)
 
     def different(
         self, items: UniqueItems, state: Used, *, is_some: bool = False
@@ -172,7 +182,7 @@ class ShortestValues:
             after = items.after(state, written_value(item.text, is_string=bool(item.tag)))
             assert after is not None, "it has not come before"
             state = after
-        return Written(self._automaton.layout.comma.join(texts), items.ending(state))
+        return self._joined(texts, items.ending(state))
 
     def fresh(self, lexemes: ScalarAutomaton, key: Any, tags: list[int]) -> Written | None:
         """Return the end of an item that is unlike those before."""
@@ -205,13 +215,15 @@ class ShortestValues:
     ) -> Written | None:
         """Return the properties of a path."""
         texts = []
+        n_left = _MOST
         for tag, wanted in path:
+            check_step()
             written = self.of(members.values(state, tag), wanted)
-            if written is None:
+            if written is None or (n_left := n_left - len(written.text)) < 0:
                 return None
             texts.append(self.name(members, tag) + self._automaton.layout.colon + written.text)
             state = members.after(state, tag, wanted, written.tag)
-        return Written(self._automaton.layout.comma.join(texts), members.ending(state))
+        return self._joined(texts, members.ending(state))
 
     def _any(self, members: Members, state: Any) -> Written | None:
         """Return a short property, and what has to follow, where none has to come."""
@@ -238,8 +250,9 @@ class ShortestValues:
         for written in self.of_each_class(members.values(state, tag), wanted):
             rest = self.members(members, members.after(state, tag, wanted, written.tag))
             if rest is not None:
-                more = layout.comma + rest.text if rest.text else b""
-                found.append(Written(layout.colon + written.text + more, rest.tag))
+                texts = [layout.colon + written.text, *([rest.text] if rest.text else [])]
+                joined = self._joined(texts, rest.tag)
+                found += [joined] if joined is not None else []
         return _least(found)
 
     def of_each_class(self, values: Values, wanted: Classes | None) -> Iterator[Written]:

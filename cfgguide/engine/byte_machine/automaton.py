@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.base.limits import check_step
 from cfgguide.base.locks import new_rlock
 from cfgguide.engine.byte_machine import byte_kernels as kernels
 from cfgguide.engine.byte_machine.byte_views import (
@@ -245,6 +246,7 @@ class Pushdown:
         bounds: tuple[int, int] = (NONE, NONE),
     ) -> int:
         """Return the number of a new state; `below` is a set of tags as bits."""
+        check_step()
         names, n_names = NONE, 0
         if below is not None:
             tags = [tag for tag, bit in enumerate(f"{below:b}"[::-1]) if bit == "1"]
@@ -354,6 +356,7 @@ class Pushdown:
         place = int(self._frames.array[frame, FOLLOWS]) + tag
         state = int(self._follows.array[place])
         if state == NOT_MADE:
+            check_step()
             with self.lock:
                 state = self.make_follow(frame, tag)
                 self._follows.array[place] = state
@@ -362,6 +365,7 @@ class Pushdown:
     def need_row(self, state: int) -> None:
         """Make the row of a state, unless it has one."""
         if self._states.array[state, ROW] == NOT_MADE:
+            check_step()
             with self.lock:
                 if self._states.array[state, ROW] == NOT_MADE:
                     self.make_row(state)

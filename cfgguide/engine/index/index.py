@@ -310,7 +310,7 @@ class Index:
         LimitError
             If finding out takes more than the grammar's limits.
         """
-        with self._lock:
+        with self._lock, self.steps.begun():
             self._entries.mend()
             n_dropped, n_made = self._entries.n_dropped, self._entries.n_made
             started = time.perf_counter()
@@ -357,7 +357,7 @@ class Index:
         LimitError
             If it costs more than the grammar's limits.
         """
-        with self._lock:
+        with self._lock, self.steps.begun():
             self._entries.mend()
             return self.masks.mask(self.masks.key(configuration), self._entries)
 
@@ -373,7 +373,7 @@ class Index:
         What another node made under the same path is found, and what a file holds.
         """
         if step_node.subset is None:
-            with self._lock:
+            with self._lock, self.steps.begun():
                 self._entries.mend()
                 subset = self._entries.find(self.masks.key(step_node.configuration))
                 if subset is not None:

@@ -14,7 +14,7 @@ from cfgguide.base.limits import Steps
 from cfgguide.base.symbols import SYMBOLS
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import JsonLayout, SchemaAutomaton
-from cfgguide.schema.endings import SchemaEndings
+from cfgguide.schema.endings import NoShortEndingError, SchemaEndings
 from cfgguide.schema.messages.parts import UnsupportedTagError
 from cfgguide.schema.messages.structure import Structure, StructureState
 from cfgguide.schema.solver.nodes import Node
@@ -176,5 +176,6 @@ class MessageEndings(SchemaEndings):
         if isinstance(moved, bytes):
             return moved[:1], (after, stack)
         written = self._values.of(self._automaton.roots[moved], None)
-        assert written is not None, "the schema allows some value"
+        if written is None:
+            raise NoShortEndingError
         return written.text, (after, stack)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from cfgguide.base.limits import check_step
 from cfgguide.errors import SchemaError
 from cfgguide.schema.solver.listed_values import scalar_values
 from cfgguide.schema.solver.member_automata import (
@@ -92,6 +93,7 @@ class ArrayMachine:
         """Return the next item with the nodes that make a difference still."""
         key = self.index(state), state.failed
         if key not in self._symbols:
+            check_step()
             owners = [node for node in self._asking if node not in state.failed]
             is_unique = any(node.is_unique for node in owners)
             seen: list[Node] = list(self._values) if is_unique else []
@@ -144,6 +146,7 @@ class ArrayMachine:
         is_repeated: bool = False,
     ) -> ItemsSeen:
         """Return the state after an item; perhaps of one that has come before."""
+        check_step()
         index = min(state.n_items, self._prefix)
         failed = set(state.failed).union(self._unique if is_repeated else ())
         pending = set(state.pending)
@@ -240,6 +243,7 @@ def told_apart(unique: Iterable[Node]) -> list[Node] | None:
         if node.items is None and (last is None or last > len(node.prefix)):
             return None
         for child in inner:
+            check_step()
             listed = _listed(child.meant)
             if listed is None:
                 return None

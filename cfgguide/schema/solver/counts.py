@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cfgguide.automata.language import Language, intersection, words_of
 from cfgguide.automata.numbers import canonical
+from cfgguide.base.limits import check_step
 from cfgguide.schema.solver.values import CONSTANTS, Scalars, Values
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def _distances(language: Language) -> list[int | None]:
         0 if n in language.accepting else None for n in range(len(language.rows))
     ]
     for n in range(1, len(found)):
+        check_step()
         for state, moves in enumerate(language.moves):
             if found[state] is None and any(found[each] == n - 1 for each in moves):
                 found[state] = n
@@ -62,6 +64,7 @@ def words_from(language: Language, state: int) -> Iterator[str]:
             assert rest is not None, "dead states are no targets"
             for low, high in ranges:
                 for point in range(low, high + 1):
+                    check_step()
                     longer = text + chr(point)
                     entry = (len(longer) + rest, -len(longer), next(numbers), longer, target)
                     heapq.heappush(pending, entry)
@@ -157,6 +160,7 @@ class _Counter:
             n += product if length >= least else 0
             if n >= self._most or (most is not None and length == most):
                 break
+            check_step()
             item = self._search.item_values(values, min(length, values.n_prefix))
             count = self.of(item)
             product = min(product * count.n, self._most)

@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from cfgguide.automata.language import Language, difference, grouped
+from cfgguide.base.limits import check_step
 from cfgguide.engine.byte_machine.property_names import has_other_text
 from cfgguide.schema.solver.arrays import ArrayMachine
 from cfgguide.schema.solver.member_automata import (
@@ -214,6 +215,7 @@ class ObjectMachine:
         found = []
         # Listed names come first: the number of a name is also that of its class.
         for name in self._names:
+            check_step()
             matched = frozenset(
                 number for number, each in enumerate(self._patterns) if each.accepts(name)
             )
@@ -239,6 +241,7 @@ class ObjectMachine:
         """Return the nodes that a node applies to the value of a property."""
         known = self._known_children.get((node, names))
         if known is None:
+            check_step()
             known = self._known_children[node, names] = self._asked_of(node, names)
         return known
 
@@ -284,6 +287,7 @@ class ObjectMachine:
         """Return the symbol of a class of names with the nodes that make a difference still."""
         owners = self._owners(number, state.failed)
         if (number, owners) not in self._symbols:
+            check_step()
             names = self.name_classes[number]
             seen: list[Node] = []
             for node in owners:
@@ -297,6 +301,7 @@ class ObjectMachine:
         """Return the nodes that ask about properties of a class and have not failed."""
         key = number, failed
         if key not in self._known_owners:
+            check_step()
             names = self.name_classes[number]
             self._known_owners[key] = tuple(
                 node
@@ -317,6 +322,7 @@ class ObjectMachine:
 
     def after(self, state: Properties, symbol: MemberSymbol, value_class: ValueClass) -> Properties:
         """Return the state after a property."""
+        check_step()
         assert isinstance(symbol.name, int)
         number, names = symbol.name, self.name_classes[symbol.name]
         failed, pending = set(state.failed), set(state.pending)
@@ -396,6 +402,7 @@ class ObjectMachine:
     ) -> tuple[list[tuple[Node, Node]], list[Node]]:
         """Return nodes with the children that decide alone whether they fail, and other nodes."""
         if (number, owners) not in self._parts:
+            check_step()
             names, children, others = self.name_classes[number], [], []
             for node in owners:
                 if node.names is not None or node.unevaluated is not None:
@@ -504,6 +511,7 @@ def in_order(nodes: Sequence[Node]) -> list[str]:
     left = iter(names)
     while len(found) < len(names):
         # If none is ready, nodes contradict each other: the first one that is left comes anyway.
+        check_step()
         name = names[heappop(ready)] if ready else next(each for each in left if each not in found)
         # It came before it was ready, to resolve a contradiction.
         if name in found:

@@ -20,6 +20,7 @@ from itertools import count
 from math import inf
 from typing import Any
 
+from cfgguide.base.limits import check_step
 from cfgguide.schema.solver.member_automata import ValueClass
 from cfgguide.schema.solver.search import Search
 from cfgguide.schema.solver.tracked_values import Classes, Tracked
@@ -141,6 +142,7 @@ def _cheapest(
     seen = set()
     pending: list[tuple[int, int, Any, _Path]] = [(0, next(number), start, None)]
     while pending:
+        check_step()
         price, _, state, path = heapq.heappop(pending)
         if shape(state) in seen or not is_possible(state):
             continue
@@ -167,6 +169,7 @@ def _first(
     seen = {shape(start)}
     pending: list[tuple[Any, _Path]] = [(start, None)]
     while pending:
+        check_step()
         state, path = pending.pop()
         if not is_possible(state):
             continue

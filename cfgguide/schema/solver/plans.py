@@ -25,6 +25,7 @@ from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
+from cfgguide.base.limits import check_step
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.objects import ObjectMachine, Properties
 from cfgguide.schema.solver.truth import evaluators, may_evaluate
@@ -33,6 +34,7 @@ from cfgguide.schema.solver.truth import evaluators, may_evaluate
 Has = Callable[[Iterable[Node], Iterable[Node]], bool]
 
 
+_OFTEN = 256  # alternatives, after which the limits are looked at
 _MANY = 3  # open clauses: then it is tried to let no more names come
 
 
@@ -212,6 +214,7 @@ class Clauses:
 
     def _clause(self, alternatives: Sequence[Alternative]) -> Clause:
         topics: set[Topic] = set()
+        check_step()
         for literal in {literal for alternative in alternatives for literal in alternative}:
             if isinstance(literal, Holds):
                 topics |= self.topics(literal.node)
@@ -247,6 +250,7 @@ class Clauses:
         """
         known = self._topics.get(node)
         if known is None:
+            check_step()
             if node in above:
                 return frozenset([node])
             found: set[Topic] = {node}
@@ -298,6 +302,7 @@ class Clauses:
         for other in (node, *may_evaluate(node, "object")):
             yield [(Holds(other, True),), (Holds(other, False),)]
             for number in map(self._machine.number_of, other.dependent):
+                check_step()
                 yield [(Comes(number, False),), (Comes(number, True),)]
 
     def _missing(self, node: Node) -> Iterator[Alternative]:
@@ -318,6 +323,7 @@ class Clauses:
         """Yield what lets a node fail by a property."""
         machine = self._machine
         for number, names in enumerate(machine.name_classes):
+            check_step()
             children = machine.children(node, names)
             yield from ((Fails(number, child),) for child in children)
             if node.names is not None and node.names.meant not in names.accepted:
@@ -338,6 +344,7 @@ class Clauses:
             if branches is not None:
                 yield tuple(Holds(other, False) for other in branches)
         for one, other in combinations(node.one_of or (), 2):
+            check_step()
             yield Holds(one, True), Holds(other, True)
         if node.conditional is not None:
             condition, then, otherwise = node.conditional
@@ -461,10 +468,13 @@ class Planner:
 
         After `most` of them, the others are not looked at.
         """
+        check_step()
         if clause.branches:
             return self._open_branches(plan, clause)
         left, failed = [], self._state.failed
-        for alternative in clause.alternatives:
+        for number, alternative in enumerate(clause.alternatives):
+            if number % _OFTEN == 0:
+                check_step()
             is_met = True
             for literal in alternative:
                 # Of hundreds of listed objects, most have failed: that is seen at once.
@@ -487,6 +497,7 @@ class Planner:
         holding: list[tuple[Holds, Holds]] = []
         unknown: list[tuple[Holds, Holds]] = []
         for each in clause.branches:
+            check_step()
             known = self._known(plan, each[0])
             if known is not False:
                 (holding if known else unknown).append(each)
@@ -537,6 +548,7 @@ class Planner:
             return True
         if node in plan.unsure or plan.truth.get(node):
             return False
+        check_step()
         facts = self._clauses.facts(node)
         fails = partial(self._surely_fails, plan)
         branches = (node.any_of, node.one_of)
@@ -581,6 +593,7 @@ class Planner:
 
     def _assume(self, plan: Plan, literal: Literal) -> bool:
         """Meet a literal; return whether that is possible."""
+        check_step()
         # One more decision may let nodes fail that did not before; those that failed still do.
         plan.unsure.clear()
         known = self._known(plan, literal)
@@ -638,6 +651,7 @@ class Planner:
         machine, names = self._machine, self._machine.name_classes[number]
         found = []
         for node in plan.held:
+            check_step()
             found += machine.children(node, names)
             if node.unevaluated is not None and self._is_overlooked(plan, node, number):
                 found.append(node.unevaluated)

@@ -111,6 +111,7 @@ def _sufficient(
     every = [(key, found) for key, combinations in memberships.items() for found in combinations]
     meeting: list[list[tuple[Key | None, Memberships]]] = [[] for _ in asked]
     for each in every:
+        check_step()
         for number in compress(range(len(asked)), each[1]):
             meeting[number].append(each)
 

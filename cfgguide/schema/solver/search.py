@@ -26,7 +26,6 @@ from cfgguide.schema.solver.truth import surely_hold
 from cfgguide.schema.solver.values import CONSTANTS, AllValues, Values, may_hold
 
 MAX_SEARCHED = 300_000  # choices, in the searches for one state of a text
-_OFTEN = 64  # choices, after which the clock is looked at
 
 
 class Search:
@@ -480,8 +479,7 @@ class Search:
                 "it takes too long to find out which values the schema allows; use fewer "
                 "schemas for one value, or simpler ones"
             )
-        if self._n_searched % _OFTEN < n:
-            check_step()
+        check_step()
 
 
 def _may_all_hold(value_class: ValueClass, kind: str) -> bool:

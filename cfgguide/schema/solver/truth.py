@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from types import MappingProxyType
 from typing import Any
 
+from cfgguide.base.limits import check_step
 from cfgguide.schema.solver.nodes import Node
 
 Truths = Mapping[Node, bool]
@@ -26,6 +27,7 @@ def closure(nodes: Iterable[Node]) -> list[Node]:
         if first not in found:
             stack.append((first, first.in_place))
         while stack:
+            check_step()
             node, others = stack[-1]
             other = next((each for each in others if each not in found), None)
             if other is None:
@@ -60,6 +62,7 @@ def truths(
     """
     found = dict(known)
     for node in nodes:
+        check_step()
         found[node] = (
             not node.is_false
             and kind in node.kinds
@@ -104,6 +107,7 @@ def evaluators(
         applied += [then] if then is not None and is_met is not False else []
         applied += [other] if other is not None and not is_met else []
     for each in applied:
+        check_step()
         if found.get(each, False) is not False:
             yield from evaluators(each, found, seen)
 
@@ -180,6 +184,7 @@ class Failures:
         found = set(failed)
         if not found:
             return frozenset()
+        check_step()
         for node in self._nodes:
             if node not in found and self._must_fail(node, found):
                 found.add(node)
@@ -206,6 +211,7 @@ class Failures:
 def hold_with(node: Node) -> Iterator[Node]:
     """Yield the nodes that hold wherever a node does; it always sees their annotations."""
     for other in node.all_of:
+        check_step()
         yield other
         yield from hold_with(other)
 
@@ -215,6 +221,7 @@ def may_evaluate(node: Node, kind: str) -> Iterator[Node]:
     others = [*node.all_of, *(node.any_of or ()), *(node.one_of or ()), *node.dependent.values()]
     others += [other for other in node.conditional or () if other is not None]
     for other in others:
+        check_step()
         if kind in other.kinds and not other.is_false:
             yield other
             yield from may_evaluate(other, kind)
@@ -239,6 +246,7 @@ def surely_hold(nodes: Iterable[Node], kind: str, failed: Collection[Node]) -> l
         return not node.is_false and kind in node.kinds and node not in failed
 
     while stack:
+        check_step()
         node = stack.pop()
         more = list(node.all_of)
         for branches in (node.any_of, node.one_of):
