@@ -651,6 +651,7 @@ class _Program:
         """Return rests of one shape without those that another one includes."""
         if len(alike) == 1:
             return alike
+        check_step()
         counts = {rest: self._facts[rest].counts for rest in alike}
         different = [
             place

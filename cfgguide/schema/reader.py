@@ -64,6 +64,7 @@ from cfgguide.schema.solver.scalars import of_lengths
 Schema = Mapping[str, Any] | bool
 
 MAX_NODES = 20_000
+MAX_PATTERN = 200_000  # characters: a pattern that is read holds a hundred times as many bytes
 _MANY_LISTED = 5_000  # values
 TOO_LARGE = (
     "with what else is asked of the same values it needs too large an automaton; use smaller "
@@ -555,6 +556,10 @@ def _leave_out(node: Node, condition: Condition, kind: str) -> str:
 
 
 def _pattern_condition(pattern: str, *, is_late: bool = False) -> Condition:
+    if len(pattern) > MAX_PATTERN:
+        raise SchemaError(
+            f"a pattern has {len(pattern)} characters, more than {MAX_PATTERN}; list texts as enum"
+        )
     made, is_met = later_language(pattern, is_late=is_late), is_surely_found(pattern)
     return Condition(made, partial(pattern_text, pattern, spelled), is_met=is_met)
 

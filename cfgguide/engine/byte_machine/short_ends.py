@@ -79,6 +79,7 @@ class ShortestLexemes:
         """Return what is known of a key."""
         parts = []
         while not isinstance(key, Pop):
+            check_step()
             step = self._known[lexemes, key, tags]
             if step is None:
                 return None
@@ -147,6 +148,7 @@ class ShortestLexemes:
     ) -> None:
         """Remember how all keys on the way to an end go on, from the last one back."""
         while True:
+            check_step()
             self._known.setdefault((lexemes, key, tags), step)
             last, data = before[key]
             if last is None:

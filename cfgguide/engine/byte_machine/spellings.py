@@ -19,6 +19,7 @@ from cfgguide.automata.charset import (
 )
 from cfgguide.automata.json_spelling import ESCAPED, RAW, is_in
 from cfgguide.automata.language import ANY_TEXT, Ranges
+from cfgguide.base.limits import check_step
 
 _BACKSLASH, _U = 0x5C, 0x75
 _SHORT = {8: "b", 9: "t", 10: "n", 12: "f", 13: "r", 0x22: '"', 0x5C: "\\"}
@@ -70,6 +71,7 @@ def plain_spelling(ranges: Ranges) -> ByteTree:
     >>> [branch[:2] for branch in plain_spelling(((10, 10), (97, 99))).branches]
     [(92, 92), (97, 99)]
     """
+    check_step()
     raw = utf8_tree(CharacterClass.of(common_ranges(ranges, RAW)))
     escapes = [
         (ord(letter), ord(letter), END) for point, letter in _SHORT.items() if is_in(point, ranges)
@@ -123,6 +125,7 @@ def _hex_tree(parts: tuple[tuple[tuple[int, int], ByteTree], ...], n_digits: int
     """Return hexadecimal numbers of `n_digits` digits in some ranges, each with what follows."""
     if n_digits == 0:
         return parts[0][1]
+    check_step()
     size = 16 ** (n_digits - 1)
     branches: list[tuple[int, int, ByteTree]] = []
     for digit in range(16):

@@ -25,7 +25,7 @@ from cfgguide.automata.python_notation import read as read_python
 from cfgguide.base import archive
 from cfgguide.base.archive import Arrays
 from cfgguide.base.collector import collector_off
-from cfgguide.base.limits import Limits, Steps
+from cfgguide.base.limits import Limits, Steps, check_step
 from cfgguide.engine.byte_machine.automaton import Pushdown
 from cfgguide.engine.byte_machine.byte_machine import ByteKey, ByteMachine, ByteMasks
 from cfgguide.engine.byte_machine.byte_views import BOTTOM, IS_END
@@ -169,6 +169,7 @@ class TextMachine(ByteMachine):
 
     def after(self, state: int, text: str, begun: bytes) -> ByteConfiguration | None:
         """Return the configuration after some characters, and the beginning of another one."""
+        check_step()
         automaton = self.pushdown.automaton
         cuts, letters = automaton.cuts, automaton.letters
         for character in text:

@@ -169,9 +169,10 @@ class Index:
     def derived(self, make: Callable[[Index], Value]) -> Value:
         """Return what a function makes of this index; it is made once and kept with the index.
 
-        The value should not hold the index: nothing else would free either.
+        That is a step. The value should not hold the index: nothing else would free either.
         """
-        return self._derived.get(make, self)
+        with self.steps.begun():
+            return self._derived.get(make, self)
 
     def walker(self) -> Walker[Any]:
         """Return a walker of its own for one thread, to be used while this index makes masks."""

@@ -27,6 +27,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.base.limits import check_step
 from cfgguide.automata.dfa import DEAD, LOOKED_FOR
 from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 
@@ -70,6 +71,7 @@ class Lookahead:
         if possible is None:
             if len(self._steps) >= _MAX_STEPS:
                 self._steps.clear()
+            check_step()
             possible = self._steps[key] = [
                 resolved
                 for after in self.after(obligations, byte_class)
@@ -115,6 +117,7 @@ class Lookahead:
             return ((state, obligations),)
         key = (state, obligations)
         if key not in self._resolved:
+            check_step()
             looked_for, if_holds, if_fails = self._assertions[state]
             is_fork = looked_for == state  # whose answers owe nothing
             self._resolved[key] = tuple(

@@ -33,6 +33,7 @@ import numpy.typing as npt
 from cfgguide.automata.dfa import DEAD
 from cfgguide.automata.partition import distinct_rows
 from cfgguide.base.archive import Arrays
+from cfgguide.base.limits import check_step
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Lookahead, Obligations
 from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 
@@ -142,6 +143,7 @@ class LexemeTexts:
         if key not in self._texts:
             if len(self._texts) >= _MAX_KNOWN:
                 self._texts.clear()
+            check_step()
             straight = self._straight(distances, state, terminal_id)
             is_possible = self._is_possible(straight, *key)
             self._texts[key] = straight if is_possible else self._searched(*key)
@@ -195,6 +197,7 @@ class LexemeTexts:
         least: defaultdict[int, list[frozenset[int]]] = defaultdict(list)
         n_searched = 0
         while pending and n_searched < _MAX_SEARCHED:
+            check_step()
             *_, text, here, owed = heappop(pending)
             # One that is no shorter and owes more leads nowhere that another one does not.
             if any(fewer.issubset(owed) for fewer in least[here]):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
+from cfgguide.base.limits import check_step
 from cfgguide.schema.solver.nodes import Bounds, Condition, Node
 
 ValueClass = frozenset[Node]  # those nodes of a context that hold
@@ -34,6 +35,7 @@ class MemberSymbol(NamedTuple):
 
 def seen_by(nodes: Iterable[Node], order: Callable[[Node], int]) -> tuple[Node, ...]:
     """Return the nodes that restrict a value, sorted, each once."""
+    check_step()
     meant = dict.fromkeys(node.meant for node in nodes)  # no set: `order` may number new nodes
     return tuple(sorted((n for n in meant if not n.is_trivial and not n.is_false), key=order))
 

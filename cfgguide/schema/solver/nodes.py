@@ -453,4 +453,5 @@ def _asks_nothing(node: Node) -> bool:
 
 
 def _keywords(node: Node) -> dict[str, Any]:
+    check_step()
     return {each.name: getattr(node, each.name) for each in fields(node) if each.name != "path"}

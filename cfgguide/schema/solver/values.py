@@ -316,6 +316,7 @@ def _required(nodes: Iterable[Node], kind: str) -> list[Node]:
 def _require(node: Node, kind: str, found: dict[Node, None]) -> None:
     if node in found:
         return
+    check_step()
     if node.is_false or kind not in node.kinds:
         raise _FailsError
     if node.values is not None:
