@@ -1080,6 +1080,7 @@ class LookingAutomaton(PatternAutomaton):
 
     def shortest(self, state: int) -> float:
         """Return how many characters lead at least to an end; there may be none that near."""
+        check_step()
         if state == DEAD:
             return inf
         ways: Iterable[tuple[int, Obligations]] = self._states[state].ways
@@ -1097,6 +1098,7 @@ class LookingAutomaton(PatternAutomaton):
         ways: Iterable[tuple[int, Obligations]] = self._states[state].ways if state else ()
         found = inf
         for rest, owed in ways:
+            check_step()
             parts = [self._program.facts(rest).size.n_bytes[spelling]]
             parts += [e.automaton.fewest(e.state, spelling) for e in owed if not e.is_negated]
             found = min(found, max(parts))
@@ -1104,6 +1106,7 @@ class LookingAutomaton(PatternAutomaton):
 
     def effort(self, state: int) -> float:
         """Return about how many characters lead to an end: of all that is owed, together."""
+        check_step()
         if state == DEAD:
             return inf
         ways: Iterable[tuple[int, Obligations]] = self._states[state].ways

@@ -39,7 +39,7 @@ from weakref import WeakMethod
 
 import numpy as np
 
-from cfgguide.base.limits import work_of_thread
+from cfgguide.base.limits import check_step, work_of_thread
 from cfgguide.base.locks import new_rlock
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.step_cache import StepNode
@@ -58,7 +58,7 @@ _MAX_SEARCHED = 16  # tokens left: with more, no further is searched
 _TOO_FAR = 1_000  # tokens of an ending that is not made shorter where any will do
 _FAR_OFF = 64  # tokens of an ending of which a search would shorten little
 _AT_FIRST = 10  # the first question, whether any sentence fits, may cost so many times the effort
-_MOST_WORK = 5_000  # calls of `check_step` of one search: of most, it takes some hundred
+_MOST_WORK = 5_000  # calls of `check_step` of one search: of most, it takes a thousand at most
 _MAX_KNOWN = 50_000  # configurations that each of the memories below may hold
 _MAX_MASK_BYTES = 16_000_000  # of masks that are remembered
 
@@ -450,6 +450,7 @@ class TokenBudget:
         while changed:
             changed = False
             for here, around in reversed(steps.items()):
+                check_step()
                 best = self._distance(here)
                 for token_id, after in zip(around.tokens, around.configurations, strict=True):
                     is_known = after in self._paths or after in self._shorter

@@ -51,7 +51,7 @@ def json_schema(
         number.
     separators : (str, str), optional
         The exact texts between members and after names: ``(", ", ": ")`` is how ``json.dumps``
-        writes. Then there is no other white space.
+        writes. Then there is no other white space. Each has at most 1,000 characters.
     tidy : bool
         Whether only what :func:`cfgguide.generate` writes by default is in the grammar: numbers end
         (:func:`cfgguide.automata.numbers.tidy`), ``\s`` in patterns is the white space of JSON, and

@@ -8,6 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
+from support.small_tokenizers import standard_library_vocabulary
 from support.threads import in_threads
 from support.whole_indexes import walked, whole_index
 
@@ -303,3 +304,13 @@ def test_the_first_mask_is_given_up_like_compiling(monkeypatch, asked):
     with pytest.raises(LimitError, match="cancelled, at the first mask"):
         pool.index(asked, cancelled=began.is_set)
     assert len(pool) == 0
+
+
+@pytest.mark.parametrize(
+    "made", [cfgguide.regex, lambda text: cfgguide.json_schema({"pattern": f"^{text}$"})]
+)
+def test_the_first_mask_of_any_machine_is_held_to_the_limits_of_the_pool(made):
+    """It would take a minute: each boundary of the pattern may be any of its rounds."""
+    pool = IndexPool(standard_library_vocabulary(), limits=cfgguide.Limits(max_seconds=0.5))
+    with pytest.raises(LimitError, match="max_seconds"):
+        pool.index(made(r"(?:.|\b|.){4000}"))

@@ -166,3 +166,42 @@ def test_an_ending_that_takes_too_long_is_a_limit():
     guide = cfgguide.Guide(cfgguide.compile(json_schema(schema, limits=few), SMALL))
     with pytest.raises(SchemaError, match="max_seconds"):
         guide.shortest_completion()
+
+
+DOUBLED = {"l0": {"const": 1}} | {
+    f"l{n + 1}": {"type": "array", "prefixItems": [{"$ref": f"#/$defs/l{n}"}] * 2, "minItems": 2}
+    for n in range(60)
+}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#/$defs/l60", "$defs": DOUBLED},
+        {"type": "array", "items": {"type": "number"}, "minItems": 1_000_000},
+        {
+            "type": "object",
+            "properties": {"a": {"$ref": "#/$defs/l60"}},
+            "required": ["a"],
+            "$defs": DOUBLED,
+        },
+        {"items": {"$ref": "#/$defs/l60"}, "type": "array", "minItems": 1, "$defs": DOUBLED},
+    ],
+)
+def test_a_text_that_takes_more_than_a_megabyte_has_no_known_ending(schema: Any) -> None:
+    """2^60 ones fill no memory: that no budget is enough for them is an error that says so."""
+    guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), SMALL))
+    for _ in range(3):
+        for ask in (guide.shortest_completion, lambda: guide.allowed_within(1000)):
+            with pytest.raises(BudgetError):
+                ask()
+        allowed = guide.allowed_token_ids()
+        assert len(allowed)
+        guide.advance(int(allowed[-1]))
+
+
+def test_a_short_value_is_found_beside_one_that_is_long() -> None:
+    schema = {"anyOf": [{"$ref": "#/$defs/l60"}, {"type": "object"}], "$defs": DOUBLED}
+    guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), SMALL))
+    text = b"".join(SMALL.tokens[each] or b"" for each in guide.shortest_completion())
+    assert json.loads(text) == {}

@@ -27,8 +27,8 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.base.limits import check_step
 from cfgguide.automata.dfa import DEAD, LOOKED_FOR
+from cfgguide.base.limits import check_step
 from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 
 Obligations = tuple[int, ...]  # sorted; +class: will not match, -class: will match

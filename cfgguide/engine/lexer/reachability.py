@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD
+from cfgguide.base.limits import check_step
 
 IntArray = npt.NDArray[np.integer[Any]]
 BoolArray = npt.NDArray[np.bool_]
@@ -123,6 +124,7 @@ def layers(
     is_known = np.zeros(n_codes, dtype=np.bool_)
     fresh = first
     while len(fresh):
+        check_step()
         is_known[fresh] = True
         yield fresh
         fresh = step(fresh)

@@ -28,7 +28,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.base.limits import Budget
+from cfgguide.base.limits import Budget, check_step
 from cfgguide.base.sets import reached_from
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.engine.lexer.scanner import NO_MATCH
@@ -599,6 +599,7 @@ def _asked(
     None if it takes more than there are.
     """
     while True:
+        check_step()
         try:
             return question(stack.top(depth)), depth
         except IndexError:  # it takes more of the stack to know

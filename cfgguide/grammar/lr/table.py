@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.partition import refined
+from cfgguide.base.limits import check_step
 from cfgguide.grammar.lr.stack import Stack
 
 ERROR = 0  # in `action`
@@ -169,6 +170,7 @@ class ParseTable:
         found: set[int] = set()
         pending = [(stack, list(terminals))]
         for here, asked in islice(pending, most):  # grows while it is walked
+            check_step()
             row = self.action[here.state].tolist()
             together: defaultdict[int, list[int]] = defaultdict(list)
             for terminal in asked:
