@@ -2,6 +2,7 @@
 
 In: subjects. Out: how many children there were, and what was wrong in them. A child has to give
 some masks of the shared indexes, make a new index, and ask the shared pool. It gets some seconds.
+Some forks come while a thread of a new process uses cfgguide for the first time, and so imports.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import os
 import random
 import select
 import signal
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -23,6 +26,7 @@ from torture.subjects import Subject, guide_at, mask_of, vocabulary, within_of
 
 N_THREADS = 3
 SECONDS = 20.0  # that a child gets
+N_MODULES = 220  # of ours that a first use imports, about
 
 _FEW = [cfgguide.Grammar(f'start: "aa" "b{n}" ("," "bb")*') for n in range(8)]
 
@@ -111,6 +115,48 @@ def fork(tortured: list[Tortured], pool: cfgguide.IndexPool, seed: int) -> list[
     return [] if answer == "right" else (answer or "the child was killed").splitlines()
 
 
+_FIRST_USE = """
+import os, signal, sys, threading, time
+import cfgguide
+
+def use():
+    grammar = cfgguide.json_schema({"type": "string", "maxLength": 1})
+    index = cfgguide.compile(grammar, cfgguide.Vocabulary.of_bytes(), use_cache=False)
+    found.append(cfgguide.Guide(index).allowed_token_ids().tolist())
+
+def is_right():
+    use()
+    thread = threading.Thread(target=use)
+    thread.start()
+    thread.join()
+    return found == 2 * [[9, 10, 13, 32, 34]]  # white space and a quote
+
+found, n_modules, seconds = [], int(sys.argv[1]), int(sys.argv[2])
+sys.setswitchinterval(0.0001)
+thread = threading.Thread(target=use)
+thread.start()
+while thread.is_alive():
+    if sum(each.startswith("cfgguide.") for each in list(sys.modules)) >= n_modules:
+        break
+    time.sleep(0)
+child = os.fork()
+if not child:
+    signal.alarm(seconds)  # which ends a child that hangs
+    found.clear()
+    os._exit(0 if is_right() else 1)
+status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+thread.join()
+print("hang" if status == -signal.SIGALRM else "" if status == 0 else f"ended with {status}")
+"""
+
+
+def fork_in_first_use(n_modules: int) -> list[str]:
+    """Fork once so many modules of ours are imported, or begun; return what was wrong."""
+    command = [sys.executable, "-W", "ignore", "-c", _FIRST_USE, str(n_modules), str(int(SECONDS))]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=4 * SECONDS, check=False)
+    return (run.stdout or run.stderr).split("\n")[:-1] if run.stdout != "\n" else []
+
+
 def forks(subjects: list[Subject], rng: random.Random, end: float) -> Iterator[list[str]]:
     """Yield what is wrong with each child."""
     with new_folder() as folder:
@@ -118,6 +164,8 @@ def forks(subjects: list[Subject], rng: random.Random, end: float) -> Iterator[l
         busy = Busy(tortured, rng.getrandbits(30))
         with busy.at_work():
             while time.monotonic() < end:
+                if rng.random() < 0.05:
+                    yield fork_in_first_use(rng.randrange(N_MODULES))
                 time.sleep(rng.random() * 0.01)
                 yield fork(tortured, busy.pool, rng.getrandbits(30))
                 if busy.n_errors:

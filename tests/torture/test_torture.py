@@ -22,6 +22,7 @@ import cfgguide
 from cfgguide import Grammar, Guide, Vocabulary
 from cfgguide.engine.masks.token_classes import TokenClasses
 from torture import interrupts
+from torture.forks import fork_in_first_use
 from torture.memory import is_flat
 from torture.operations import Tortured
 from torture.parts import PARTS
@@ -131,6 +132,12 @@ def test_a_child_looks_anew_for_what_another_thread_was_looking_for(function):
     goes_on.set()
     thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize("n_modules", [1, 40, 80, 120, 160, 200])
+def test_a_child_goes_on_though_another_thread_was_importing(n_modules):
+    """The child imports what that thread has begun to import; after a deadline it is ended."""
+    assert fork_in_first_use(n_modules) == []
 
 
 @pytest.mark.slow
