@@ -66,9 +66,9 @@ from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.rules.facts import not_known
 from cfgguide.index_pool import DEFAULT_MAX_BYTES, IndexPool
 from cfgguide.languages.sql.names import with_schema
-from cfgguide.models.serving.isolation import Isolation
+from cfgguide.models.serving.isolation import MASK_SECONDS, Isolation, Verdicts, key_of
 from cfgguide.models.serving.lanes import Cancelled, Lanes, Request, Result, run_now
-from cfgguide.models.serving.matcher import Matcher
+from cfgguide.models.serving.matcher import Allowance, Matcher
 from cfgguide.output_types import STARTS, output_type
 from cfgguide.schema.json_schema import read_schema
 from cfgguide.schema.messages.message_grammar import structural_tag
@@ -123,6 +123,7 @@ _DEFINED = re.compile(
     re.MULTILINE,
 )
 _MAX_RULES = 12  # that a message names
+_SECONDS = re.compile(r"[0-9]+(?:\.[0-9]*)?")
 _SHOWN, _MAX_SAID = 60, 200  # characters of a request, and of an error, in the log
 
 _LOG = logging.getLogger("cfgguide.serving")
@@ -219,6 +220,10 @@ class Backend:
         Whether what strangers send is tried first in a process of its own, which may freeze, crash
         or be killed (:mod:`cfgguide.models.serving.isolation`). It costs a new request the time of
         compiling once more, and of masks of some texts. Engines' plug-ins do it.
+    max_mask_seconds : float
+        Processor time that a mask or a token may take of what a stranger sends, once its first mask
+        is made: all whose texts are being written wait for it. All of a text may take eight times
+        as much, and 20 ms a token. What takes more is refused from then on.
 
     Examples
     --------
@@ -241,12 +246,17 @@ class Backend:
         use_cache: bool = True,
         tidy: bool = True,
         isolate: bool = False,
+        max_mask_seconds: float = MASK_SECONDS,
     ) -> None:
         check_bound("bytes", max_bytes)
+        self.max_mask_seconds = max_mask_seconds
         self._is_tidy = tidy
         self._limits = limits or Limits.for_strangers()
         self._folder = None if folder is None else Path(folder)
         self.vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
+        seconds = min(max_mask_seconds, self._limits.max_seconds)
+        self._limits_of_steps = replace(self._limits, max_seconds=seconds)
+        self._verdicts = Verdicts()
         self._use_cache = use_cache
         self._limits_of = {source: source.limits(self._limits) for source in _Source}
         self._pools = {
@@ -269,8 +279,11 @@ class Backend:
         self._one_at_a_time = new_lock()  # what takes long keeps those who write texts waiting
         self._isolation = None
         if isolate:
-            options = {"use_cache": use_cache, "tidy": tidy, "folder": folder}
-            self._isolation = Isolation(self.vocabulary, self._limits, **options)
+            options: dict[str, Any] = {"use_cache": use_cache, "tidy": tidy, "folder": folder}
+            options["max_mask_seconds"] = max_mask_seconds
+            self._isolation = Isolation(
+                self.vocabulary, self._limits, verdicts=self._verdicts, **options
+            )
 
     @classmethod
     def from_environment(cls, tokenizer_or_vocabulary: object, *, isolate: bool = True) -> Backend:
@@ -278,27 +291,33 @@ class Backend:
 
         The operator says what it may hold, in the environment::
 
-            CFGGUIDE_GRAMMARS   the folder of `.lark` files
-            CFGGUIDE_MEMORY     `max_bytes` in megabytes, 500 if it is not set
-            CFGGUIDE_TIDY       `off` for whole languages
-            CFGGUIDE_ISOLATE    `off`: requests are compiled in the server's own process alone
+            CFGGUIDE_GRAMMARS       the folder of `.lark` files
+            CFGGUIDE_MEMORY         `max_bytes` in megabytes, 500 if it is not set
+            CFGGUIDE_MASK_SECONDS   `max_mask_seconds`, 0.3 if it is not set
+            CFGGUIDE_TIDY           `off` for whole languages
+            CFGGUIDE_ISOLATE        `off`: requests are compiled in the server's own process alone
 
         Raises
         ------
         ValueError
-            If the memory is no number of megabytes, or the last two are something else.
+            If the memory is no number of megabytes, the seconds are no number, or the last two are
+            something else.
         """
         tidy, isolated = _is_on("CFGGUIDE_TIDY"), _is_on("CFGGUIDE_ISOLATE")
         folder, memory = os.environ.get("CFGGUIDE_GRAMMARS"), os.environ.get("CFGGUIDE_MEMORY")
         if memory is not None and not memory.isdecimal():
             raise ValueError(f"CFGGUIDE_MEMORY is {memory!r}; it is a number of megabytes")
         max_bytes = DEFAULT_MAX_BYTES if memory is None else int(memory) * 1_000_000
+        seconds = os.environ.get("CFGGUIDE_MASK_SECONDS", str(MASK_SECONDS))
+        if not _SECONDS.fullmatch(seconds) or not float(seconds):
+            raise ValueError(f"CFGGUIDE_MASK_SECONDS is {seconds!r}; it is a number above 0")
         return cls(
             tokenizer_or_vocabulary,
             folder=folder,
             max_bytes=max_bytes,
             tidy=tidy,
             isolate=isolate and isolated and Isolation.is_possible,
+            max_mask_seconds=float(seconds),
         )
 
     @property
@@ -353,11 +372,22 @@ class Backend:
             If the text is wrong, or compiling it would exceed the limits.
         """
         index = self.index(kind, text, cancelled=cancelled)
-        return self.matcher_of(index, stop_token_ids=stop_token_ids)
+        return self.matcher_of(index, kind, text, stop_token_ids=stop_token_ids)
 
-    def matcher_of(self, index: Index, *, stop_token_ids: Iterable[int] | None = ()) -> Matcher:
-        """Return a new matcher of an index of this backend, which ends texts as its others do."""
-        return Matcher(index, stop_token_ids=stop_token_ids, trailing=not self._is_tidy)
+    def matcher_of(
+        self, index: Index, kind: str, text: str, *, stop_token_ids: Iterable[int] | None = ()
+    ) -> Matcher:
+        """Return a new matcher of the index that this backend has made for a request."""
+        kind, text = unmarked(kind, text)
+        allowance = None
+        if not self._asked(kind, text).is_trusted:
+            allowance = Allowance(self._limits_of_steps, self._verdicts, key_of(kind, text))
+        return Matcher(
+            index,
+            stop_token_ids=stop_token_ids,
+            trailing=not self._is_tidy,
+            allowance=allowance,
+        )
 
     def index(self, kind: str, text: str, *, cancelled: Callable[[], bool] | None = None) -> Index:
         """Return the index of what a request asks for.
@@ -377,7 +407,7 @@ class Backend:
         """
         kind, text = unmarked(kind, text)
         with self._noted(kind, text, cancelled) as seconds:
-            asked = self._asked(kind, text)
+            asked = self._accepted(kind, text)
             if (ready := self._ready(asked)) is not None:
                 return ready
             tried = 0.0
@@ -421,7 +451,7 @@ class Backend:
         Whoever compiles what is wrong gets the error.
         """
         try:
-            return None if self._asked(kind, text).is_trusted else self._isolation
+            return None if self._accepted(kind, text).is_trusted else self._isolation
         except CfgGuideError:
             return None
 
@@ -446,6 +476,14 @@ class Backend:
         self._count(n_compiled=1, seconds=seconds)
         _LOG.info("compiled %s in %.3f s", _shown(kind, text), seconds)
 
+    def is_refused(self, kind: str, text: str) -> bool:
+        """Return whether a request was refused, when it was tried lately or amid a text.
+
+        :meth:`index` then raises the error that it was refused with.
+        """
+        verdict = self._verdicts.of(key_of(*unmarked(kind, text)))
+        return isinstance(verdict, CfgGuideError)
+
     def requested(
         self, kind: str, text: str, *, cancelled: Callable[[], bool] | None = None
     ) -> Future[Index]:
@@ -462,7 +500,7 @@ class Backend:
         """
         kind, text = unmarked(kind, text)
         try:
-            asked = self._asked(kind, text)
+            asked = self._accepted(kind, text)
         except CfgGuideError:
             return run_now(partial(self.index, kind, text))  # which notes the error
         if (index := self._ready(asked)) is not None:
@@ -505,7 +543,7 @@ class Backend:
     def ready(self, kind: str, text: str) -> Index | None:
         """Return the index of what a request asks for if it is there, at once; else None."""
         try:
-            return self._ready(self._asked(*unmarked(kind, text)))
+            return self._ready(self._accepted(*unmarked(kind, text)))
         except CfgGuideError:
             return None
 
@@ -577,6 +615,14 @@ class Backend:
             if grammar is not None:
                 self._known.move_to_end(asked.key)
             return grammar
+
+    def _accepted(self, kind: str, text: str) -> _Asked:
+        """Return what a request asks for, unless it is one that was refused lately."""
+        asked = self._asked(kind, text)
+        verdict = None if asked.is_trusted else self._verdicts.of(key_of(kind, text))
+        if isinstance(verdict, CfgGuideError):
+            raise verdict
+        return asked
 
     def _asked(self, kind: str, text: str) -> _Asked:
         """Return what a request asks for; nothing is read but the name of a grammar.

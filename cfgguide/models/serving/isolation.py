@@ -44,6 +44,7 @@ from cfgguide.base.async_abort import address_space
 from cfgguide.base.limits import Limits
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.index.index import Index
+from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import BudgetError, CfgGuideError, LimitError
 from cfgguide.guide.guide import Guide
@@ -55,16 +56,16 @@ if TYPE_CHECKING:
 N_MASKS = 128
 _LENGTH = 32  # tokens of a walk
 _MOST_WALKS = 16
-#: Seconds of the processor for one mask: all clients of a server wait for it.
-_MOST_SECONDS = 2.0
+#: Seconds of the processor for one mask of a stranger's: all clients of a server wait for it.
+MASK_SECONDS = 0.3
 _ASKED_EVERY = 0.02  # seconds until who waits is asked whether to go on
 _PATIENCE = 8  # as long a child may take as it may compute: others may keep the processors busy
 _A_MOMENT = 2  # seconds in which a nursery ends
 #: Those whose texts are being written come first. Beside four children on two busy cores, another
 #: process had 0.14 of a core by 5, 0.24 by 10, 0.26 by 19; each child had 0.06, 0.04, 0.03.
 _NICE = 10
-_MAX_SAID = 20_000  # characters of an error
-_REMEMBERED = 1_000  # verdicts
+_MAX_SAID = 4_000  # characters of an error
+_REMEMBERED = 5_000  # verdicts
 _REFUSED_FOR = 60.0  # seconds: on another minute the machine may be less busy
 #: Requests that need most of what others share.
 _SHARED = (
@@ -72,6 +73,46 @@ _SHARED = (
     ("regex", "(?=[a-z]*b)[a-z]+"),
     ("grammar", 'start: "a" /b+/'),
 )
+
+
+class Verdicts:
+    """What is known of requests, the last ones: thread-safe, and empty in another process.
+
+    A verdict is the seconds of compiling what was tried and is harmless, or the error with which a
+    request is refused.
+    """
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._known: OrderedDict[bytes, tuple[float, float | CfgGuideError]] = OrderedDict()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Verdicts, ()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def of(self, key: bytes) -> float | CfgGuideError | None:
+        """Return the verdict on a request, by its :func:`key_of`; None if there is none."""
+        with self._lock:
+            ends, verdict = self._known.get(key, (0.0, None))
+            if verdict is None or time.monotonic() > ends:
+                return None
+            self._known.move_to_end(key)
+        return verdict if isinstance(verdict, float) else type(verdict)(*verdict.args)
+
+    def note(self, key: bytes, verdict: float | CfgGuideError, seconds: float = math.inf) -> None:
+        """Remember a verdict for some seconds."""
+        with self._lock:
+            self._known[key] = time.monotonic() + seconds, verdict
+            self._known.move_to_end(key)
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+
+
+def key_of(kind: str, text: str) -> bytes:
+    """Return under what the verdict on a request is kept."""
+    return hashlib.sha256(f"{kind}\n{text}".encode("utf-8", "surrogatepass")).digest()
 
 
 class Isolation:
@@ -83,18 +124,26 @@ class Isolation:
         That of the backend.
     limits : Limits
         What a child may take.
+    verdicts : Verdicts, optional
+        Of the backend.
     options : dict
         Of the backend, as :class:`Backend <cfgguide.serving.Backend>` takes them.
     """
 
     is_possible = hasattr(os, "fork") and hasattr(socket, "send_fds")
 
-    def __init__(self, vocabulary: Vocabulary, limits: Limits, **options: Any) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        limits: Limits,
+        *,
+        verdicts: Verdicts | None = None,
+        **options: Any,
+    ) -> None:
         if not self.is_possible:
             raise CfgGuideError("isolate=True needs a system that forks; leave it out")
         self._limits = limits
-        self._lock = new_lock()
-        self._verdicts: OrderedDict[bytes, tuple[float, float | CfgGuideError]] = OrderedDict()
+        self._verdicts = Verdicts() if verdicts is None else verdicts
         self._nursery = _Nursery(vocabulary, {**options, "limits": limits})
         weakref.finalize(self, self._nursery.close)
 
@@ -110,31 +159,21 @@ class Isolation:
         CfgGuideError
             What the child has raised; a :class:`LimitError` if it died or had to be killed.
         """
-        key, verdict = self._known(kind, text)
+        key = key_of(kind, text)
+        verdict = self._verdicts.of(key)
         if verdict is None:
             verdict = self._verdict(kind, text, cancelled)
-            has_passed = isinstance(verdict, float)
-            ends = math.inf if has_passed else time.monotonic() + _REFUSED_FOR
-            if has_passed or cancelled is None or not cancelled():
-                with self._lock:
-                    self._verdicts[key] = ends, verdict
-                    self._verdicts.move_to_end(key)
-                    while len(self._verdicts) > _REMEMBERED:
-                        self._verdicts.popitem(last=False)
+            if isinstance(verdict, float):
+                self._verdicts.note(key, verdict)
+            elif cancelled is None or not cancelled():
+                self._verdicts.note(key, verdict, _REFUSED_FOR)
         if isinstance(verdict, float):
             return verdict
-        raise type(verdict)(*verdict.args)
+        raise verdict
 
     def has_passed(self, kind: str, text: str) -> bool:
         """Return whether a request was tried and is harmless."""
-        return isinstance(self._known(kind, text)[1], float)
-
-    def _known(self, kind: str, text: str) -> tuple[bytes, float | CfgGuideError | None]:
-        """Return under what a verdict is kept, and the verdict if it holds."""
-        key = hashlib.sha256(f"{kind}\n{text}".encode("utf-8", "surrogatepass")).digest()
-        with self._lock:
-            ends, verdict = self._verdicts.get(key, (0.0, None))
-        return key, verdict if time.monotonic() <= ends else None
+        return isinstance(self._verdicts.of(key_of(kind, text)), float)
 
     def _verdict(
         self, kind: str, text: str, cancelled: Callable[[], bool] | None
@@ -293,7 +332,7 @@ def _told(backend: Backend, kind: str, text: str) -> tuple[Any, ...]:
     try:
         index = backend.index(kind, text)
         seconds = time.process_time()  # of this child, which has done nothing else
-        walk(index)
+        walk(index, most_seconds=backend.max_mask_seconds)
     except CfgGuideError as error:
         return 0.0, type(error).__name__, *(str(each)[:_MAX_SAID] for each in error.args)
     except (MemoryError, RecursionError) as error:
@@ -314,11 +353,13 @@ def _classes() -> dict[str, type[CfgGuideError]]:
     return {each.__name__: each for each in found}
 
 
-def walk(index: Index, n_masks: int = N_MASKS, most_seconds: float = _MOST_SECONDS) -> None:
+def walk(index: Index, n_masks: int = N_MASKS, most_seconds: float = math.inf) -> None:
     """Make masks of an index, as texts would need that mean no good.
 
-    Texts go on by a token of an ending, the last token again, one of the first, which are mostly
-    single characters, or any; now and then, a way to an end is looked for.
+    The first text is the shortest, from its beginning to its end. Others begin with a part of it,
+    so that no word before what costs much can hide that. They go on by a token of an ending, the
+    last token again, one of the first, which are mostly single characters, or any; now and then, a
+    way to an end is looked for.
 
     Raises
     ------
@@ -328,16 +369,17 @@ def walk(index: Index, n_masks: int = N_MASKS, most_seconds: float = _MOST_SECON
     chance = random.Random(0)
     index.allowed(index.start)  # the first one counts as compiling, and may take as long
     n_masks += index.n_made
+    guide = Guide(index)
+    shortest = _ending(guide)[:n_masks]
+    for token_id in shortest:
+        _bitmask(guide, most_seconds)
+        guide.advance(token_id)
     for number in range(_MOST_WALKS):
         guide = Guide(index)
+        for token_id in shortest[: number * len(shortest) // _MOST_WALKS]:
+            guide.advance(token_id)
         for n in range(_LENGTH):
-            begun = time.thread_time()
-            bitmask = guide.bitmask()
-            if time.thread_time() - begun > most_seconds:
-                raise LimitError(
-                    f"a mask takes more than {most_seconds:g} seconds, and all who are served wait "
-                    "for it; simplify what is asked for"
-                )
+            bitmask = _bitmask(guide, most_seconds)
             words = np.flatnonzero(bitmask)
             if guide.is_finished or index.n_made > n_masks or not len(words):
                 break
@@ -350,6 +392,24 @@ def walk(index: Index, n_masks: int = N_MASKS, most_seconds: float = _MOST_SECON
                 word = int(chance.choice(few))
                 bits = np.flatnonzero(bitmask[word] >> np.arange(32, dtype=np.int32) & 1)
                 guide.advance(32 * word + int(chance.choice(bits)))
+
+
+def _bitmask(guide: Guide, most_seconds: float) -> Int32Array:
+    """Return a mask, unless it takes too long: the limits of a step are those of compiling."""
+    begun = time.thread_time()
+    bitmask = guide.bitmask()
+    if time.thread_time() - begun > most_seconds:
+        raise LimitError(takes_long("a mask", most_seconds))
+    return bitmask
+
+
+def takes_long(what: str, seconds: float) -> str:
+    """Return the message for what others of a server would wait for too long."""
+    return (
+        f"{what} takes more than {seconds:.3g} seconds of the processor, and all who are served "
+        "wait for it; simplify what is asked for, or raise the limit (max_mask_seconds, or "
+        "CFGGUIDE_MASK_SECONDS in the environment of the server)"
+    )
 
 
 def _ending(guide: Guide) -> tuple[int, ...]:

@@ -14,22 +14,101 @@ stop token that is also text is left out of the mask, as long as another token i
 
 Where a text is complete, and nothing but ignored text could follow, it ends: small models write
 white space there until their tokens run out.
+
+All requests of an engine wait for what one of them takes. So a stranger's has an
+:class:`Allowance`: a bound on each step that was not taken before, and on all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, overload
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, TypeVar, overload
 
+from cfgguide.base.collector import collector_off
+from cfgguide.base.limits import Limits, Steps
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import bitmask_of
-from cfgguide.errors import RollbackError, TokenRejectedError, shown
+from cfgguide.errors import CfgGuideError, LimitError, RollbackError, TokenRejectedError, shown
 from cfgguide.guide.batch import write_ready_rows
 from cfgguide.guide.buffers import EVERYTHING, write_row, write_rows
 from cfgguide.guide.guide import Guide, as_token_id
+from cfgguide.models.serving.isolation import Verdicts, takes_long
 
+Result = TypeVar("Result")
+
+#: So many times as long as a step may take all steps of a text, and this much more for each token:
+#: about as long as an engine takes for one.
+_AT_ONCE, _A_TOKEN = 8, 0.02
 PADDING = -1  # what engines write where there is no token
+
+
+class _StepError(LimitError):
+    """A step has taken what it may."""
+
+
+class Allowance:
+    """What the steps of a request may take of the processor: each, and all together.
+
+    A request that takes more is refused from then on: later ones with its text, and those that
+    are being written, at their next step that has to be made.
+
+    Parameters
+    ----------
+    limits : Limits
+        `max_seconds` and `max_memory` of a step.
+    verdicts : Verdicts
+        Where the refusal is noted.
+    key : bytes
+        Of the request, there.
+    """
+
+    def __init__(self, limits: Limits, verdicts: Verdicts, key: bytes) -> None:
+        self._limits, self._verdicts, self._key = limits, verdicts, key
+        self._spent = 0.0  # seconds
+
+    def copy(self) -> Allowance:
+        """Return one for a copy of the request, of which as much is spent."""
+        copy = Allowance(self._limits, self._verdicts, self._key)
+        copy._spent = self._spent
+        return copy
+
+    def run(self, work: Callable[[], Result], n_tokens: int) -> Result:
+        """Return what a step returns, of a text that has so many tokens.
+
+        Raises
+        ------
+        CfgGuideError
+            Of the step; a :class:`LimitError` if it takes too much, or another one has.
+        """
+        verdict = self._verdicts.of(self._key)
+        if isinstance(verdict, CfgGuideError):
+            raise verdict
+        most = self._limits.max_seconds
+        left = _AT_ONCE * most + _A_TOKEN * n_tokens - self._spent
+        is_last = left < most
+        steps = Steps(self._limits, error=_StepError, what="a mask", way_out="simplify the request")
+        steps.max_seconds = min(most, left)
+        spent, started = self._spent, time.thread_time()
+        try:
+            with collector_off(), steps.begun():
+                found = work()
+        except _StepError as error:
+            failed = error.args[0]
+        else:
+            failed = ""
+        finally:
+            self._spent = spent + time.thread_time() - started
+        if self._spent - spent > steps.max_seconds:
+            what = f"a text of {n_tokens} tokens" if is_last else "a mask"
+            failed = takes_long(what, spent + left if is_last else most)
+        if not failed:
+            return found
+        refusal = LimitError(failed)
+        self._verdicts.note(self._key, refusal)
+        raise refusal
 
 
 class Matcher:
@@ -47,6 +126,8 @@ class Matcher:
     trailing : bool
         Whether ignored text, such as white space, may stand behind a sentence where nothing else
         could follow.
+    allowance : Allowance, optional
+        What its steps may take; by default what those of the grammar may.
 
     Attributes
     ----------
@@ -70,9 +151,15 @@ class Matcher:
     """
 
     def __init__(
-        self, index: Index, *, stop_token_ids: Iterable[int] | None = (), trailing: bool = False
+        self,
+        index: Index,
+        *,
+        stop_token_ids: Iterable[int] | None = (),
+        trailing: bool = False,
+        allowance: Allowance | None = None,
     ) -> None:
         self._is_trailing = trailing
+        self._allowance = allowance
         vocabulary = index.vocabulary
         try:
             named = iter(() if stop_token_ids is None else stop_token_ids)
@@ -148,6 +235,12 @@ class Matcher:
         if is_stop or self._n_ended or (self._ending and self.is_terminated):
             self._n_ended += 1
             return True
+        if self._allowance is not None:  # not by a call: a decode loop is here at every step
+            step_node = guide.step_node
+            is_end_known = self._is_trailing or step_node.is_at_end is not None
+            if not is_end_known or token_id not in step_node.following:
+                step = partial(guide.try_advance, token_id, trailing=self._is_trailing)
+                return self._allowance.run(step, self.n_tokens)
         return guide.try_advance(token_id, trailing=self._is_trailing)
 
     def validate(self, token_ids: Sequence[int]) -> list[int]:
@@ -191,6 +284,7 @@ class Matcher:
         copy = Matcher.__new__(Matcher)
         copy.__dict__.update(self.__dict__)
         copy._guide, copy.n_waits = self._guide.copy(), 0
+        copy._allowance = None if self._allowance is None else self._allowance.copy()
         return copy
 
     def __copy__(self) -> Matcher:
@@ -231,7 +325,13 @@ class Matcher:
         if self._n_ended or (self._ending and self.is_terminated):
             bitmask = self.index.eos_bitmask
         else:
-            bitmask = self._guide.bitmask(trailing=self._is_trailing)
+            allowance, step_node = self._allowance, self._guide.step_node
+            is_end_known = self._is_trailing or step_node.is_at_end is not None
+            if allowance is None or (is_end_known and step_node.subset is not None):
+                bitmask = self._guide.bitmask(trailing=self._is_trailing)
+            else:
+                step = partial(self._guide.bitmask, trailing=self._is_trailing)
+                bitmask = allowance.run(step, self.n_tokens)
         if stops is None:
             return bitmask
         if int(bitmask[self._eos_word]) & self._eos_bit:
@@ -241,7 +341,12 @@ class Matcher:
 
     def forced_token_ids(self, tokenizer: object) -> tuple[int, ...]:
         """Return the tokens that have to come; see :meth:`Guide.forced_token_ids`."""
-        return () if self.is_terminated else self._guide.forced_token_ids(tokenizer)
+        if self.is_terminated:
+            return ()
+        if self._allowance is None:
+            return self._guide.forced_token_ids(tokenizer)
+        step = partial(self._guide.forced_token_ids, tokenizer)
+        return self._allowance.run(step, self.n_tokens)
 
 
 @overload

@@ -79,12 +79,16 @@ class SglangBackend(BaseGrammarBackend):  # type: ignore[misc]
     def get_cached_or_future_value(self, key: tuple[str, str], *options: Any) -> Any:
         """Return the grammar of a request, and that it is there; or a future of it.
 
-        What SGLang has forgotten may still be here: it does not wait in SGLang's threads.
+        What SGLang has forgotten may still be here: it does not wait in SGLang's threads. What it
+        has kept may be refused by now.
         """
-        if key not in self.cache and key[0] in _KINDS:
-            index = self.backend.ready(*_asked(*key))
-            if index is not None:
-                self.set_cache(key, SglangGrammar(GuardedMatcher(self.backend.matcher_of(index))))
+        if key[0] in _KINDS:
+            asked = _asked(*key)
+            if self.backend.is_refused(*asked):
+                self.cache.pop(key, None)
+            elif key not in self.cache and (index := self.backend.ready(*asked)) is not None:
+                matcher = self.backend.matcher_of(index, *asked)
+                self.set_cache(key, SglangGrammar(GuardedMatcher(matcher)))
         return super().get_cached_or_future_value(key, *options)
 
     def _grammar(self, key_type: str, key_string: str) -> Any:

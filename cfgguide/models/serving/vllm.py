@@ -18,6 +18,7 @@ what is ours::
                         off         nothing
     CFGGUIDE_GRAMMARS   a folder    of `.lark` files: `cfgguide:mine` is `mine.lark`
     CFGGUIDE_MEMORY     megabytes   that the indexes of a process may hold
+    CFGGUIDE_MASK_SECONDS  seconds  of the processor that a mask of a stranger's request may take
 
 A version of vLLM in which one of the methods is missing or takes other arguments is left alone,
 with an error in the log; one that was not tested gets a warning.

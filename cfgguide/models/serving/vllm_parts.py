@@ -276,7 +276,7 @@ def _wrap_engine(backends: _Backends) -> None:
         def begun(index: Index) -> VllmGrammar:
             backends.count(in_engine=True)
             return VllmGrammar(
-                backends.of(*engine, isolate=False).matcher_of(index, stop_token_ids=stops)
+                backends.of(*engine, isolate=False).matcher_of(index, *wanted, stop_token_ids=stops)
             )
 
         asking.grammar = _after(requested, begun)

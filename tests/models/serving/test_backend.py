@@ -311,6 +311,16 @@ def test_the_operator_says_how_much_memory_there_is(monkeypatch, tmp_path):
         Backend.from_environment(VOCABULARY)
 
 
+def test_the_operator_says_how_long_others_wait_for_a_mask(monkeypatch):
+    assert Backend.from_environment(VOCABULARY, isolate=False).max_mask_seconds == 0.3
+    monkeypatch.setenv("CFGGUIDE_MASK_SECONDS", "1.5")
+    assert Backend.from_environment(VOCABULARY, isolate=False).max_mask_seconds == 1.5
+    for wrong in ("0", "0.0", "-1", "inf", "soon", ""):
+        monkeypatch.setenv("CFGGUIDE_MASK_SECONDS", wrong)
+        with pytest.raises(ValueError, match=f"is '{wrong}'; it is a number above 0"):
+            Backend.from_environment(VOCABULARY, isolate=False)
+
+
 def test_threads_share_a_backend():
     backend = Backend(VOCABULARY, use_cache=False)
     texts = [f'start: "a{n % 5}"' for n in range(40)]
@@ -405,8 +415,8 @@ def test_all_matchers_of_a_backend_end_texts_alike(is_tidy):
     text = 'start: "a"\n%ignore " "'
     for matcher in (
         backend.matcher("grammar", text),
-        backend.matcher_of(backend.index("grammar", text)),
-        backend.matcher_of(backend.requested("grammar", text).result()),
+        backend.matcher_of(backend.index("grammar", text), "grammar", text),
+        backend.matcher_of(backend.requested("grammar", text).result(), "grammar", text),
     ):
         assert matcher.accept([ord("a")])
         assert matcher.accept([ord(" ")]) is not is_tidy

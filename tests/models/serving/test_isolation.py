@@ -14,7 +14,8 @@ import pytest
 import cfgguide
 from cfgguide.errors import GrammarError, LimitError, PatternError, SchemaError
 from cfgguide.models.serving import isolation as isolation_module
-from cfgguide.models.serving.isolation import Isolation
+from cfgguide.models.serving.isolation import Isolation, Verdicts, key_of
+from cfgguide.models.serving.matcher import Allowance, Matcher
 from cfgguide.schema.messages.parts import UnsupportedTagError
 from cfgguide.serving import Backend
 
@@ -206,8 +207,35 @@ def test_what_fails_in_the_middle_of_a_text_is_refused():
 def test_a_mask_that_takes_long_is_refused_but_for_the_first():
     index = cfgguide.compile(cfgguide.json_schema({}), VOCABULARY, use_cache=False)
     isolation_module.walk(index, 1, most_seconds=60)
-    with pytest.raises(LimitError, match="a mask takes more than 0 seconds, and all who are serve"):
+    with pytest.raises(
+        LimitError, match="a mask takes more than 0 seconds of the processor, and a"
+    ):
         isolation_module.walk(index, most_seconds=0)
+
+
+@pytest.mark.parametrize("n", [10, 50, 90])
+def test_no_word_hides_what_comes_after_it_from_a_trial(n):
+    """A mask is known after the word, though a walk of chance is over before."""
+    index = cfgguide.compile(cfgguide.regex("x" * n + "[ab]{2}"), VOCABULARY, use_cache=False)
+    isolation_module.walk(index)
+    guide = cfgguide.Guide(index)
+    for token_id in b"x" * n + b"a":
+        guide.advance(token_id)
+    assert guide.is_ready
+
+
+def test_verdicts_are_bounded_and_those_that_are_asked_for_stay():
+    verdicts = Verdicts()
+    refusal = LimitError("it takes too long")
+    verdicts.note(b"first", refusal)
+    for number in range(20_000):
+        verdicts.note(b"%d" % number, 0.0)
+        verdict = verdicts.of(b"first")
+        assert isinstance(verdict, LimitError)
+        assert str(verdict) == str(refusal)
+    assert len(verdicts) <= 5_000
+    assert verdicts.of(b"19999") == 0.0
+    assert verdicts.of(b"0") is None
 
 
 def test_names_are_not_tried_but_what_follows_them_is(tmp_path):
@@ -228,6 +256,23 @@ def test_names_are_not_tried_but_what_follows_them_is(tmp_path):
                 backend.index("grammar", options, cancelled=lambda: True)
     finally:
         os.kill(nursery_of(backend._isolation), signal.SIGCONT)
+
+
+def test_what_failed_amid_a_text_is_not_tried_again():
+    backend = Backend(VOCABULARY, limits=STRANGERS, use_cache=False, isolate=True)
+    matcher = backend.matcher("regex", "abc[0-9]+")
+    slow = cfgguide.Limits(max_seconds=1e-9)
+    allowance = Allowance(slow, backend._verdicts, key_of("regex", "abc[0-9]+"))
+    with pytest.raises(LimitError, match="a mask takes more"):
+        Matcher(matcher.index, allowance=allowance).accept(list(b"abc"))
+    os.kill(nursery_of(backend._isolation), signal.SIGSTOP)  # nobody answers any more
+    try:
+        for asked in (backend.index, backend.check, lambda *each: backend.checked(*each).result()):
+            with pytest.raises(LimitError, match="a mask takes more"):
+                asked("regex", "abc[0-9]+")
+    finally:
+        os.kill(nursery_of(backend._isolation), signal.SIGCONT)
+    assert backend.index("regex", "abc[0-9]*")
 
 
 def test_a_nursery_ends_with_its_backend():
