@@ -8,7 +8,9 @@ waited for the matcher of its next text; and the memory at the end. Each client 
 10 ms, as a model writes them: a mask, a token, and a pause.
 
 With ``--only leaving``: how soon work ends that nobody waits for any more; the median, the 90th and
-99th percentile, and the longest.
+99th percentile, and the longest. With ``--only hidden``: how long the clients of an engine, which
+takes a token of each in turn, wait for those of a stranger, whose requests hide behind a word what
+has masks that take long; at each door, a new request each time or the same one.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
+import json
 import logging
 import random
 import threading
@@ -29,6 +32,7 @@ from support.small_tokenizers import standard_library_vocabulary
 from cfgguide import Vocabulary
 from cfgguide.base.async_abort import resident_bytes
 from cfgguide.errors import CfgGuideError
+from cfgguide.models.serving.guarded import GuardedMatcher
 from cfgguide.serving import Backend
 from hostile.cases import REQUESTS, all_cases, attacks
 
@@ -130,17 +134,112 @@ def print_how_soon_the_work_ends(vocabulary: Vocabulary) -> None:
         print(f"{milliseconds:8.0f} ms  {name}")
 
 
+_COSTLY = r"(?!.*.a.{9}b)(?!.*c.{9}d)(?!.*e.{9}f).{8,64}"  # each mask takes seconds
+_WORD = "abcdefghij" * 25  # longer than a walk of chance
+
+
+def hidden(mark: str) -> dict[str, tuple[str, str, bytes]]:
+    """Return a request at each door, and what is written before its masks take long.
+
+    The shortest text of each is another one, so a trial that follows that does not come there.
+    """
+    word = mark + _WORD
+    pattern = f"(?:zz|{word}{_COSTLY})"
+    content = {"type": "regex", "pattern": pattern}
+    tag = {"type": "tag", "begin": "<", "content": content, "end": ""}
+    return {
+        "pattern": ("regex", pattern, word.encode()),
+        "grammar": ("grammar", f'start: "zz" | "{word}" A\nA: /{_COSTLY}/', word.encode()),
+        "schema": (
+            "json",
+            json.dumps({"pattern": f"^{pattern}$", "type": "string"}),
+            f'"{word}'.encode(),
+        ),
+        "tag": (
+            "structural_tag",
+            json.dumps({"type": "structural_tag", "format": tag}),
+            f"<{word}".encode(),
+        ),
+    }
+
+
+class _Text:
+    """A text in an engine: what is given, and then by chance."""
+
+    def __init__(self, backend: Backend, request: tuple[str, str], given: bytes, seed: int) -> None:
+        self.guarded = GuardedMatcher(backend.matcher(*request))
+        self._given, self._chance = given, random.Random(seed)
+        self._tokens = backend.vocabulary.tokens
+        self._eos = backend.vocabulary.eos_token_ids[0]
+        self._n_left = 4  # tokens after what is given
+
+    def goes_on(self) -> bool:
+        """Take a mask and a token, as an engine does for a row; return whether there are more."""
+        words = self.guarded.bitmask().view(np.uint32)
+        allowed = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).tolist()
+        if self._given:
+            fitting = [
+                each for each in allowed if self._given.startswith(self._tokens[each] or b"?")
+            ]
+            token_id = max(fitting, key=lambda each: len(self._tokens[each] or b""), default=None)
+            token_id = self._eos if token_id is None else token_id
+            self._given = self._given[len(self._tokens[token_id] or b"") :]
+        else:
+            token_id = self._chance.choice(allowed) if self._n_left else self._eos
+            self._n_left -= 1
+        return token_id != self._eos and self.guarded.accept([token_id])
+
+
+def print_how_long_an_engine_waits(vocabulary: Vocabulary, n_requests: int) -> None:
+    """Have a stranger send so many requests at each door; print the longest step of the engine.
+
+    Seconds are those of its processor, since other programs may run beside it.
+    """
+    for door, is_new in itertools.product(hidden(""), (True, False)):
+        backend = Backend(vocabulary, use_cache=False, isolate=True)
+        clients = [("json", _SCHEMA % number) for number in range(_N_CLIENTS)]
+        texts = [_Text(backend, each, b"", number) for number, each in enumerate(clients)]
+        steps, outcomes = [], Counter[str]()
+        for number in range(n_requests):
+            kind, text, given = hidden(f"x{number if is_new else 0}")[door]
+            try:
+                stranger = _Text(backend, (kind, text), given, number)
+            except CfgGuideError:
+                outcomes["refused before it is written"] += 1
+                continue
+            goes_on = True
+            while goes_on:
+                started = time.thread_time()
+                for place, each in enumerate(texts):
+                    if not each.goes_on():
+                        texts[place] = _Text(backend, clients[place], b"", place)
+                goes_on = stranger.goes_on()
+                steps.append(time.thread_time() - started)
+            outcomes["fails" if stranger.guarded.error else "ends"] += 1
+        worst = f"{max(steps):.2f} s" if steps else "none"
+        waited = sum(each for each in steps if each > 0.1)
+        print(
+            f"{door:8} {'new' if is_new else 'same':5} longest step {worst}, all above 0.1 s "
+            f"{waited:.2f} s; {dict(outcomes)}",
+            flush=True,
+        )
+
+
 def main() -> None:
     """Run without an attack, with one, and with one that is not isolated."""
     parser = argparse.ArgumentParser(prog="hostile.service", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--requests", type=int, default=10_000)
-    parser.add_argument("--only", choices=("quiet", "isolated", "not isolated", "leaving"))
+    names = ("quiet", "isolated", "not isolated", "leaving", "hidden")
+    parser.add_argument("--only", choices=names)
     options = parser.parse_args()
     logging.disable()
     vocabulary = standard_library_vocabulary()
     if options.only == "leaving":
         print_how_soon_the_work_ends(vocabulary)
+        return
+    if options.only == "hidden":
+        print_how_long_an_engine_waits(vocabulary, min(options.requests, 3))
         return
     heads = ("tokens", "p50", "p99", "p99.9", "worst", "start")
     print(" " * 14 + "".join(f"{head:>8}" for head in heads), "ms   memory, MB")
