@@ -145,21 +145,16 @@ def hidden(mark: str) -> dict[str, tuple[str, str, bytes]]:
     """
     word = mark + _WORD
     pattern = f"(?:zz|{word}{_COSTLY})"
-    content = {"type": "regex", "pattern": pattern}
+    schema = {"type": "string", "pattern": f"^{pattern}$"}
+    content = {"type": "json_schema", "json_schema": schema}
     tag = {"type": "tag", "begin": "<", "content": content, "end": ""}
+    grammar = f'start: "zz" | "{word}" A\nA: /{_COSTLY}/'
+    structure = json.dumps({"type": "structural_tag", "format": tag})
     return {
         "pattern": ("regex", pattern, word.encode()),
-        "grammar": ("grammar", f'start: "zz" | "{word}" A\nA: /{_COSTLY}/', word.encode()),
-        "schema": (
-            "json",
-            json.dumps({"pattern": f"^{pattern}$", "type": "string"}),
-            f'"{word}'.encode(),
-        ),
-        "tag": (
-            "structural_tag",
-            json.dumps({"type": "structural_tag", "format": tag}),
-            f"<{word}".encode(),
-        ),
+        "grammar": ("grammar", grammar, word.encode()),
+        "schema": ("json", json.dumps(schema), f'"{word}'.encode()),
+        "tag": ("structural_tag", structure, f'<"{word}'.encode()),
     }
 
 
