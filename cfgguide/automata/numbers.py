@@ -74,7 +74,7 @@ def any_of(found: Iterable[Decimal]) -> Language:
     >>> [few.accepts(text) for text in ("-0", "0.0", "1.500", "1", "1.")]
     [True, True, True, False, False]
     """
-    shortest = {_shortest(number) for number in found}
+    shortest = {decimal_text(number) for number in found}
     shortest |= {"-0"} if "0" in shortest else set()
     begun = {text[:n] for text in shortest for n in range(len(text) + 1)}
 
@@ -84,22 +84,23 @@ def any_of(found: Iterable[Decimal]) -> Language:
             return longer
         if character == "." and "." not in text and text in shortest:
             return _POINT
-        has_ended = text in (_POINT, _ZEROS) or ("." in text and _without_zeros(text) in shortest)
+        has_ended = text in (_POINT, _ZEROS) or ("." in text and without_zeros(text) in shortest)
         return _ZEROS if character == "0" and has_ended else None
 
     def is_equal(text: str) -> bool:
         is_read = text == _ZEROS or not text.endswith((".", _POINT))
-        return is_read and (text == _ZEROS or _without_zeros(text) in shortest)
+        return is_read and (text == _ZEROS or without_zeros(text) in shortest)
 
     return Language.of_steps("", step, is_equal, "-.0123456789", most=_MAX_BEGINNINGS)
 
 
-def _without_zeros(text: str) -> str:
+def without_zeros(text: str) -> str:
     """Return a text of a number without zeros at the end of its fraction."""
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _shortest(number: Decimal) -> str:
+def decimal_text(number: Decimal) -> str:
+    """Return the shortest spelling of a number without an exponent."""
     whole, fraction = _digits_of(number)
     sign = "-" if number < 0 else ""
     return f"{sign}{whole}.{fraction}" if fraction else sign + whole

@@ -19,11 +19,16 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cfgguide.automata.ecma_patterns import pattern_language
-from cfgguide.automata.numbers import NUMBER
+from cfgguide.automata.numbers import NUMBER, decimal_text
 from cfgguide.base.limits import Steps
 from cfgguide.engine.byte_machine.automaton import Int32Array, Pushdown
 from cfgguide.engine.byte_machine.byte_views import DEAD, END, POP, PUSH
-from cfgguide.engine.byte_machine.property_names import PatternNames, PropertyNames, Words
+from cfgguide.engine.byte_machine.property_names import (
+    ListedNumbers,
+    PatternNames,
+    PropertyNames,
+    Words,
+)
 from cfgguide.engine.byte_machine.scalars import (
     Bounded,
     Constants,
@@ -43,6 +48,8 @@ from cfgguide.schema.equality import may_become, value_of
 from cfgguide.schema.members import (
     DEAD_END,
     Items,
+    ListedItems,
+    ListedMembers,
     Members,
     PlainItems,
     PlainMembers,
@@ -50,9 +57,18 @@ from cfgguide.schema.members import (
     TrackedMembers,
 )
 from cfgguide.schema.solver.counts import plain_array_bounds
-from cfgguide.schema.solver.nodes import KINDS, Bounds, Condition, Node, wanted_to_fail
+from cfgguide.schema.solver.listed_values import decimal_of
+from cfgguide.schema.solver.nodes import (
+    KINDS,
+    UNBOUNDED,
+    Bounds,
+    Condition,
+    Constant,
+    Node,
+    wanted_to_fail,
+)
 from cfgguide.schema.solver.search import Search
-from cfgguide.schema.solver.tracked_values import Classes
+from cfgguide.schema.solver.tracked_values import Classes, Tracked
 from cfgguide.schema.solver.values import CONSTANTS, AllValues, Scalars, Values
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, are_remembered, written_value
 
@@ -459,15 +475,44 @@ class SchemaAutomaton(Pushdown):
             if words:
                 constants = Constants(words)
                 found.constants = self._lexer(tuple(words.items()), constants, range(len(tags)))
-        if "number" in kinds and (parts := self._scalar_parts(values, wanted, "number")):
-            found.numbers = self._number_lexer(parts)
-        if "string" in kinds and (parts := self._scalar_parts(values, wanted, "string")):
-            found.strings = self._string_lexer(parts)
-        if "object" in kinds and search.object_ends(tracked, tracked.objects.start, wanted):
-            found.members = TrackedMembers(tracked, search, wanted)
-        if "array" in kinds and search.array_ends(tracked, tracked.arrays.start, wanted):
-            found.items = TrackedItems(tracked, search, wanted)
+        for kind in kinds.intersection(UNBOUNDED):
+            listed = values.constants_among(kind, wanted)
+            if listed is None:
+                self._add_tracked(found, kind, tracked, wanted)
+            elif listed:
+                tagged = [(each, tags[value_class]) for each, value_class in listed]
+                self._add_listed(found, kind, values, tagged)
         return found
+
+    def _add_tracked(self, found: _Options, kind: str, tracked: Tracked, wanted: Classes) -> None:
+        """Add the values of a kind and of some classes."""
+        search, values = self.search, tracked.values
+        if kind == "number" and (parts := self._scalar_parts(values, wanted, kind)):
+            found.numbers = self._number_lexer(parts)
+        if kind == "string" and (parts := self._scalar_parts(values, wanted, kind)):
+            found.strings = self._string_lexer(parts)
+        if kind == "object" and search.object_ends(tracked, tracked.objects.start, wanted):
+            found.members = TrackedMembers(tracked, search, wanted)
+        if kind == "array" and search.array_ends(tracked, tracked.arrays.start, wanted):
+            found.items = TrackedItems(tracked, search, wanted)
+
+    def _add_listed(
+        self, found: _Options, kind: str, values: Values, listed: list[tuple[Constant, int]]
+    ) -> None:
+        """Add listed values of a kind, each with its tag."""
+        if kind == "object":
+            found.members = ListedMembers(values, listed, self.search)
+        elif kind == "array":
+            found.items = ListedItems(listed, self.search)
+        elif kind == "string":
+            words = {each.value: tag for each, tag in listed}
+            key = ("words", *words.items())
+            found.strings = self._lexer(key, Words(list(words), words), _tags_to(words))
+        else:
+            texts = {decimal_text(decimal_of(each.value)): tag for each, tag in listed}
+            lexemes = ListedNumbers(texts, is_tidy=self.layout.is_tidy)
+            key = ("numbers", *texts.items())
+            found.numbers = self._lexer(key, lexemes, _tags_to(texts))
 
     def _scalar_parts(
         self, values: Values, wanted: Classes, kind: str
@@ -851,6 +896,11 @@ class SchemaAutomaton(Pushdown):
         """Return whether a text surely goes on, had `n` other parts come before."""
         with self.lock:
             return self.completions.has_ways(configuration, n)
+
+
+def _tags_to(tags: dict[str, int]) -> range:
+    """Return all tags up to the last one."""
+    return range(max(tags.values()) + 1)
 
 
 def _strings(scalars: Scalars) -> ScalarAutomaton:

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 from cfgguide.base.limits import Steps, check_step
 from cfgguide.engine.byte_machine.byte_machine import popped
 from cfgguide.engine.byte_machine.byte_views import DEAD
+from cfgguide.engine.byte_machine.property_names import ListedNumbers
 from cfgguide.engine.byte_machine.scalars import Numbers, Pop, ScalarAutomaton, ScalarEnds
 from cfgguide.engine.byte_machine.seen_parts import (
     BETWEEN,
@@ -661,7 +662,7 @@ class MemoryCompletions:
             value = self.shortest.of(members.values(state, tag), wanted)
             if value is None:
                 continue
-            after = members.after(state, tag, wanted, value.tag)
+            after: Any = members.after(state, tag, wanted, value.tag)
             for name in self._names(members, tag, used):
                 text = name + self._automaton.layout.colon + value.text
                 if members.ending(after) != DEAD_END:
@@ -769,6 +770,11 @@ class MemoryCompletions:
         if b"e" in begun.lower():
             if number_of(begun.lower().partition(b"e")[0].decode()) != number_of("0"):
                 yield from self._with_ends(lexemes, key)
+            return
+        if isinstance(lexemes, ListedNumbers):
+            for rest, tag in lexemes.ends(begun.decode()):
+                self._step()
+                yield Written(rest.encode(), tag)
             return
         for tag, language in enumerate(lexemes.languages):
             canonical = canonical_numbers(language)

@@ -12,15 +12,19 @@ items. All others keep what :mod:`cfgguide.schema.solver.objects` and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 from cfgguide.automata.language import Language, grouped
+from cfgguide.base.limits import check_step
 from cfgguide.engine.byte_machine.property_names import PatternNames, PropertyNames, has_other_text
 from cfgguide.engine.byte_machine.scalars import ScalarAutomaton, any_strings, plain_strings
+from cfgguide.schema.equality import hashable
 from cfgguide.schema.solver.counts import has_enough_items, plain_array_bounds
-from cfgguide.schema.solver.nodes import Node
+from cfgguide.schema.solver.nodes import Constant, Node
 from cfgguide.schema.solver.objects import in_order
 from cfgguide.schema.solver.paths import Cost, Paths
 from cfgguide.schema.solver.search import Search
@@ -415,10 +419,258 @@ class TrackedItems:
         return None if found is None else [(value_class,) for value_class in found]
 
 
+@dataclass(frozen=True, eq=False)
+class Remaining:
+    """A state of a listed array or object; there is one for each value.
+
+    Attributes
+    ----------
+    constants : tuple of int
+        Those that the value may still become.
+    passed : int
+        How many items have come; of an object the names that have, as bits, or in order one more
+        than the last.
+    """
+
+    constants: tuple[int, ...]
+    passed: int
+
+
+#: Constants by the node of their next item or of a property.
+_Groups = dict[Node, list[int]]
+
+
+class ListedParts:
+    """What listed arrays and objects have in common: which constants are left.
+
+    Each item or property narrows them, so a text costs as much as the constants that are left.
+    """
+
+    takes_more = False
+
+    def __init__(self, listed: Sequence[tuple[Constant, int]], search: Search) -> None:
+        self._search = search
+        self._tags = [tag for _, tag in listed]
+        self._states: dict[tuple[tuple[int, ...], int], Remaining] = {}
+        self._nodes: dict[Hashable, Node] = {}  # by value: of equal ones the first
+        self._known: dict[tuple[Remaining, int], _Groups] = {}
+        self.start = self._state(tuple(range(len(listed))), 0)
+
+    def _state(self, constants: tuple[int, ...], passed: int) -> Remaining:
+        key = (constants, passed)
+        return self._states.setdefault(key, Remaining(constants, passed))
+
+    def _node_of(self, value: Any, node: Node) -> Node:
+        """Return the node that stands for a value."""
+        return self._nodes.setdefault(hashable(value), node)
+
+    def _grouped(self, found: Iterable[tuple[Node, int]]) -> _Groups:
+        groups: _Groups = {}
+        for node, number in found:
+            groups.setdefault(node, []).append(number)
+        return groups
+
+    def _values(self, groups: _Groups) -> Values:
+        return self._search.values.of(groups)
+
+    def _wanted(self, groups: _Groups) -> Classes | None:
+        """Return the classes of the next value; None if there is one."""
+        return None if len(groups) == 1 else tuple(frozenset((node,)) for node in groups)
+
+    def _among(self, groups: _Groups, wanted: Classes | None, class_tag: int) -> tuple[int, ...]:
+        """Return the constants that are left once a value of some class has come."""
+        (node,) = groups if wanted is None else wanted[class_tag]
+        return tuple(groups[node])
+
+
+class ListedMembers(ListedParts):
+    """Listed objects."""
+
+    are_counted = False
+
+    def __init__(
+        self, values: Values, listed: Sequence[tuple[Constant, int]], search: Search
+    ) -> None:
+        super().__init__(listed, search)
+        order = search.values.order
+        asking = [node for node in values.below if "object" in node.kinds and not node.is_false]
+        used = {name for constant, _ in listed for name in constant.value}
+        self._names = [name for name in in_order(sorted(asking, key=order)) if name in used]
+        tags = {name: tag for tag, name in enumerate(self._names)}
+        self._members: list[dict[int, Node]] = []
+        self._lengths: list[dict[int, int]] = []  # about, of each property as it is written
+        for constant, _ in listed:
+            check_step()
+            assert constant.shape is not None, "it is an object"
+            nodes, members = constant.shape.properties, constant.value.items()
+            self._members.append(
+                {tags[name]: self._node_of(value, nodes[name]) for name, value in members}
+            )
+            self._lengths.append(
+                {tags[name]: _length(value) + len(name) for name, value in members}
+            )
+        self._bits = [sum(1 << tag for tag in members) for members in self._members]
+        self.lexemes: tuple[ScalarAutomaton, list[int]] = (
+            PropertyNames(self._names, None),
+            list(range(self.n_tags)),
+        )
+
+    def lexemes_for(self, _allowed: int) -> tuple[ScalarAutomaton, list[int]]:
+        """Return names of which some are allowed, and the tag of each of their tags."""
+        return self.lexemes
+
+    @property
+    def n_listed(self) -> int:
+        """Number of listed names."""
+        return len(self._names)
+
+    @property
+    def n_tags(self) -> int:
+        """Number of tags of names."""
+        return len(self._names)
+
+    def _left(self, state: Remaining, number: int) -> int:
+        """Return the names of a constant that still have to come, as bits."""
+        if self._search.is_ordered:
+            return self._bits[number] >> state.passed << state.passed
+        return self._bits[number] & ~state.passed
+
+    def _next(self, state: Remaining, number: int) -> int:
+        """Return the names of a constant that may come next, as bits."""
+        left = self._left(state, number)
+        return left & -left if self._search.is_ordered else left
+
+    def allowed(self, state: Remaining) -> int:
+        """Return the tags of names that may come next, as bits."""
+        found = 0
+        for number in state.constants:
+            found |= self._next(state, number)
+        return found
+
+    def ending(self, state: Remaining) -> int:
+        """Return the tag of the object if it ends now, or `DEAD_END`."""
+        whole = (number for number in state.constants if not self._left(state, number))
+        number = next(whole, None)
+        return DEAD_END if number is None else self._tags[number]
+
+    def may_skip(self, state: Remaining, _first: int, tag: int) -> bool:
+        """Return whether it can end without the listed names before a tag."""
+        before = (1 << tag) - 1
+        return self._search.is_ordered or any(
+            not self._left(state, number) & before for number in state.constants
+        )
+
+    def _groups(self, state: Remaining, tag: int) -> _Groups:
+        key = (state, tag)
+        if key not in self._known:
+            self._known[key] = self._grouped(
+                (self._members[number][tag], number)
+                for number in state.constants
+                if self._next(state, number) >> tag & 1
+            )
+        return self._known[key]
+
+    def values(self, state: Remaining, tag: int) -> Values:
+        """Return the values of a property."""
+        return self._values(self._groups(state, tag))
+
+    def wanted(self, state: Remaining, tag: int) -> Classes | None:
+        """Return the classes that its value may have; None if it has one value."""
+        return self._wanted(self._groups(state, tag))
+
+    def after(
+        self, state: Remaining, tag: int, wanted: Classes | None, class_tag: int
+    ) -> Remaining:
+        """Return the state after a property, of which classes were wanted."""
+        among = self._among(self._groups(state, tag), wanted, class_tag)
+        passed = tag + 1 if self._search.is_ordered else state.passed | 1 << tag
+        return self._state(among, passed)
+
+    def path(self, state: Remaining, _cost: Cost) -> list[tuple[int, Classes | None]]:
+        """Return the properties that still come: of a constant with a short rest."""
+        number = min(state.constants, key=partial(self._length_left, state))
+        left = self._left(state, number)
+        return [
+            (tag, (frozenset((self._members[number][tag],)),))
+            for tag in sorted(self._members[number])
+            if left >> tag & 1
+        ]
+
+    def _length_left(self, state: Remaining, number: int) -> int:
+        left = self._left(state, number)
+        return sum(n for tag, n in self._lengths[number].items() if left >> tag & 1)
+
+
+class ListedItems(ListedParts):
+    """Listed arrays."""
+
+    #: Not asked: what items may be depends on those before.
+    each = None
+
+    def __init__(self, listed: Sequence[tuple[Constant, int]], search: Search) -> None:
+        super().__init__(listed, search)
+        self._items: list[list[Node]] = []
+        self._lengths: list[list[int]] = []  # about, of each item as it is written
+        for constant, _ in listed:
+            check_step()
+            assert constant.shape is not None, "it is an array"
+            self._items.append(list(map(self._node_of, constant.value, constant.shape.prefix)))
+            self._lengths.append(list(map(_length, constant.value)))
+
+    def are_different(self, _state: Remaining) -> bool:
+        """Return whether an item that comes twice matters: it was listed so."""
+        return False
+
+    def after_repeated(self, _state: Remaining, _wanted: Classes | None, _class_tag: int) -> None:
+        """Return the state after an item that has come before: there is none."""
+
+    def few(self) -> Iterator[tuple[Values, Classes | None, int]]:
+        """Yield what items have to be if they are to be different: nothing."""
+        return iter(())
+
+    def ending(self, state: Remaining) -> int:
+        """Return the tag of the array if it ends now, or `DEAD_END`."""
+        whole = (n for n in state.constants if len(self._items[n]) == state.passed)
+        number = next(whole, None)
+        return DEAD_END if number is None else self._tags[number]
+
+    def _groups(self, state: Remaining) -> _Groups:
+        key, place = (state, 0), state.passed
+        if key not in self._known:
+            self._known[key] = self._grouped(
+                (self._items[n][place], n) for n in state.constants if len(self._items[n]) > place
+            )
+        return self._known[key]
+
+    def values(self, state: Remaining) -> Values | None:
+        """Return the values of the next item; None if there may be none."""
+        groups = self._groups(state)
+        return self._values(groups) if groups else None
+
+    def wanted(self, state: Remaining) -> Classes | None:
+        """Return the classes that it may have; None if it has one value."""
+        return self._wanted(self._groups(state))
+
+    def after(self, state: Remaining, wanted: Classes | None, class_tag: int) -> Remaining:
+        """Return the state after the item, of which classes were wanted."""
+        among = self._among(self._groups(state), wanted, class_tag)
+        return self._state(among, state.passed + 1)
+
+    def path(self, state: Remaining, _cost: Cost) -> list[Classes | None]:
+        """Return the classes of the items that still come: of a constant with a short rest."""
+        place = state.passed
+        number = min(state.constants, key=lambda number: sum(self._lengths[number][place:]))
+        return [(frozenset((node,)),) for node in self._items[number][place:]]
+
+
+def _length(value: Any) -> int:
+    return len(json.dumps(value, default=str))
+
+
 #: The objects of some values; the tags of names are numbers, and those of values' classes.
-Members = PlainMembers | TrackedMembers
+Members = PlainMembers | TrackedMembers | ListedMembers
 #: The arrays of some values.
-Items = PlainItems | TrackedItems
+Items = PlainItems | TrackedItems | ListedItems
 
 
 def _tag(wanted: Classes, value_class: Any) -> int:

@@ -14,14 +14,17 @@ from typing import Any
 
 from cfgguide.automata.charset import END, MAX_CODE_POINT, CharacterClass, common_ranges
 from cfgguide.automata.language import DEAD, Language
+from cfgguide.automata.numbers import without_zeros
 from cfgguide.engine.byte_machine.scalars import (
     QUOTE,
     FreeStrings,
     KeptRows,
     Key,
+    Numbers,
     Piece,
     Pop,
     ScalarAutomaton,
+    ScalarEnds,
     ScalarRow,
     SharedStrings,
     SpelledTexts,
@@ -35,6 +38,7 @@ from cfgguide.engine.byte_machine.spellings import plain_spelling
 
 #: A beginning of listed texts: the first and the end of those that have it, and its length.
 Beginning = tuple[int, int, int]
+_ZEROS = "zeros"  # after the point of a listed number, where no other one goes on
 _MOST_BYTES = 1 << 16  # of texts whose states are made at once
 
 
@@ -142,6 +146,66 @@ class Words(ScalarAutomaton):
         if tag >= 0:
             entries.append(((QUOTE,), Pop(tag)))
         return ScalarRow(entries)
+
+
+class ListedNumbers(Numbers):
+    """Listed numbers, each with its tag; a number may have zeros at its end, if it is not tidy.
+
+    Keys are beginnings; of a number with more zeros, its tag and whether it may end.
+
+    Parameters
+    ----------
+    tags : mapping of str to int
+        The shortest spelling of each number, and its tag.
+    is_tidy : bool
+        Whether there is no other spelling.
+    """
+
+    def __init__(self, tags: Mapping[str, int], *, is_tidy: bool) -> None:
+        super().__init__([])
+        self._is_tidy = is_tidy
+        self._tags = dict(tags)
+        if "0" in tags and not is_tidy:
+            self._tags["-0"] = tags["0"]
+        self.listed = ListedTexts(self._tags)
+        self.start = self.listed.start
+
+    def _made(self, key: Any) -> ScalarRow:
+        tag = self._tag(key)
+        ends = None if tag < 0 else ScalarEnds(tag)
+        if key[0] == _ZEROS:
+            return ScalarRow([(b"0", (_ZEROS, key[1], True))], ends)
+        longer = dict(self.listed.longer(key))
+        zeros: dict[str, Key] = {} if self._is_tidy else self._with_zeros(self._text(key))
+        entries = [(text.encode(), after) for text, after in (zeros | longer).items()]
+        return ScalarRow([*entries], ends)
+
+    def _text(self, beginning: Beginning) -> str:
+        return self.listed.texts[beginning[0]][: beginning[2]]
+
+    def _with_zeros(self, text: str) -> dict[str, Key]:
+        """Return what begins or goes on with zeros after the point."""
+        tag = self._tags.get(without_zeros(text), -1)
+        if tag < 0:
+            return {}
+        return {"0": (_ZEROS, tag, True)} if "." in text else {".": (_ZEROS, tag, False)}
+
+    def _tag(self, key: Any) -> int:
+        """Return the tag of the number that may end; -1 if none may."""
+        if key[0] == _ZEROS:
+            return key[1] if key[2] else -1
+        text = self._text(key)
+        return -1 if text.endswith(".") else self._tags.get(without_zeros(text), -1)
+
+    def traits(self, key: Any) -> Traits:
+        """Return what is known of a key."""
+        return Traits(ending=self._tag(key))
+
+    def ends(self, begun: str) -> Iterator[tuple[str, int]]:
+        """Yield for each number that begins with a text the rest of one spelling, and the tag."""
+        for text, tag in zip(self.listed.texts, self.listed.tags, strict=True):
+            if text.startswith(begun):
+                yield text[len(begun) :], tag
 
 
 class PropertyNames(ScalarAutomaton):

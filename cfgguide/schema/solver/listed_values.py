@@ -1,21 +1,24 @@
 """The values that a JSON Schema lists with ``const`` and ``enum``.
 
 In: values as ``json.load`` returns them. Out: scalars as languages of their spellings; arrays and
-objects as schemas that only they meet.
+objects as schemas that only they meet; and whether a value meets the nodes that see it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from decimal import Decimal
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from cfgguide.automata import numbers
 from cfgguide.automata.language import Language
+from cfgguide.base.limits import check_step
 from cfgguide.errors import SchemaError
-from cfgguide.schema.solver.nodes import Condition, ListedValues
+from cfgguide.schema.equality import hashable, kind_of
+from cfgguide.schema.solver.nodes import Condition, ListedValues, Node, is_within
+from cfgguide.schema.solver.truth import evaluators
 
 
 def scalar_values(values: Sequence[Any]) -> ListedValues:
@@ -80,3 +83,162 @@ def shape(value: Any) -> Mapping[str, Any]:
         "required": list(value),
         "additionalProperties": False,
     }
+
+
+class SpellingError(Exception):
+    """Whether a number meets a node depends on how it is written."""
+
+
+class Part:
+    """A listed value, or a part of one: which nodes hold for it.
+
+    Parameters
+    ----------
+    value : object
+        As ``json.load`` returns it.
+    """
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+        self._kind = kind_of(value)
+        self._known: dict[Node, bool] = {}
+        self._parts: dict[str | int, Part] = {}
+
+    @cached_property
+    def _key(self) -> Hashable:
+        return hashable(self._value)
+
+    def meets(self, node: Node) -> bool:
+        """Return whether a node holds.
+
+        Raises
+        ------
+        SpellingError
+            If that depends on how numbers are written.
+        """
+        known = self._known.get(node)
+        if known is None:
+            check_step()
+            known = self._known[node] = self._meets(node)
+        return known
+
+    def _meets(self, node: Node) -> bool:
+        if node.is_false or self._kind not in node.kinds:
+            return False
+        if node.values is not None and self._key not in node.values.by_value:
+            return False
+        if not all(map(self.meets, node.all_of)) or not self._has_branches(node):
+            return False
+        if node.negated is not None and self.meets(node.negated):
+            return False
+        if node.conditional is not None:
+            condition, then, other = node.conditional
+            applied = then if self.meets(condition) else other
+            if applied is not None and not self.meets(applied):
+                return False
+        holds = _OWN.get(self._kind)
+        return holds is None or holds(self, node)
+
+    def _has_branches(self, node: Node) -> bool:
+        """Return whether one of the alternatives holds, or exactly one."""
+        if node.any_of is not None:
+            listed, others = node.any_listed
+            if not listed.get(self._key) and not any(map(self.meets, others)):
+                return False
+        if node.one_of is not None:
+            listed, others = node.one_listed
+            return listed.get(self._key, 0) + sum(map(self.meets, others)) == 1
+        return True
+
+    def _meets_number(self, node: Node) -> bool:
+        text = numbers.decimal_text(decimal_of(self._value))
+        for condition in node.numbers:
+            if not condition.meets(text):
+                return False
+            if condition.made is numbers.written_whole:
+                raise SpellingError
+        return True
+
+    def _meets_string(self, node: Node) -> bool:
+        return all(condition.meets(self._value) for condition in node.strings)
+
+    def _part(self, place: str | int) -> Part:
+        if place not in self._parts:
+            self._parts[place] = Part(self._value[place])
+        return self._parts[place]
+
+    def _meets_array(self, node: Node) -> bool:
+        items = range(len(self._value))
+        if not is_within(len(items), node.n_items):
+            return False
+        if node.is_unique and len(set(map(hashable, self._value))) < len(items):
+            return False
+        if not all(self._part(n).meets(child) for n in items for child in _items(node, n)):
+            return False
+        if node.contains is not None:
+            n_contained = sum(self._contains(node, n) for n in items)
+            if not is_within(n_contained, node.n_contains):
+                return False
+        rest = node.unevaluated_items
+        return rest is None or all(
+            self._part(n).meets(rest) or self._is_evaluated(node, n) for n in items
+        )
+
+    def _contains(self, node: Node, n: int) -> bool:
+        return node.contains is not None and self._part(n).meets(node.contains)
+
+    def _meets_object(self, node: Node) -> bool:
+        names = self._value.keys()
+        if not is_within(len(names), node.n_properties) or not names >= {*node.required}:
+            return False
+        if any(name in names and not names >= {*needed} for name, needed in node.needs.items()):
+            return False
+        if any(name in names and not self.meets(other) for name, other in node.dependent.items()):
+            return False
+        if node.names is not None and not all(Part(name).meets(node.names) for name in names):
+            return False
+        if not all(self._part(n).meets(child) for n in names for child in _properties(node, n)):
+            return False
+        rest = node.unevaluated
+        return rest is None or all(
+            self._part(n).meets(rest) or self._is_evaluated(node, n) for n in names
+        )
+
+    def _is_evaluated(self, node: Node, place: str | int) -> bool:
+        """Return whether a keyword that a node sees evaluates an item or property."""
+        seen = self._value.keys() if isinstance(place, str) else ()
+        for other in evaluators(node, self.meets, seen):
+            if isinstance(place, str):
+                is_own, rest = bool(_properties(other, place)), other.unevaluated
+            else:
+                is_own = bool(_items(other, place)) or (
+                    other.contains_evaluates and self._contains(other, place)
+                )
+                rest = other.unevaluated_items
+            if is_own or (rest is not None and other is not node):
+                return True
+        return False
+
+
+_OWN: dict[str, Callable[[Part, Node], bool]] = {
+    "number": Part._meets_number,
+    "string": Part._meets_string,
+    "array": Part._meets_array,
+    "object": Part._meets_object,
+}
+
+
+def _items(node: Node, index: int) -> list[Node]:
+    """Return the nodes that a node applies to an item."""
+    if index < len(node.prefix):
+        return [node.prefix[index]]
+    return [] if node.items is None else [node.items]
+
+
+def _properties(node: Node, name: str) -> list[Node]:
+    """Return the nodes that a node applies to a property."""
+    found = [node.properties[name]] if name in node.properties else []
+    found += [child for language, child in node.patterns if language.accepts(name)]
+    if not found and node.additional is not None:
+        found.append(node.additional)
+    return found

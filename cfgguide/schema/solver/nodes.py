@@ -7,10 +7,11 @@ A :class:`Node` has the keywords of one schema, and the other nodes that see the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from cfgguide.automata.language import Language, TextAutomaton, accepts
 from cfgguide.base.limits import check_step
@@ -19,6 +20,7 @@ from cfgguide.schema.equality import hashable, kind_of
 
 Bounds = tuple[int, int | None]  # the least and the most; None for no maximum
 KINDS = ("null", "true", "false", "number", "string", "array", "object")
+UNBOUNDED = KINDS[3:]  # of all others there is one value each
 _MOST_IN_CONTEXTS = 500_000  # nodes, half a second; of 188 schemas of SchemaStore the most is 1,518
 
 
@@ -102,6 +104,13 @@ class Condition:
         return text in self.words if self.words is not None else accepts(self.automaton, text)
 
 
+class Constant(NamedTuple):
+    """A value that a schema lists, and the node of an array or object that only it meets."""
+
+    value: Any
+    shape: Node | None = None
+
+
 @dataclass(frozen=True)
 class ListedValues:
     """The values of an enumeration, by their types."""
@@ -112,6 +121,15 @@ class ListedValues:
     nodes: tuple[Node, ...] = ()  # one for each array and object
     nested: tuple[Any, ...] = ()  # arrays and objects
     scalars: tuple[Any, ...] = ()  # all others
+
+    @cached_property
+    def by_value(self) -> dict[Hashable, Constant]:
+        """The values, by what is equal for equal ones."""
+        found: dict[Hashable, Constant] = {}
+        for each in (*map(Constant, self.scalars), *map(Constant, self.nested, self.nodes)):
+            check_step()
+            found.setdefault(hashable(each.value), each)
+        return found
 
 
 @dataclass(eq=False)
@@ -167,10 +185,39 @@ class Node:
         listed = self.values
         if listed is None or not self.is_same_as(Node("", values=listed, kinds=self.kinds)):
             return None
-        found = [
-            value for value in (*listed.scalars, *listed.nested) if kind_of(value) in self.kinds
-        ]
-        return dict.fromkeys(map(hashable, found))
+        found = listed.by_value.items()
+        return dict.fromkeys(key for key, each in found if kind_of(each.value) in self.kinds)
+
+    @cached_property
+    def any_listed(self) -> tuple[Counter[Hashable], list[Node]]:
+        """How many branches of `any_of` do nothing but list each value, and the other branches."""
+        return _by_value(self.any_of or ())
+
+    @cached_property
+    def one_listed(self) -> tuple[Counter[Hashable], list[Node]]:
+        """The same of `one_of`."""
+        return _by_value(self.one_of or ())
+
+    @cached_property
+    def constants(self) -> dict[str, dict[Hashable, Constant]]:
+        """For each kind of which it lists the values all that may meet it, and perhaps others."""
+        found = {kind: self._listed(kind) for kind in UNBOUNDED}
+        return {kind: constants for kind, constants in found.items() if constants is not None}
+
+    def _listed(self, kind: str) -> dict[Hashable, Constant] | None:
+        """Return the values of a kind that may meet it; None if they are not listed."""
+        if self.is_false or kind not in self.kinds:
+            return {}
+        if self.values is not None:
+            listed = self.values.by_value.items()
+            return {key: each for key, each in listed if kind_of(each.value) == kind}
+        found = [each.constants[kind] for each in self.all_of if kind in each.constants]
+        for branches in (self.any_of, self.one_of):
+            if branches is not None and all(kind in each.constants for each in branches):
+                found.append({})
+                for each in branches:
+                    found[-1] |= each.constants[kind]
+        return min(found, key=len, default=None)
 
     def is_same_as(self, other: Node) -> bool:
         """Return whether another node requires the same by the same keywords."""
@@ -226,6 +273,17 @@ class Node:
         yield from (node for node in (*singles, self.names, self.unevaluated) if node is not None)
         yield from self.properties.values()
         yield from (node for _, node in self.patterns)
+
+
+def _by_value(branches: Iterable[Node]) -> tuple[Counter[Hashable], list[Node]]:
+    counts: Counter[Hashable] = Counter()
+    others = []
+    for each in branches:
+        if each.meant.only is None:
+            others.append(each)
+        else:
+            counts.update(each.meant.only.keys())
+    return counts, others
 
 
 def _are_disjoint(one: Condition | None, other: Condition | None) -> bool:

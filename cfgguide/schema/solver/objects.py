@@ -149,9 +149,11 @@ class ObjectMachine:
         self._needed_by_sure = {
             node: frozenset(self._numbers[name] for name in node.required) for node in self._sure
         }
-        self._requiring = [
-            frozenset(node for node in asking if name in node.required) for name in self._names
-        ]
+        requiring: dict[str, list[Node]] = {name: [] for name in self._names}
+        for node in asking:
+            for name in node.required:
+                requiring[name].append(node)
+        self._requiring = [frozenset(found) for found in requiring.values()]
         bounds = [bound for node in asking for bound in node.n_properties if bound]
         # One more than any bound: greater numbers of properties all mean the same.
         self._cap = max((bound + 1 for bound in bounds), default=1)

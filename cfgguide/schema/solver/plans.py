@@ -727,7 +727,7 @@ class Planner:
         seen |= {name for name in node.dependent if self._may_be_there(plan, name)}
         return not any(
             machine.evaluates(other, names)
-            for other in evaluators(node, truth, seen)
+            for other in evaluators(node, lambda each: truth.get(each, False), seen)
             if other is not node
         )
 

@@ -19,7 +19,7 @@ from cfgguide.errors import SchemaError
 from cfgguide.schema.solver.counts import has_enough_items, plain_array_bounds
 from cfgguide.schema.solver.member_automata import MemberSymbol, ValueClass
 from cfgguide.schema.solver.mutual_answers import Settled, Verdicts
-from cfgguide.schema.solver.nodes import Node
+from cfgguide.schema.solver.nodes import UNBOUNDED, Node
 from cfgguide.schema.solver.plans import Comes, Fails, Holds, Literal, Plan, Planner
 from cfgguide.schema.solver.tracked_values import Classes, Tracked
 from cfgguide.schema.solver.truth import surely_hold
@@ -189,18 +189,21 @@ class Search:
 
     def _has_tracked(self, values: Values, wanted: Classes) -> bool:
         tracked = self.tracked(values)
-        arrays, objects = tracked.arrays, tracked.objects
         if any(each in wanted for each in tracked.constants().values()):
             return True
-        if tracked.ending(arrays, arrays.start) in wanted:
+        found = {kind: values.constants_among(kind, wanted) for kind in UNBOUNDED}
+        if any(found.values()):
             return True
-        if tracked.ending(objects, objects.start) in wanted:
+        kinds = [kind for kind in UNBOUNDED if found[kind] is None]
+        if "array" in kinds and tracked.ending(tracked.arrays, tracked.arrays.start) in wanted:
             return True
-        if any(tracked.scalars(kind).has(wanted) for kind in ("string", "number")):
+        if "object" in kinds and tracked.ending(tracked.objects, tracked.objects.start) in wanted:
             return True
-        return self.array_ends(tracked, arrays.start, wanted) or self.object_ends(
-            tracked, objects.start, wanted
-        )
+        if any(tracked.scalars(kind).has(wanted) for kind in ("string", "number") if kind in kinds):
+            return True
+        if "array" in kinds and self.array_ends(tracked, tracked.arrays.start, wanted):
+            return True
+        return "object" in kinds and self.object_ends(tracked, tracked.objects.start, wanted)
 
     # -- classes ----------------------------------------------------------------------------
 
@@ -231,10 +234,17 @@ class Search:
         if values.listed is not None:
             return self._sorted(values, (each for each in values.listed if each >= holding))
         tracked = self.tracked(values)
-        found = dict.fromkeys(each for each in tracked.scalar_classes() if each >= holding)
-        found |= dict.fromkeys(self._array_classes(tracked, holding))
-        found |= dict.fromkeys(self._object_classes(tracked, holding, frozenset(), asked))
-        return self._sorted(values, found)
+        found = dict.fromkeys(tracked.constants().values())
+        for kind in UNBOUNDED:
+            if values.are_listed(kind, holding):
+                found |= dict.fromkeys(each for _, each in values.constants(kind))
+            elif kind == "array":
+                found |= dict.fromkeys(self._array_classes(tracked, holding))
+            elif kind == "object":
+                found |= dict.fromkeys(self._object_classes(tracked, holding, frozenset(), asked))
+            else:
+                found |= dict.fromkeys(tracked.scalars(kind))
+        return self._sorted(values, (each for each in found if each >= holding))
 
     def _sorted(self, values: Values, found: Iterable[ValueClass]) -> Classes:
         order = {node: number for number, node in enumerate(values.nodes)}

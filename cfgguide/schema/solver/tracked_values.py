@@ -8,7 +8,7 @@ In: :class:`~cfgguide.schema.solver.values.Values`. Out: :class:`Tracked`, which
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from cfgguide.schema.solver.arrays import ArrayMachine
@@ -48,14 +48,41 @@ class Tracked:
         is_ordered: bool,
     ) -> None:
         self.values = values
-        below = values.below
-        failures = Failures(below, values.nodes)
-        self.arrays = ArrayMachine(below, order, failures)
-        self.objects = ObjectMachine(
-            below, order, is_ordered, failures, wanted_to_fail, are_different=True
-        )
-        self.clauses = Clauses(self.objects)
+        self._order = order
+        self._wanted_to_fail = wanted_to_fail
+        self._is_ordered = is_ordered
         self._scalars: dict[str, ScalarClasses] = {}
+        # What cannot be read is refused now; what is listed needs no automaton.
+        if not all("array" in node.constants for node in values.nodes):
+            _ = self.arrays
+        if not all("object" in node.constants for node in values.nodes):
+            _ = self.objects
+
+    @cached_property
+    def _failures(self) -> Failures:
+        return Failures(self.values.below, self.values.nodes)
+
+    @cached_property
+    def arrays(self) -> ArrayMachine:
+        """The automaton of the arrays."""
+        return ArrayMachine(self.values.below, self._order, self._failures)
+
+    @cached_property
+    def objects(self) -> ObjectMachine:
+        """The automaton of the objects."""
+        return ObjectMachine(
+            self.values.below,
+            self._order,
+            self._is_ordered,
+            self._failures,
+            self._wanted_to_fail,
+            are_different=True,
+        )
+
+    @cached_property
+    def clauses(self) -> Clauses:
+        """What nodes ask of objects."""
+        return Clauses(self.objects)
 
     def value_class(self, found: dict[Node, bool]) -> ValueClass:
         """Return the nodes of these values that hold."""

@@ -8,6 +8,7 @@ which nodes have evaluated a property or an item, which ``unevaluatedProperties`
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -90,12 +91,11 @@ def _combines(node: Node, found: Truths, seen: Collection[str]) -> bool:
 
 
 def evaluators(
-    node: Node, found: Mapping[Node, bool | None], seen: Collection[str] = ()
+    node: Node, holds: Callable[[Node], bool | None], seen: Collection[str] = ()
 ) -> Iterator[Node]:
     """Yield the nodes whose annotations a node sees: itself, and those applied that hold.
 
-    Where it is open whether a node holds, None, whatever may be applied is yielded. Nodes that are
-    not there fail.
+    Where it is open whether a node holds, None, whatever may be applied is yielded.
     """
     yield node
     applied = [*node.all_of, *(node.any_of or ()), *(node.one_of or ())]
@@ -103,13 +103,13 @@ def evaluators(
     if node.conditional is not None:
         condition, then, other = node.conditional
         applied.append(condition)
-        is_met = found.get(condition, False)
+        is_met = holds(condition)
         applied += [then] if then is not None and is_met is not False else []
         applied += [other] if other is not None and not is_met else []
     for each in applied:
         check_step()
-        if found.get(each, False) is not False:
-            yield from evaluators(each, found, seen)
+        if holds(each) is not False:
+            yield from evaluators(each, holds, seen)
 
 
 def others_evaluate(
@@ -129,8 +129,14 @@ def others_evaluate(
     left = [rest for owner, *rest in pending if owner is node]
     if not left:
         return True
-    others = [other for other in evaluators(node, found, seen) if other is not node]
+    holds = partial(_is_known_to_hold, found)
+    others = [other for other in evaluators(node, holds, seen) if other is not node]
     return all(any(evaluates(other, *rest) for other in others) for rest in left)
+
+
+def _is_known_to_hold(found: Mapping[Node, bool | None], node: Node) -> bool | None:
+    """Return whether a node holds; those that are not there fail."""
+    return found.get(node, False)
 
 
 def is_listed(node: Node, found: Truths) -> bool:

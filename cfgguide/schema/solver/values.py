@@ -8,7 +8,7 @@ them (:mod:`cfgguide.schema.solver.classes`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from functools import cached_property, partial
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -18,8 +18,9 @@ from cfgguide.automata.numbers import decimals, tidy
 from cfgguide.automata.side_by_side import all_of
 from cfgguide.base.limits import check_step
 from cfgguide.schema.solver.arrays import told_apart
+from cfgguide.schema.solver.listed_values import Part, SpellingError
 from cfgguide.schema.solver.member_automata import ValueClass, conditions, listed, seen_by
-from cfgguide.schema.solver.nodes import KINDS, Bounds, Condition, Node, is_typed
+from cfgguide.schema.solver.nodes import KINDS, Bounds, Condition, Constant, Node, is_typed
 from cfgguide.schema.solver.truth import closure
 
 CONSTANTS = ("null", "true", "false")
@@ -83,18 +84,66 @@ class Values:
         self.is_possible = is_possible
         self.is_tidy = is_tidy
         self.every: ValueClass = frozenset(nodes)
+        self._known_constants: dict[str, list[tuple[Constant, ValueClass]] | None] = {}
 
     @cached_property
-    def listed(self) -> tuple[ValueClass, ...] | None:
+    def listed(self) -> dict[ValueClass, None] | None:
         """The classes that there are, if all nodes do nothing but list values; None if not."""
+        by_value, others = self._listing
+        if others:
+            return None
+        return dict.fromkeys([*map(frozenset, by_value.values()), frozenset[Node]()])
+
+    @cached_property
+    def _listing(self) -> tuple[dict[Hashable, dict[Node, None]], list[Node]]:
+        """For each listed value the nodes that do nothing but list it and others; other nodes."""
         by_value: dict[Hashable, dict[Node, None]] = {}
+        others = []
         for node in self.nodes:
             check_step()
             if node.only is None:
-                return None
-            for value in node.only:
+                others.append(node)
+            for value in node.only or ():
                 by_value.setdefault(value, {})[node] = None
-        return tuple(dict.fromkeys([*map(frozenset, by_value.values()), frozenset()]))
+        return by_value, others
+
+    def are_listed(self, kind: str, holding: Iterable[Node]) -> bool:
+        """Return whether all values of a kind for which some nodes hold are listed."""
+        is_one = any(kind in node.constants for node in holding)
+        return is_one and self._listed_of(kind) is not None
+
+    def constants(self, kind: str) -> list[tuple[Constant, ValueClass]]:
+        """Return the listed values of a kind, with their classes."""
+        return self._listed_of(kind) or []
+
+    def constants_among(
+        self, kind: str, wanted: Collection[ValueClass]
+    ) -> list[tuple[Constant, ValueClass]] | None:
+        """Return the values of a kind that are of some classes; None if they are not listed."""
+        if not all(self.are_listed(kind, each) for each in wanted):
+            return None
+        classes = set(wanted)
+        return [each for each in self.constants(kind) if each[1] in classes]
+
+    def _listed_of(self, kind: str) -> list[tuple[Constant, ValueClass]] | None:
+        if kind not in self._known_constants:
+            self._known_constants[kind] = self._classified(kind)
+        return self._known_constants[kind]
+
+    def _classified(self, kind: str) -> list[tuple[Constant, ValueClass]] | None:
+        """Return the listed values with their classes; None if spellings decide on these."""
+        by_value, others = self._listing
+        found: dict[Hashable, Constant] = {}
+        for node in self.nodes:
+            for key, each in node.constants.get(kind, {}).items():
+                found.setdefault(key, each)
+        try:
+            return [
+                (each, frozenset(by_value.get(key, ())).union(_meeting(each, others)))
+                for key, each in found.items()
+            ]
+        except SpellingError:
+            return None
 
     @cached_property
     def below(self) -> list[Node]:
@@ -283,6 +332,12 @@ class Values:
         if not any(map(_asks_of_all_names, self.below)):
             found.add("object")
         return frozenset(found & self.kinds)
+
+
+def _meeting(constant: Constant, nodes: list[Node]) -> Iterator[Node]:
+    """Yield the nodes that a listed value meets."""
+    part = Part(constant.value)
+    return filter(part.meets, nodes)
 
 
 def _asks_of_all_names(node: Node) -> bool:
