@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.numbers import NUMBER, decimal_text
 from cfgguide.base.limits import Steps
+from cfgguide.base.sets import reached_from
 from cfgguide.engine.byte_machine.automaton import Int32Array, Pushdown
 from cfgguide.engine.byte_machine.byte_views import DEAD, END, POP, PUSH
 from cfgguide.engine.byte_machine.property_names import (
@@ -69,6 +70,7 @@ from cfgguide.schema.solver.nodes import (
 )
 from cfgguide.schema.solver.search import Search
 from cfgguide.schema.solver.tracked_values import Classes, Tracked
+from cfgguide.schema.solver.truth import surely_hold
 from cfgguide.schema.solver.values import CONSTANTS, AllValues, Scalars, Values
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, are_remembered, written_value
 
@@ -81,6 +83,8 @@ _STRING = re.compile(rb'("(?:[^"\\]|\\.?+)*+("?+))', re.DOTALL)
 TOO_FEW = "items that have to come have so few values that it is not known whether they suffice"
 TOO_DEEP = "alternatives are nested too deeply to find out which values the schema allows"
 _ANY_BOUNDS: Bounds = (0, None)
+_MAX_COMBINED = 15_000  # choices, to tell apart what many alternatives ask of one property
+_MANY_ALTERNATIVES = 5  # for one value: of fewer there are few combinations
 
 
 @dataclass(frozen=True)
@@ -235,6 +239,49 @@ class SchemaAutomaton(Pushdown):
     def has_sentence(self) -> bool:
         """Whether each schema allows some value."""
         return all(map(self.search.has_value, self.roots))
+
+    def check_alternatives(self) -> None:
+        """Check that values in which many alternatives have to hold at once can be told apart.
+
+        Of `n` alternatives about one property there are up to 2 ** n combinations: if these are too
+        many, that is found out now, not in the middle of a text.
+
+        Raises
+        ------
+        SchemaError
+            If it takes too long.
+        """
+        nodes = dict.fromkeys(node for root in self.roots for node in root.nodes)
+        for node in reached_from(nodes, lambda each: (*each.in_place, *each.inner)):
+            if len(node.all_of) < 2:  # quickly: of most nodes nothing else is asked
+                continue
+            n = sum(map(_has_branches, surely_hold([node], "object", ())))
+            if n < _MANY_ALTERNATIVES:
+                continue
+            try:
+                self._tell_apart(node)
+            except SchemaError as error:
+                raise SchemaError(
+                    f"at {node.path or '/'}: {n} alternatives have to hold for one value, and what "
+                    "they ask of what is inside has too many combinations; use fewer of them "
+                    f"({error.args[0]})"
+                ) from None
+
+    def _tell_apart(self, node: Node) -> None:
+        """Find out which classes the first item and each property may have."""
+        values = self.search.values.of([node])
+        with self.lock, self.steps.begun():
+            self.search.begin(_MAX_COMBINED)
+            options = self.options(values, None)
+            members, items = options.members, options.items
+            for tag in range(0 if members is None else members.n_tags):
+                assert members is not None, "it has tags"
+                if len(members.values(members.start, tag).nodes) >= _MANY_ALTERNATIVES:
+                    self.search.begin(_MAX_COMBINED)
+                    members.wanted(members.start, tag)
+            if items is not None and items.values(items.start) is not None:
+                self.search.begin(_MAX_COMBINED)
+                items.wanted(items.start)
 
     def meaning(self, state: int) -> Any:
         """Return what a state means: a kind and more, or the automaton of a lexeme and its key."""
@@ -896,6 +943,11 @@ class SchemaAutomaton(Pushdown):
         """Return whether a text surely goes on, had `n` other parts come before."""
         with self.lock:
             return self.completions.has_ways(configuration, n)
+
+
+def _has_branches(node: Node) -> bool:
+    """Return whether values may meet a node in several ways."""
+    return len(node.any_of or ()) > 1 or len(node.one_of or ()) > 1 or node.conditional is not None
 
 
 def _tags_to(tags: dict[str, int]) -> range:

@@ -165,6 +165,7 @@ class SchemaGrammar(Grammar):
         made = self._new_automaton()
         if not made.has_sentence:
             raise SchemaError(_why_nothing(root, made.search))
+        made.check_alternatives()
         object.__setattr__(self, "_made", made)
 
     has_tables = False

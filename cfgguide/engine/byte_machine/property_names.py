@@ -195,6 +195,8 @@ class ListedNumbers(Numbers):
         if key[0] == _ZEROS:
             return key[1] if key[2] else -1
         text = self._text(key)
+        if self._is_tidy:
+            return self._tags.get(text, -1)
         return -1 if text.endswith(".") else self._tags.get(without_zeros(text), -1)
 
     def traits(self, key: Any) -> Traits:

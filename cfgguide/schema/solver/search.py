@@ -54,9 +54,10 @@ class Search:
         self._planner: tuple[tuple[Tracked, Any], Planner] | None = None  # the last one
         self.begin()
 
-    def begin(self) -> None:
+    def begin(self, most: int = MAX_SEARCHED) -> None:
         """Begin the searches for another state of a text: what is bounded are those for one."""
         self._n_searched = 0
+        self._most_searched = most
 
     def tracked(self, values: Values) -> Tracked:
         """Return what is known of values whose classes matter."""
@@ -484,7 +485,7 @@ class Search:
 
     def _count(self, n: int) -> None:
         self._n_searched += n
-        if self._n_searched > MAX_SEARCHED:
+        if self._n_searched > self._most_searched:
             raise SchemaError(
                 "it takes too long to find out which values the schema allows; use fewer "
                 "schemas for one value, or simpler ones"
