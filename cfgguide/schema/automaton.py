@@ -273,15 +273,19 @@ class SchemaAutomaton(Pushdown):
         with self.lock, self.steps.begun():
             self.search.begin(_MAX_COMBINED)
             options = self.options(values, None)
-            members, items = options.members, options.items
-            for tag in range(0 if members is None else members.n_tags):
-                assert members is not None, "it has tags"
-                if len(members.values(members.start, tag).nodes) >= _MANY_ALTERNATIVES:
-                    self.search.begin(_MAX_COMBINED)
-                    members.wanted(members.start, tag)
-            if items is not None and items.values(items.start) is not None:
+            if options.members is not None:
+                self._tell_properties_apart(options.members, options.members.start)
+            if options.items is not None:
+                first: Any = options.items.start
                 self.search.begin(_MAX_COMBINED)
-                items.wanted(items.start)
+                if options.items.values(first) is not None:
+                    options.items.wanted(first)
+
+    def _tell_properties_apart(self, members: Members, start: Any) -> None:
+        for tag in range(members.n_tags):
+            self.search.begin(_MAX_COMBINED)
+            if len(members.values(start, tag).nodes) >= _MANY_ALTERNATIVES:
+                members.wanted(start, tag)
 
     def meaning(self, state: int) -> Any:
         """Return what a state means: a kind and more, or the automaton of a lexeme and its key."""
