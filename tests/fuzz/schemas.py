@@ -1,8 +1,9 @@
 """Random JSON Schemas, and texts near those that they allow: the automaton against `jsonschema`.
 
 A schema is drawn by its seed. Texts are written token by token, read back, changed, and written by
-`json.dumps`; and the law of endings is asked about at places of some texts. What fails is made
-smaller by leaving out keywords, and kept as JSON in `crashes/`.
+`json.dumps`; and the law of endings is asked about at places of some texts. Whatever a mask allows
+is read, and leads to a text that is valid, also within a budget. What fails is made smaller by
+leaving out keywords, and kept as JSON in `crashes/`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from support.schemas import (
     mutated,
     of_draft,
     random_value,
+    scarce_schema,
     varied_schema,
 )
 
@@ -51,6 +53,10 @@ N_VALUES, N_WALKS, N_MUTATED = 15, 3, 6
 MAX_TOKENS, N_FREE = 150, 20  # of a walk; so many before it is steered to an end
 SECONDS = 20  # for one schema, of which a second is much
 N_ENDINGS, N_PLACES = 2, 8  # texts whose endings are looked at, and places of each
+MAX_IN_TIME = 40  # tokens that a text needs which is written within a budget
+N_STEPS, N_TRIED = 20, 3  # tokens of a text after which others are tried, and how many of these
+#: Options of schemas, each with which whatever is allowed leads to an end.
+OPTIONS: tuple[dict[str, bool], ...] = ({}, {"tidy": True, "closed": True})
 MAX_READ = 1_000  # tokens that are tried to find a shorter ending
 LONGER = (0, 1, 2, 5, 1_000_000)  # tokens more than the shortest ending has
 #: What a schema of all keywords may be refused for.
@@ -59,11 +65,14 @@ REFUSALS = (
     *("whether they suffice", "too large an automaton"),
 )
 _CLOSING = ('"', "}", "]", "0", "1", "[]", "{}", '""', ":", ",", '"}', '"]')
+_CLOSERS = {None, *(word.encode() for word in _CLOSING)}
 
 
 def draw(seed: int) -> Any:
     """Return the schema of a seed."""
     rng = random.Random(seed)
+    if seed % 2:
+        return scarce_schema(rng)
     schema = varied_schema(rng, rng.choice((1, 2, 2, 3)))
     kind = rng.random()
     if kind < 0.15:
@@ -100,6 +109,7 @@ def compare_with_jsonschema(schema: Any, seed: int, counts: Counter[str]) -> Non
             counts["schemas compiled"] += 1
             _compare(schema, grammar, values, rng, counts)
             check_endings(cfgguide.compile(grammar, SMALL), rng, counts)
+            check_steps(schema, rng.choice((SMALL, small_vocabulary())), rng, counts)
     except (CfgGuideError, RecursionError) as error:
         raise Late(f"{type(error).__name__}: {error}") from error
     except TooSlow:
@@ -196,6 +206,78 @@ def _check_ending(index: cfgguide.Index, guide: cfgguide.Guide, counts: Counter[
         raise UnlawfulEnding(f"after {guide.text!r}, {ending} is no ending")
 
 
+def check_steps(
+    schema: Any, vocabulary: cfgguide.Vocabulary, rng: random.Random, counts: Counter[str]
+) -> None:
+    """Check that each token that is allowed is read, and leads to an end; also within a budget.
+
+    Raises
+    ------
+    Disagreement
+        If it does not; or a text that was written is not valid.
+    """
+    options = rng.choice(OPTIONS)
+    try:
+        grammar = json_schema(schema, formats=False, **options)
+    except SchemaError:  # with members that are declared and no others, no value may be left
+        return
+    index = cfgguide.compile(grammar, vocabulary)
+    texts = [_tried(index, rng, counts)]
+    if len(cfgguide.Guide(index).shortest_completion()) <= MAX_IN_TIME:
+        texts += [_in_time(index, rng) for _ in range(2)]
+    for text in texts:
+        if not is_valid(schema, text.decode()) and not has_repeated_names(text.decode()):
+            raise Soundness(f"{text!r} was written with {options}")
+        if not cfgguide.check(grammar, text).is_sentence:
+            raise Soundness(f"{text!r} was written with {options}, and is refused")
+
+
+def _tried(index: cfgguide.Index, rng: random.Random, counts: Counter[str]) -> bytes:
+    """Write a text; at each place of it, read other tokens, too."""
+    guide = cfgguide.Guide(index)
+    for _ in range(N_STEPS):
+        counts["places of schemas"] += 1
+        tried = _some(guide, rng, N_TRIED)
+        for token_id in tried:
+            other = guide.copy()
+            other.advance(token_id)
+            if not other.is_finished:
+                _some(other, rng, 1)
+        guide.shortest_completion()
+        refused = rng.randrange(index.vocabulary.size)
+        str(guide.explain(refused))
+        if guide.is_finished or tried[0] in index.vocabulary.eos_token_ids:
+            break
+        guide.advance(tried[0])
+    for token_id in guide.shortest_completion():
+        _some(guide, rng, 1)
+        guide.advance(token_id)
+    return guide.text
+
+
+def _in_time(index: cfgguide.Index, rng: random.Random) -> bytes:
+    """Write a text within a few tokens more than the shortest one has."""
+    guide = cfgguide.Guide(index)
+    left = len(guide.shortest_completion()) + rng.choice((0, 1, 2, 5, 20))
+    while not guide.is_finished:
+        allowed = guide.allowed_within(left).tolist()
+        if not allowed:
+            raise DeadEnd(f"nothing may follow {guide.text!r} within {left} tokens")
+        guide.advance(rng.choice(allowed))
+        left -= 1
+    return guide.text
+
+
+def _some(guide: cfgguide.Guide, rng: random.Random, n: int) -> list[int]:
+    """Return some tokens that may follow, those that close something more often."""
+    allowed = guide.allowed_token_ids().tolist()
+    if not allowed:
+        raise DeadEnd(f"nothing may follow {guide.text!r}")
+    tokens = guide.index.vocabulary.tokens
+    closing = [each for each in allowed if tokens[each] in _CLOSERS]
+    return [rng.choice(closing if closing and rng.random() < 0.7 else allowed) for _ in range(n)]
+
+
 def _fits(guide: cfgguide.Guide, n: int) -> bool:
     try:
         guide.allowed_within(n)
@@ -287,13 +369,12 @@ def written(index: cfgguide.Index, rng: random.Random) -> str | None:
         If no token may come.
     """
     tokens = index.vocabulary.tokens
-    closing = {None, *(word.encode() for word in _CLOSING)}
     guide = cfgguide.Guide(index)
     for step in range(MAX_TOKENS):
         allowed = guide.allowed_token_ids().tolist()
         if not allowed:
             raise DeadEnd(f"nothing may follow {guide.text!r}")
-        few = [each for each in allowed if tokens[each] in closing] if step > N_FREE else []
+        few = [each for each in allowed if tokens[each] in _CLOSERS] if step > N_FREE else []
         guide.advance(rng.choice(few or allowed))
         if guide.is_finished:
             return guide.text.decode()

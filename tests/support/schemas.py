@@ -182,6 +182,110 @@ def _part(rng: random.Random) -> Any:
     )()
 
 
+def scarce_schema(rng: random.Random) -> Any:
+    """Return a schema with arrays of different items that have hardly as many values as needed."""
+    found = _in_something(rng, _scarce_array(rng, 2))
+    return _in_something(rng, found) if rng.random() < 0.5 else found
+
+
+def _scarce_array(rng: random.Random, depth: int) -> Any:
+    """Return a schema of arrays of different items."""
+    found: dict[str, Any] = {"uniqueItems": True, "minItems": rng.choice((1, 2, 2, 3, 3, 4, 5))}
+    if rng.random() < 0.8:
+        found["type"] = "array"
+    if rng.random() < 0.85:
+        found["items"] = rng.choice((_few, _few, _several))(rng, depth)
+    if rng.random() < 0.3:
+        found["prefixItems"] = [_few(rng, depth) for _ in range(rng.randrange(1, 4))]
+    if rng.random() < 0.3:
+        found["maxItems"] = found["minItems"] + rng.randrange(-1, 3)
+    if rng.random() < 0.25:
+        found["contains"] = _few(rng, depth)
+        found["minContains"] = rng.randrange(4)
+        if rng.random() < 0.4:
+            found["maxContains"] = rng.randrange(1, 4)
+    if rng.random() < 0.1:
+        found["unevaluatedItems"] = _few(rng, depth)
+    return found
+
+
+def _several(rng: random.Random, depth: int) -> Any:
+    parts = [_few(rng, depth) for _ in range(rng.randrange(1, 4))]
+    return {rng.choice(("anyOf", "anyOf", "oneOf", "allOf")): parts}
+
+
+def _few(rng: random.Random, depth: int) -> Any:
+    """Return a schema of few values, or nearly: some of them have more spellings than values."""
+    first, names = rng.randrange(-2, 3), rng.sample(NAMES, 2)
+    makers = [
+        lambda: {"enum": [_scarce_value(rng) for _ in range(rng.randrange(1, 4))]},
+        lambda: {"const": _scarce_value(rng)},
+        lambda: {"type": rng.sample(("boolean", "null", "integer"), rng.choice((1, 2)))},
+        lambda: {"type": "integer", "minimum": first, "maximum": first + rng.randrange(4)},
+        lambda: {"type": "number", "minimum": first, "maximum": first + 2, "multipleOf": 0.5},
+        lambda: {"type": "integer", "multipleOf": rng.choice((7, 10)), "minimum": 0},
+        lambda: {"type": "string", "maxLength": rng.randrange(2)},
+        lambda: {"type": "string", "pattern": rng.choice(("^[ab]?$", "^(a|bb|)$", "^a*$"))},
+        lambda: {"type": "string", "pattern": "^a*$", "maxLength": rng.randrange(3)},
+        lambda: {"type": "string", "enum": rng.sample(WORDS, 2), "minLength": rng.randrange(3)},
+    ]
+    if depth:
+        makers += 2 * [
+            lambda: _scarce_array(rng, depth - 1),
+            lambda: {"type": "array", "items": _few(rng, depth - 1), "maxItems": rng.randrange(3)},
+            lambda: {
+                "type": "object",
+                "properties": {name: _few(rng, depth - 1) for name in names},
+                "required": names[: rng.randrange(3)],
+                "additionalProperties": False,
+            },
+            lambda: {
+                "type": "object",
+                "patternProperties": {"^[ab]$": _few(rng, depth - 1)},
+                "additionalProperties": False,
+                "minProperties": rng.randrange(3),
+            },
+        ]
+    return rng.choice(makers)()
+
+
+def _scarce_value(rng: random.Random, depth: int = 1) -> Any:
+    scalars = (0, 1, 1.0, 2, 2.5, True, False, None, "", "a", "1", "ab")
+    if depth and rng.random() < 0.2:
+        inner = [_scarce_value(rng, 0) for _ in range(rng.randrange(3))]
+        return rng.choice((inner, dict(zip(NAMES, inner, strict=False))))
+    return rng.choice(scalars)
+
+
+def _in_something(rng: random.Random, inner: Any) -> Any:
+    """Return a schema that has another one beside others, or inside of what it asks of a value."""
+    name, other = rng.choice(NAMES), rng.choice((_few, _scarce_array, _several))(rng, 1)
+    nothing = {"not": {}, "type": rng.choice(("string", "number", "array"))}
+    is_object = {"type": "object", "required": [name]}
+    return rng.choice(
+        (
+            lambda: inner,
+            lambda: {"anyOf": [inner, nothing]},
+            lambda: {"oneOf": [nothing, inner]},
+            lambda: {rng.choice(("anyOf", "oneOf", "allOf")): [inner, other]},
+            lambda: {"anyOf": [{"allOf": [inner, other]}, {"const": 7}]},
+            lambda: {"allOf": [inner, {"not": other}]},
+            lambda: {"type": "array", "not": inner},
+            lambda: {"if": other, "then": inner, "else": {"type": "null"}},
+            lambda: {"if": inner, "then": other},
+            lambda: {**is_object, "properties": {name: inner}},
+            lambda: {"type": "object", "properties": {name: inner}, "additionalProperties": other},
+            lambda: {"type": "object", "additionalProperties": inner},
+            lambda: {"type": "object", "additionalProperties": {"anyOf": [inner, nothing]}},
+            lambda: {**is_object, "patternProperties": {"^.$": inner, "^[a-c]": other}},
+            lambda: {"type": "object", "dependentSchemas": {name: {"properties": {"b": inner}}}},
+            lambda: {"type": "array", "prefixItems": [inner, other], "minItems": 2},
+            lambda: {"type": "array", "contains": inner, "maxItems": 3},
+            lambda: {"type": "array", "items": inner, "uniqueItems": True, "minItems": 2},
+        )
+    )()
+
+
 def of_draft(rng: random.Random, schema: Any, draft: str) -> Any:
     """Return a schema of an older draft: some keywords in its forms, others as it ignores them.
 
