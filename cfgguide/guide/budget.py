@@ -25,8 +25,9 @@ of a completion that the recogniser has read. After an allowed token, some token
 (live): an ending is a function of the configuration, and the rest of one on which a mask rests is
 remembered. Only, a walk leaves stacks whole that `advance` shortens, and the ending of a shortened
 stack might be longer; so with the step that led to a configuration comes the ending that the mask
-before rested on. And in a small grammar, within the effort, every token is allowed after which
-something fits (complete). See `docs/design/0016-budgets.md`.
+before rested on. What stands for texts that have begun differently counts as many tokens as its
+ending has bytes: others may have endings of other items. And in a small grammar, within the effort,
+every token is allowed after which something fits (complete). See `docs/design/0016-budgets.md`.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ import numpy as np
 
 from cfgguide.base.limits import check_step, work_of_thread
 from cfgguide.base.locks import new_rlock
+from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.step_cache import StepNode
 from cfgguide.engine.machine.protocol import Outcomes
@@ -355,8 +357,12 @@ class TokenBudget:
         for find in self._ways_to_end:
             text = find(configuration)
             tokens = self._fewest.of(text) if text is not None else None
-            if tokens is not None:
-                return (*tokens, self._eos)
+            if text is not None and tokens is not None:
+                n_more = 0
+                if isinstance(configuration, ByteConfiguration) and configuration.stands_for_others:
+                    # Others have endings of no more bytes, but perhaps of more tokens.
+                    n_more = len(text) - len(tokens)
+                return (*tokens, *[self._eos] * n_more, self._eos)
         return None
 
     def _promise(self, configuration: Configuration) -> Tokens | None:

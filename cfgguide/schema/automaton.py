@@ -200,7 +200,7 @@ class SchemaAutomaton(Pushdown):
         self.layout = layout
         #: Bounds the making of a row, and the search for an ending.
         self.steps = steps or Steps()
-        self._is_ordered = is_ordered
+        self.is_ordered = is_ordered
         self._all_values = AllValues(is_tidy=layout.is_tidy)
         self.search = Search(
             self._all_values,
@@ -214,7 +214,7 @@ class SchemaAutomaton(Pushdown):
         self._lexers: dict[Any, _Lexer] = {}
         # Of states that were made at once: the first, and what they read.
         self._blocks: list[tuple[int, _Lexer, Words | PropertyNames, Int32Array]] = []
-        self._texts: dict[int, bytes] = {}  # of remembering frames
+        self._texts: dict[int, bytes | None] = {}  # of remembering frames
         #: Knows how texts that remember what has come can be finished.
         self.completions: MemoryCompletions
         #: Whether arrays of different items can always go on.
@@ -482,11 +482,7 @@ class SchemaAutomaton(Pushdown):
         """Return the values for which all nodes hold."""
         search = self.search
         every = (values.every,)
-        mixed = values.mixed
-        if "object" in values.kinds and not values.has_plain_objects:
-            mixed |= {"object"}
-        if "array" in values.kinds and not (values.has_plain_arrays or values.has_different_items):
-            mixed |= {"array"}
+        mixed = values.classed
         # What can be met in several ways is told apart by classes; all else is read without them.
         found = self._tracked(values, every, mixed) if mixed else _Options()
         words = [kind for kind in CONSTANTS if values.is_constant(kind)]
@@ -498,7 +494,7 @@ class SchemaAutomaton(Pushdown):
         if values.strings is not None:
             found.strings = self._string_lexer([(values.strings, 0)])
         if values.has_plain_objects and search.has_plain_object(values):
-            found.members = PlainMembers(values, search, is_ordered=self._is_ordered)
+            found.members = PlainMembers(values, search, is_ordered=self.is_ordered)
         if values.has_different_items and search.has_different_items(values):
             self._add_different(found, values)
         elif values.has_plain_arrays and plain_array_bounds(values, search) is not None:
@@ -827,7 +823,7 @@ class SchemaAutomaton(Pushdown):
         return entries
 
     def _remembering(
-        self, items: UniqueItems, inside: Used, text: bytes, *, is_string: bool
+        self, items: UniqueItems, inside: Used, text: bytes | None, *, is_string: bool
     ) -> int:
         frame = self._frame(("unique", items, inside, is_string, text), 2)
         self.remembering.add(frame)
@@ -865,15 +861,30 @@ class SchemaAutomaton(Pushdown):
         found = [written_value(each, is_string=True) for each in strings]
         return not is_string or len(set(found)) < len(found) or not inside.values.isdisjoint(found)
 
-    def with_text(self, frame: int, text: bytes) -> int:
-        """Return a frame with the text above it so far."""
+    def with_text(self, frame: int, text: bytes | None) -> int:
+        """Return a frame with the text above it so far; None if it is not known."""
         _, items, inside, is_string, _ = self._frame_keys[frame]
         with self.lock:
             return self._remembering(items, inside, text, is_string=is_string)
 
     def text_of(self, frame: int) -> bytes:
         """Return the text that a frame has so far."""
-        return self._texts[frame]
+        text = self._texts[frame]
+        assert text is not None, "a text is being read"
+        return text
+
+    def is_vague(self, state: int, stack: Stack) -> bool:
+        """Return whether an item has come that is not known."""
+        kind, *rest = self.meaning(state)
+        while kind == "text":
+            kind, *rest = self.meaning(rest[2])
+        if kind in ("used", "unused"):
+            return bool(rest[1].n_unknown)
+        return stack.state in self.remembering and bool(self._frame_keys[stack.state][2].n_unknown)
+
+    def is_known(self, frame: int) -> bool:
+        """Return whether it is known what has come of the item that a frame was pushed for."""
+        return self._texts[frame] is not None
 
     #: What makes the row of a state of each kind, and what follows each kind of frame.
     _rows: ClassVar[dict[str, Callable[..., None]]] = {

@@ -89,7 +89,37 @@ def new_automaton(
 def completed(automaton: Automaton) -> Automaton:
     """Have an automaton know how its texts can be finished, and return it."""
     automaton.completions = MemoryCompletions(automaton, _ALL_BYTES)
+    automaton.search.writes_enough_items = _EnoughItems(automaton, frozenset())
     return automaton
+
+
+class _EnoughItems:
+    """Finds out whether there are enough different items, by writing them.
+
+    The values are those of a search that is under way, so they are written by another automaton.
+    """
+
+    def __init__(self, automaton: SchemaAutomaton, asked: frozenset[frozenset[Node]]) -> None:
+        self._automaton = automaton
+        self._asked = asked  # what is being found out: there, as many as are needed are presumed
+        self._known: dict[Values, bool] = {}
+
+    def __call__(self, values: Values) -> bool:
+        if values.every in self._asked or self._automaton.refuses_few:
+            return True
+        if values not in self._known:
+            self._known[values] = self._found(values)
+        return self._known[values]
+
+    def _found(self, values: Values) -> bool:
+        automaton = self._automaton
+        root = Node("", all_of=list(values.nodes))
+        other = new_automaton(
+            root, automaton.layout, is_ordered=automaton.is_ordered, steps=automaton.steps
+        )
+        other.search.writes_enough_items = _EnoughItems(other, self._asked | {values.every})
+        items = PlainItems(other.roots[0], other.search)
+        return all(other.completions.has_items(*each) for each in items.few())
 
 
 class MemoryCompletions:
@@ -298,7 +328,7 @@ class MemoryCompletions:
         if not self._automaton.remembering.isdisjoint(above):
             return False  # a walk does not know what a frame has to remember
         kind, *rest = self._part_to_begin(state)
-        if kind in ("used", "unused") and rest[1].n_items > len(rest[1].values):
+        if kind in ("used", "unused") and rest[1].n_unknown:
             return False  # nor what the item was that has ended
         with suppress(_TooLongError), self._bounded():
             return self._has_ways(state, stack, memory._replace(text=text), n_used)

@@ -14,12 +14,11 @@ answer, so an ending is a function of the state and the stack.
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
 from cfgguide.base.limits import check_step
-from cfgguide.engine.byte_machine.byte_views import DEAD
 from cfgguide.engine.byte_machine.seen_parts import BETWEEN, ByteConfiguration
 from cfgguide.engine.byte_machine.short_ends import Written
 from cfgguide.errors import SchemaError
@@ -27,11 +26,13 @@ from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import TOO_DEEP, SchemaAutomaton
 from cfgguide.schema.completions import MemoryCompletions
 from cfgguide.schema.members import DEAD_END, Members
-from cfgguide.schema.unique import FRESH
+from cfgguide.schema.unique import FRESH, UniqueItems, Used
 
 _MAX_BYTES = 20_000_000  # of endings that are remembered, about
 _OVERHEAD = 500  # bytes of what is remembered beside a text
 _MAX_NAMES = 8  # that are compared where a name has begun
+_NO_ENDING = "no value is known that completes the text; use fewer schemas for one value"
+_MAX_LEFT_OUT = 32  # items of which each may be the one that has come
 
 _Place = tuple[int, Stack]  # a state and a stack
 
@@ -49,6 +50,9 @@ class SchemaEndings:
         Of the schema; it is changed as states are made.
     used : frozenset of int
         The bytes that occur in tokens.
+    n_tokens : callable, optional
+        Returns how many tokens a text has: of several texts that may end others, the one with the
+        most is an ending of all. By default, how many bytes.
 
     Examples
     --------
@@ -60,8 +64,14 @@ class SchemaEndings:
     b'"}],"b":0}'
     """
 
-    def __init__(self, automaton: SchemaAutomaton, used: frozenset[int]) -> None:
+    def __init__(
+        self,
+        automaton: SchemaAutomaton,
+        used: frozenset[int],
+        n_tokens: Callable[[bytes], int | None] = len,
+    ) -> None:
         self._automaton = automaton
+        self._n_tokens = n_tokens
         self._completions = MemoryCompletions(automaton, used)
         self._values = self._completions.shortest
         self._known: dict[_Place, bytes] = {}
@@ -73,7 +83,7 @@ class SchemaEndings:
         Raises
         ------
         SchemaError
-            If it takes more than a step may take.
+            If it takes more than a step may take, or nothing is known that completes it.
         """
         state, stack, memory = configuration[:3]
         with self._automaton.lock, self._automaton.steps.begun():
@@ -153,6 +163,8 @@ class SchemaEndings:
 
     def _inside(self, kind: str, what: Any, inside: Any, stack: Stack) -> tuple[bytes, _Place]:
         """Return the end of an object or array, before or after which something has come."""
+        if kind == "used" and inside.n_unknown:
+            return self._after_some(what, inside, stack)
         if kind in ("different", "unused", "used"):
             written, bracket = self._values.different(what, inside, is_some=kind == "unused"), b"]"
         elif kind in ("items", "next"):
@@ -162,7 +174,8 @@ class SchemaEndings:
             bracket = b"}"
         if written is None:
             raise NoShortEndingError
-        assert written.tag != DEAD_END, "it ends there"
+        if written.tag == DEAD_END:
+            raise SchemaError(_NO_ENDING)
         is_next = kind in ("more", "next", "used") and written.text
         comma = self._automaton.layout.comma if is_next else b""
         return comma + written.text + bracket, self._popped(stack, written.tag)
@@ -179,24 +192,39 @@ class SchemaEndings:
             end = self._name(lexer, key, *frame)
         else:
             end = self._values.lexemes.end(lexer.lexemes, key)
-        assert end is not None, "there is an end"
+        if end is None:
+            raise SchemaError(_NO_ENDING)
         return end.text, self._popped(stack, lexer.tags[end.tag])
 
     def _item(self, lexer: Any, key: Any, stack: Stack, *, is_string: bool) -> tuple[bytes, _Place]:
         """Return the end of an item of an array of different ones.
 
-        After a walk, it is not known how the item begins; so neither is what has come with it.
+        After a walk, it may not be known how the item begins; so neither is what has come with it.
         """
         end = self._values.fresh(lexer.lexemes, key, lexer.tags)
-        assert end is not None, "there is an end"
-        begun = self._automaton.text_of(stack.state)
-        text = begun + end.text
-        if not begun or (is_string and not _is_json(text)):
-            return end.text, self._popped(stack, FRESH)
-        after = self._automaton.follow_text(stack.state, FRESH, text)
-        if after == DEAD:
-            after = self._automaton.follow(stack.state, FRESH)
-        return end.text, (after, stack.pop(1))
+        if end is None:
+            raise SchemaError(_NO_ENDING)
+        frame = stack.state
+        if self._automaton.is_known(frame):
+            text = self._automaton.text_of(frame) + end.text
+            return end.text, (self._automaton.follow_text(frame, FRESH, text), stack.pop(1))
+        return end.text, self._popped(stack, FRESH)
+
+    def _after_some(self, items: UniqueItems, inside: Used, stack: Stack) -> tuple[bytes, _Place]:
+        """Return the end of an array in which some item has come, of all those that it may be.
+
+        Whichever it is, what follows are the shortest items but this one.
+        """
+        n_missing = items.n_missing(inside)
+        items_left = self._values.shortest_items(items, inside, n_missing + 1)
+        if len(items_left) <= n_missing or n_missing > _MAX_LEFT_OUT:
+            ways = [items_left]
+        else:
+            ways = [[*items_left[:n], *items_left[n + 1 :]] for n in range(len(items_left))]
+        place = self._popped(stack, 0)
+        rest, comma = self._ending(place), self._automaton.layout.comma
+        texts = [b"".join(comma + item for item in way) + b"]" for way in ways]
+        return max(texts, key=lambda text: self._n_tokens(text + rest) or 0), place
 
     def _name(self, lexer: Any, key: Any, members: Members, inside: Any) -> Written | None:
         """Return the end of a name: the nearest, or one that has to come anyway."""
@@ -219,11 +247,3 @@ class SchemaEndings:
         if not costs:
             raise NoShortEndingError
         return found[min(costs, key=lambda tag: (costs[tag], tag))]
-
-
-def _is_json(text: bytes) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True

@@ -96,7 +96,7 @@ class SchemaMachine(ByteMachine):
         self, vocabulary: Vocabulary, n_tokens: Callable[[bytes], int | None]
     ) -> list[Callable[[ByteConfiguration], bytes | None]]:
         """Return the way to find short endings of bytes that are in tokens."""
-        return [SchemaEndings(self.pushdown, vocabulary.spelling.reachable_bytes).of]
+        return [SchemaEndings(self.pushdown, vocabulary.spelling.reachable_bytes, n_tokens).of]
 
     def masks(self, vocabulary: Vocabulary) -> SchemaMasks:
         """Return what makes masks."""

@@ -16,7 +16,7 @@ from cfgguide.base.locks import new_lock
 from cfgguide.engine.byte_machine.scalars import ScalarAutomaton
 from cfgguide.engine.byte_machine.short_ends import ShortestLexemes, Written
 from cfgguide.schema.automaton import SchemaAutomaton
-from cfgguide.schema.members import DEAD_END, Items, Members
+from cfgguide.schema.members import Items, Members
 from cfgguide.schema.solver.tracked_values import Classes
 from cfgguide.schema.solver.values import Values
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
@@ -166,8 +166,18 @@ class ShortestValues:
         self, items: UniqueItems, state: Used, *, is_some: bool = False
     ) -> Written | None:
         """Return the different items that still have to come, and the tag of the array then."""
+        n = items.n_missing(state)
+        if n > _MOST:
+            return None
+        texts = self.shortest_items(items, state, max(n, 1) if is_some else n)
+        if len(texts) < n or (is_some and not texts):
+            return None
+        return self._joined(texts, 0)
+
+    def shortest_items(self, items: UniqueItems, state: Used, n: int) -> list[bytes]:
+        """Return the shortest items that have not come: so many, if there are so many."""
         texts: list[bytes] = []
-        while items.ending(state) == DEAD_END or (is_some and not texts):
+        while len(texts) < n:
             check_step()
             found = []
             for kind, lexemes, tags in items.lexemes(state):
@@ -177,12 +187,12 @@ class ShortestValues:
                     found.append(Written(quote + end.text, kind == "strings"))
             item = _least(found)
             if item is None:
-                return None
+                break
             texts.append(item.text)
             after = items.after(state, written_value(item.text, is_string=bool(item.tag)))
             assert after is not None, "it has not come before"
             state = after
-        return self._joined(texts, items.ending(state))
+        return texts
 
     def fresh(self, lexemes: ScalarAutomaton, key: Any, tags: list[int]) -> Written | None:
         """Return the end of an item that is unlike those before."""

@@ -27,7 +27,7 @@ from cfgguide.engine.byte_machine.scalars import (
 )
 from cfgguide.errors import SchemaError
 from cfgguide.schema.members import DEAD_END
-from cfgguide.schema.solver.counts import canonical_numbers
+from cfgguide.schema.solver.counts import canonical_numbers, n_texts
 from cfgguide.schema.solver.search import Search
 from cfgguide.schema.solver.values import CONSTANTS, Scalars, Values
 
@@ -51,6 +51,11 @@ class Used(NamedTuple):
 
     n_items: int
     values: frozenset[str]
+
+    @property
+    def n_unknown(self) -> int:
+        """How many items have come of which it is not known what they are."""
+        return self.n_items - len(self.values)
 
 
 def written_value(text: bytes, *, is_string: bool) -> str:
@@ -108,7 +113,7 @@ class UniqueItems:
         numbers = item.numbers
         return (item.strings is not None and are_many(item.strings)) or (
             numbers is not None
-            and (numbers.language is None or numbers.language.words(_MANY) is None)
+            and n_texts(canonical_numbers(numbers.language), (0, None), _MANY) == _MANY
         )
 
     @cached_property
@@ -116,6 +121,10 @@ class UniqueItems:
         """Up to how many characters each beginning of a string can be finished in more ways."""
         strings = self.item(self.start).strings
         return inf if strings is None else n_free(strings)
+
+    def n_missing(self, state: Used) -> int:
+        """Return how many items still have to come."""
+        return max(0, self._least - state.n_items)
 
     def ending(self, state: Used) -> int:
         """Return the tag of the array if it ends now, or `DEAD_END`."""

@@ -6,6 +6,7 @@ bytes may come one after another, since the bytes are read without masks.
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from typing import Any
@@ -346,3 +347,33 @@ def test_arrays_that_branches_bound_differently_are_counted(values: Any, expecte
     text = json.dumps(values)
     assert is_valid(schema, text) == expected, "so says jsonschema"
     assert reads(ByteMachine(json_schema(schema).automaton(), ""), text) == expected
+
+
+#: Values that nearly all arrays are made of which a schema of few values allows.
+_FEW_VALUES = (0, 1, 2, True, None, "", "a", "b")
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_an_array_is_refused_if_no_array_of_so_many_different_items_is_valid(seed: int) -> None:
+    rng = random.Random(seed)
+    items: list[Any] = [
+        {"type": "integer", "minimum": 0, "maximum": rng.randrange(3)},
+        {"type": "string", "pattern": "^[ab]?$", "maxLength": rng.randrange(2)},
+        {"type": "string", "maxLength": 0},
+        {"enum": rng.sample(_FEW_VALUES, 3)},
+        {"type": rng.sample(["boolean", "null"], rng.choice((1, 2)))},
+    ]
+    least = rng.randrange(1, 4)
+    some = {"anyOf": rng.sample(items, rng.randrange(1, 3))}
+    schema = {**UNIQUE, "items": some, "minItems": least, "maxItems": least}
+    values = [*_FEW_VALUES, False]
+    arrays = map(json.dumps, itertools.permutations(values, least))
+    valid = {text for text in arrays if is_valid(schema, text)}
+    for around in (schema, {"anyOf": [schema, {"not": {}, "type": "string"}]}):
+        try:
+            recognizer = ByteMachine(json_schema(around).automaton(), "")
+        except SchemaError:
+            assert not valid, around
+            continue
+        assert valid, around
+        assert all(reads(recognizer, text) for text in valid), around

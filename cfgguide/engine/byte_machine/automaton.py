@@ -201,13 +201,17 @@ class Pushdown:
         """
         raise NotImplementedError
 
-    def with_text(self, frame: int, text: bytes) -> int:
-        """Return a remembering frame with the text above it so far."""
+    def with_text(self, frame: int, text: bytes | None) -> int:
+        """Return a remembering frame with the text above it so far; None if it is not known."""
         raise NotImplementedError
 
     def text_of(self, frame: int) -> bytes:
         """Return the text that a remembering frame has so far."""
         raise NotImplementedError
+
+    def is_vague(self, state: int, stack: Stack) -> bool:
+        """Return whether a walk has come here past something that a frame would remember."""
+        return False
 
     def is_recalling(self, frame: int, memory: SeenParts) -> bool:
         """Return whether a frame is that of a part that is to be different."""

@@ -66,9 +66,12 @@ class ByteWalker:
     def walk(self, configuration: ByteConfiguration) -> ByteOutcomes | SplitOutcomes:
         """Return what all tokens lead to; nothing is looked up."""
         outcomes = self.walk_plainly(configuration)
-        if not configuration.memory.opens and not self._begins_part(outcomes, configuration.stack):
+        has_parts = bool(configuration.memory.opens) or self._begins_part(
+            outcomes, configuration.stack, self._pushdown.recalling
+        )
+        if not has_parts and not self._begins_item(outcomes, configuration.stack):
             return outcomes
-        self._outcomes = found = self._with_memory(outcomes, configuration)
+        self._outcomes = found = self._with_memory(outcomes, configuration, has_parts=has_parts)
         return found
 
     def walk_plainly(self, configuration: ByteConfiguration) -> ByteOutcomes:
@@ -79,19 +82,29 @@ class ByteWalker:
         self._outcomes = outcomes = ByteOutcomes(self.trie.packed, self._memory.work, stack)
         return outcomes
 
-    def _begins_part(self, outcomes: ByteOutcomes, stack: Stack) -> bool:
-        """Return whether some token begins a part of what remembers its parts."""
-        recalling = self._pushdown.recalling
-        if not recalling:
+    def _begins_part(self, outcomes: ByteOutcomes, stack: Stack, frames: set[int]) -> bool:
+        """Return whether some token leads to where one of some frames was pushed or is on top."""
+        if not frames:
             return False
         for number in range(outcomes.n_outcomes):
             after = outcomes.configuration(number).stack
-            if not recalling.isdisjoint(islice(after, max(0, after.height - stack.height + 1))):
+            if not frames.isdisjoint(islice(after, max(0, after.height - stack.height + 1))):
                 return True
         return False
 
+    def _begins_item(self, outcomes: ByteOutcomes, stack: Stack) -> bool:
+        """Return whether after some token a frame does not know what has come."""
+        remembering = self._pushdown.remembering
+        return self._begins_part(outcomes, stack, remembering) or (
+            bool(remembering)
+            and any(
+                self._pushdown.is_vague(*outcomes.configuration(number)[:2])
+                for number in range(outcomes.n_outcomes)
+            )
+        )
+
     def _with_memory(
-        self, outcomes: ByteOutcomes, configuration: ByteConfiguration
+        self, outcomes: ByteOutcomes, configuration: ByteConfiguration, *, has_parts: bool
     ) -> SplitOutcomes:
         """Return outcomes with what texts remember; tokens that may add to it have their own."""
         read = self._machine.read
@@ -99,14 +112,22 @@ class ByteWalker:
         whole = np.full(outcomes.n_outcomes, NONE)
         for number, token_id in enumerate(outcomes.first_tokens()):
             token, near = self._tokens[token_id] or b"", outcomes.configuration(number)
+            is_remembered = near.stack.state in self._pushdown.remembering
+            if self._pushdown.is_vague(near.state, near.stack) or (is_remembered and has_parts):
+                continue  # what has come differs from token to token
             if not configuration.memory.opens or self._pushdown.is_free(configuration, token, near):
                 after = read(configuration, token)
-                if after is not None and after.memory.opens:
+                if after is not None and bool(after.memory.opens) == has_parts:
                     whole[number] = len(found)
-                    found.append(after._replace(stands_for_others=True))
+                    if is_remembered:
+                        frame = self._pushdown.with_text(after.stack.state, None)
+                        after = after._replace(stack=after.stack.pop(1).push(frame))
+                    found.append(after._replace(stands_for_others=has_parts))
         places, outcome = outcomes.places()
-        # A comma may stand between two parts, so the token may add parts of its own to the memory.
-        outcome = np.where(self._commas[places], NONE, whole[outcome])
+        outcome = whole[outcome]
+        if has_parts:
+            # A comma may stand between two parts, so the token may add parts of its own.
+            outcome = np.where(self._commas[places], NONE, outcome)
         is_live = np.ones(len(places), dtype=np.bool_)
         for index in np.flatnonzero(outcome == NONE).tolist():
             token = self._tokens[self.trie.packed.token_ids[places[index]]]

@@ -13,10 +13,11 @@ from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from cfgguide.automata.language import Language, intersection, words_of
+from cfgguide.automata.language import Language, TextAutomaton, intersection
 from cfgguide.automata.numbers import canonical
 from cfgguide.base.limits import check_step
-from cfgguide.schema.solver.values import CONSTANTS, Scalars, Values
+from cfgguide.schema.solver.nodes import Bounds, is_within
+from cfgguide.schema.solver.values import CONSTANTS, Values
 
 if TYPE_CHECKING:
     from cfgguide.schema.solver.search import Search
@@ -101,6 +102,35 @@ def has_enough_items(values: Values, search: Search) -> bool | None:
     return None if others or not first.is_exact else False
 
 
+def n_texts(automaton: TextAutomaton | None, bounds: Bounds, most: int) -> int:
+    """Return how many texts within bounds on their length there are, at most `most`.
+
+    Examples
+    --------
+    >>> n_texts(None, (0, 0), 9), n_texts(Language.of_words(["a", "b", "ab"]), (0, 1), 9)
+    (1, 2)
+    """
+    if automaton is None:
+        return min(most, 1) if bounds[1] == 0 else most
+    lengths = automaton.within(*bounds)
+    # States after beginnings of so many characters; each beginning stands for at least one text.
+    pending, n, n_begun = [(automaton.start, 0, 1)], 0, 1
+    if automaton.is_empty or not lengths.may_end(automaton.start, 0):
+        return 0
+    while pending and n + n_begun < most:
+        check_step()
+        state, length, times = pending.pop()
+        n_begun -= times
+        if automaton.is_end(state) and is_within(length, bounds):
+            n += times
+        for target, ranges in automaton.moves_of(state).items():
+            if lengths.may_end(target, length + 1):
+                wider = times * sum(high - low + 1 for low, high in ranges)
+                pending.append((target, length + 1, wider))
+                n_begun += wider
+    return min(n + n_begun, most)
+
+
 class _Counter:
     def __init__(self, search: Search, most: int) -> None:
         self._search = search
@@ -123,30 +153,16 @@ class _Counter:
     def _total(self, values: Values) -> Count:
         mixed = values.mixed
         n, is_exact = sum(map(values.is_constant, CONSTANTS)), not mixed
-        for scalars in (values.numbers, values.strings):
-            if scalars is not None and n < self._most:
-                more = self._scalars(scalars, is_number=scalars is values.numbers)
-                n += more.n
-                is_exact = is_exact and more.is_exact
+        if values.numbers is not None:
+            n += n_texts(canonical_numbers(values.numbers.language), (0, None), self._most)
+        if values.strings is not None and n < self._most:
+            n += n_texts(values.strings.automaton, values.strings.bounds, self._most)
         for kind, counted in (("array", self._arrays), ("object", self._objects)):
             if kind in values.kinds and kind not in mixed and n < self._most:
                 more = counted(values)
                 n += more.n
                 is_exact = is_exact and more.is_exact
         return Count(n, is_exact)
-
-    def _scalars(self, scalars: Scalars, *, is_number: bool) -> Count:
-        if is_number:
-            numbers = canonical_numbers(scalars.language).words(self._most)
-            return Count(self._most if numbers is None else len(numbers), True)
-        automaton, (least, most) = scalars.automaton, scalars.bounds
-        if automaton is None:
-            return Count(1 if most == 0 else self._most, True)
-        words = words_of(automaton, 10 * self._most)
-        if words is None:
-            return Count(self._most, True) if (least, most) == (0, None) else Count(1, False)
-        n = sum(least <= len(word) and (most is None or len(word) <= most) for word in words)
-        return Count(n, True)
 
     def _arrays(self, values: Values) -> Count:
         if not values.has_plain_arrays:

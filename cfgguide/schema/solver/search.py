@@ -10,7 +10,7 @@ values, and those that have failed are no longer asked about.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from cfgguide.errors import SchemaError
 from cfgguide.schema.solver.counts import has_enough_items, plain_array_bounds
 from cfgguide.schema.solver.member_automata import MemberSymbol, ValueClass
 from cfgguide.schema.solver.mutual_answers import Settled, Verdicts
-from cfgguide.schema.solver.nodes import UNBOUNDED, Node
+from cfgguide.schema.solver.nodes import KINDS, UNBOUNDED, Node
 from cfgguide.schema.solver.plans import Comes, Fails, Holds, Literal, Plan, Planner
 from cfgguide.schema.solver.tracked_values import Classes, Tracked
 from cfgguide.schema.solver.truth import surely_hold
@@ -52,6 +52,9 @@ class Search:
         self._verdicts = Verdicts()
         self._numbers_alike: dict[Tracked, dict[Node, int]] = {}
         self._planner: tuple[tuple[Tracked, Any], Planner] | None = None  # the last one
+        #: Whether there are as many different items as there have to be, where counting them does
+        #: not tell.
+        self.writes_enough_items: Callable[[Values], bool] = lambda _: True
         self.begin()
 
     def begin(self, most: int = MAX_SEARCHED) -> None:
@@ -131,33 +134,17 @@ class Search:
             return True
         if values.has_different_items and self.has_different_items(values):
             return True
-        kinds = values.kinds
-        # If every kind could be asked about above, there is nothing left that classes could find.
-        is_plain = (
-            not values.mixed
-            and ("object" not in kinds or values.has_plain_objects)
-            and ("array" not in kinds or values.has_plain_arrays or values.has_different_items)
-        )
-        return not is_plain and self._has_tracked(values, (values.every,))
+        # What could be asked about above is not asked about again: classes know less of it.
+        kinds = values.classed
+        return bool(kinds) and self._has_tracked(values, (values.every,), kinds)
 
     def has_different_items(self, values: Values) -> bool:
         """Return whether there are as many different items as there have to be.
 
-        Where it is not known, somebody who can write values has to find out.
+        Where it is not known, somebody who can write values finds out.
         """
-        least, most = values.n_items
-        if most is not None and most < least:
-            return False
-        item = self.item_values(values, 0)
-        if values.n_prefix or not item.is_scalar:
-            return has_enough_items(values, self) is not False
-        count = sum(map(item.is_constant, CONSTANTS))
-        for scalars in (item.numbers, item.strings):
-            if scalars is not None and count < least:
-                language = scalars.language
-                words = None if language is None else language.words(least)
-                count = least if words is None else count + len(words)
-        return count >= least
+        found = has_enough_items(values, self)
+        return self.writes_enough_items(values) if found is None else found
 
     def has_plain_object(self, values: Values) -> bool:
         """Return whether all names that have to come have a value."""
@@ -188,23 +175,27 @@ class Search:
                 found.append(node.items)
         return self.values.of(found)
 
-    def _has_tracked(self, values: Values, wanted: Classes) -> bool:
+    def _has_tracked(
+        self, values: Values, wanted: Classes, kinds: frozenset[str] = frozenset(KINDS)
+    ) -> bool:
+        """Return whether some value is of a wanted class, and of one of some kinds."""
         tracked = self.tracked(values)
-        if any(each in wanted for each in tracked.constants().values()):
+        if any(each in wanted for kind, each in tracked.constants().items() if kind in kinds):
             return True
-        found = {kind: values.constants_among(kind, wanted) for kind in UNBOUNDED}
+        found = {kind: values.constants_among(kind, wanted) for kind in UNBOUNDED if kind in kinds}
         if any(found.values()):
             return True
-        kinds = [kind for kind in UNBOUNDED if found[kind] is None]
-        if "array" in kinds and tracked.ending(tracked.arrays, tracked.arrays.start) in wanted:
+        kinds = frozenset(kind for kind, listed in found.items() if listed is None)
+        arrays, objects = tracked.arrays, tracked.objects
+        if "array" in kinds and tracked.ending(arrays, arrays.start) in wanted:
             return True
-        if "object" in kinds and tracked.ending(tracked.objects, tracked.objects.start) in wanted:
+        if "object" in kinds and tracked.ending(objects, objects.start) in wanted:
             return True
         if any(tracked.scalars(kind).has(wanted) for kind in ("string", "number") if kind in kinds):
             return True
-        if "array" in kinds and self.array_ends(tracked, tracked.arrays.start, wanted):
+        if "array" in kinds and self.array_ends(tracked, arrays.start, wanted):
             return True
-        return "object" in kinds and self.object_ends(tracked, tracked.objects.start, wanted)
+        return "object" in kinds and self.object_ends(tracked, objects.start, wanted)
 
     # -- classes ----------------------------------------------------------------------------
 

@@ -320,6 +320,16 @@ class Values:
         )
 
     @cached_property
+    def classed(self) -> frozenset[str]:
+        """The kinds of which values are told apart by classes, even if all nodes are to hold."""
+        found = set(self.mixed)
+        if "object" in self.kinds and not self.has_plain_objects:
+            found.add("object")
+        if "array" in self.kinds and not (self.has_plain_arrays or self.has_different_items):
+            found.add("array")
+        return frozenset(found)
+
+    @cached_property
     def takes_more(self) -> frozenset[str]:
         """The kinds of which each value that has begun can be finished in endlessly many ways.
 
