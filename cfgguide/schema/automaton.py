@@ -85,6 +85,9 @@ TOO_DEEP = "alternatives are nested too deeply to find out which values the sche
 _ANY_BOUNDS: Bounds = (0, None)
 _MAX_COMBINED = 15_000  # choices, to tell apart what many alternatives ask of one property
 _MANY_ALTERNATIVES = 5  # for one value: of fewer there are few combinations
+_MOST_LISTED = (
+    500  # beside an open alternative: the square counts, and 500 objects take 2.4 s a mask
+)
 
 
 @dataclass(frozen=True)
@@ -253,6 +256,7 @@ class SchemaAutomaton(Pushdown):
         """
         nodes = dict.fromkeys(node for root in self.roots for node in root.nodes)
         for node in reached_from(nodes, lambda each: (*each.in_place, *each.inner)):
+            _check_listed(node)
             if len(node.all_of) < 2:  # quickly: of most nodes nothing else is asked
                 continue
             n = sum(map(_has_branches, surely_hold([node], "object", ())))
@@ -958,6 +962,19 @@ class SchemaAutomaton(Pushdown):
         """Return whether a text surely goes on, had `n` other parts come before."""
         with self.lock:
             return self.completions.has_ways(configuration, n)
+
+
+def _check_listed(node: Node) -> None:
+    """Raise an error if many values are listed beside an alternative that lists none."""
+    for branches in (node.any_of or (), node.one_of or ()):
+        for kind in ("array", "object"):
+            n = sum(len(each.constants.get(kind, ())) for each in branches)
+            if n > _MOST_LISTED and not all(kind in each.constants for each in branches):
+                raise SchemaError(
+                    f"at {node.path or '/'}: {n} {kind}s are listed beside an alternative that "
+                    f"lists none, and each has to be told apart from others of it; list "
+                    f"{_MOST_LISTED} at most, or leave that alternative out"
+                )
 
 
 def _has_branches(node: Node) -> bool:

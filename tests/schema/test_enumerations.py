@@ -236,3 +236,14 @@ def test_too_many_alternatives_about_one_property_are_refused_at_once():
     cfgguide.json_schema(alternatives(4), limits=unlimited)
     with pytest.raises(SchemaError, match="at /: 16 alternatives have to hold for one value"):
         cfgguide.json_schema(alternatives(16), limits=unlimited)
+
+
+@pytest.mark.parametrize("branches", ["anyOf", "oneOf"])
+def test_many_listed_objects_beside_an_open_alternative_are_refused_at_once(branches):
+    """Each has to be told apart from the others of that alternative."""
+    listed = {"enum": [{"id": n} for n in range(600)]}
+    for other in ({"type": "object", "required": ["x"]}, {"minProperties": 2}):
+        with pytest.raises(SchemaError, match="at /: 600 objects are listed beside an alternative"):
+            cfgguide.json_schema({branches: [listed, other]})
+    for other in ({"type": "null"}, {"enum": [{"x": n} for n in range(600)]}):
+        cfgguide.json_schema({branches: [listed, other]})
