@@ -13,6 +13,7 @@ export PYTHONDONTWRITEBYTECODE =
 help:
 	@echo "make demo         a real model writes JSON, Python and SQL (sets up $(VENV) first)"
 	@echo "make playground   a page that shows what a mask does"
+	@echo "make grammars     compile the bundled grammars, as a wheel has them"
 	@echo "make test         the fast tests"
 	@echo "make test-slow    the slow tests"
 	@echo "make fmt          format the code"

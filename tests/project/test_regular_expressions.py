@@ -66,6 +66,7 @@ TRUSTED = {
     ("schema.messages.message_reading", "form.call.search(self._pending)"): (
         "a piece of a text, after at most 400 characters that are kept back"
     ),
+    ("schema.messages.pairs", "self._style.bad"): "texts of ours, escaped; each is searched for",
     ("schema.messages.pair_values", "pattern"): "two texts of ours, and a name between them",
     ("schema.messages.pair_values", "self._style.pair.match(self._text)"): (
         "a beginning of a pair, of which each piece is read once"

@@ -808,7 +808,7 @@ def test_a_tokenizer_is_found_beside_the_model(tmp_path):
         ({"tokenizer": "SmolLM2"}, "a tokenizer of transformers is needed, not 'SmolLM2'"),
         ({"prompt": 5}, "a prompt is a text or a list of messages, not int"),
         ({"prompt": b"a"}, "a prompt is a text or a list of messages, not bytes"),
-        ({"what": 'start: "a"'}, "cfgguide.Grammar(text) takes the text of a grammar"),
+        ({"what": "start + a"}, "cfgguide.Grammar(text) takes the text of a grammar"),
         ({"what": None}, "None does not say what to write; give a type"),
         ({"prompt": "a\ud800"}, "the prompt has half a surrogate pair at character 1"),
         ({"prefix": "\ud800"}, "prefix has half a surrogate pair at character 0"),
