@@ -22,9 +22,15 @@ from cfgguide.languages.sql import postgresql_names
 from cfgguide.languages.sql.name_patterns import is_word, name_patterns
 from cfgguide.languages.sql.name_roles import NO_ROLE, Dialect, Role, Roles
 from cfgguide.languages.sql.name_sets import folded, keywords, listed_words
-from cfgguide.languages.sql.tables import Schema, asked, checked_names, created, tables_of
+from cfgguide.languages.sql.tables import (
+    Schema,
+    aliases_of,
+    asked,
+    checked_names,
+    created,
+    tables_of,
+)
 
-_ALIASES = (*"abcdefghijklmnopqrstuvwxyz", *(f"t{number}" for number in range(1, 10)))
 _REPLACED = ("NAME", "WORD", "sql__NAME")  # terminals in whose place those of the schema come
 _COLLATIONS = ("binary", "nocase", "rtrim")
 # Types to which SQLite converts as expected. DATE and BOOLEAN are not: they turn texts to numbers.
@@ -133,7 +139,9 @@ def with_schema(
         a text of CREATE TABLE, INDEX, VIEW and TRIGGER, which SQLite reads in memory; it may be a
         stranger's, and anything more in it is refused.
     aliases : iterable of str, optional
-        Names that a statement may introduce; by default the letters a to z, and t1 to t9.
+        Names that a statement may introduce; by default one letter, and beginnings and initials of
+        the tables' names, each with a digit or without, but for those that would need quotes, and
+        the singular of a table.
     functions : iterable of str, optional
         Names of functions; by default those of the database, or of SQLite itself, without the ones
         that "sql_select" forbids. ``json_each`` and ``json_tree`` are used as tables.
@@ -165,7 +173,7 @@ def with_schema(
     (False, False)
     """
     name, folder = _place_of(grammar)
-    given = _ALIASES if aliases is None else checked_names(aliases, "aliases")
+    given = None if aliases is None else checked_names(aliases, "aliases")
     if name == "postgresql":
         dialect = postgresql_names.dialect()
         roles = _roles_in_postgresql(schema, given, functions)
@@ -184,7 +192,7 @@ def with_schema(
 
 
 def _roles_in_postgresql(
-    schema: Schema, aliases: Iterable[str], functions: Iterable[str] | None
+    schema: Schema, aliases: Iterable[str] | None, functions: Iterable[str] | None
 ) -> Roles:
     if isinstance(schema, str | sqlite3.Connection):
         raise GrammarError(
@@ -194,11 +202,13 @@ def _roles_in_postgresql(
         )
     known = postgresql_names.FUNCTIONS
     called = known if functions is None else checked_names(functions, "functions")
-    return postgresql_names.roles_of(tables_of(schema), aliases, called)
+    tables = tables_of(schema)
+    given = _usual_aliases(tables) if aliases is None else aliases
+    return postgresql_names.roles_of(tables, given, called)
 
 
 def _roles_in_sqlite(
-    name: str, schema: Schema, aliases: Iterable[str], functions: Iterable[str] | None
+    name: str, schema: Schema, aliases: Iterable[str] | None, functions: Iterable[str] | None
 ) -> Roles:
     """Return the roles of each name, by the name in lower case."""
     opened = closing(created(schema)) if isinstance(schema, str) else nullcontext(schema)
@@ -213,7 +223,7 @@ def _roles_in_sqlite(
     named = {
         Role.TABLE: tables,
         Role.COLUMN: [column for columns in tables.values() for column in columns],
-        Role.ALIAS: aliases,
+        Role.ALIAS: _usual_aliases(tables) if aliases is None else aliases,
         Role.FUNCTION: called - tabular,
         Role.TABLE_FUNCTION: tabular,
         Role.OPERATOR: called.intersection(_OPERATORS),
@@ -227,6 +237,22 @@ def _roles_in_sqlite(
     if name == "sql_select":
         _check_allowed(roles)
     return roles
+
+
+def _usual_aliases(tables: Iterable[str]) -> list[str]:
+    """Return what people call tables, without names that need quotes or no table may have.
+
+    An alias may be read like a table, so `user` is none where there are `users`.
+    """
+    known = {folded(table) for table in tables}
+    plurals = [table for table in known if len(table) > 3 and table.endswith("s")]
+    singulars = {table[:-1].removesuffix(end) for table in plurals for end in ("", "e")}
+    _, every = keywords()
+    forbidden = listed_words("sql_select", "NO_TABLE.3")
+    usual = aliases_of(known).difference(every, forbidden)
+    return sorted(
+        alias for alias in usual if is_word(alias) and alias.rstrip("123456789") not in singulars
+    )
 
 
 def _place_of(grammar: object) -> tuple[str, Path]:

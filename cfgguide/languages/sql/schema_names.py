@@ -10,9 +10,8 @@ from functools import cached_property, lru_cache
 
 from cfgguide.languages.sql.database import AGGREGATE, WINDOW, Database, names_of
 from cfgguide.languages.sql.name_sets import NameSet
+from cfgguide.languages.sql.tables import aliases_of
 from cfgguide.languages.states import KeyedValue
-
-_DIGITS = ("", *"123456789")
 
 
 @lru_cache(maxsize=4096)
@@ -48,7 +47,7 @@ class SchemaNames(KeyedValue):
     ) -> None:
         self.database = database
         self.takes_new_columns = takes_new_columns
-        given = _aliases_of(database.tables) if aliases is None else aliases
+        given = aliases_of(database.tables) if aliases is None else aliases
         self.aliases = NameSet(set(given).difference(database.tables))
         super().__init__(database, self.aliases, takes_new_columns)
 
@@ -85,13 +84,3 @@ class SchemaNames(KeyedValue):
             for aggregates in (False, True)
             for windows in (False, True)
         }
-
-
-def _aliases_of(tables: Iterable[str]) -> set[str]:
-    """Return names that people give to tables: letters, t1 and the like, parts of their names."""
-    bases = set("abcdefghijklmnopqrstuvwxyz")
-    for table in tables:
-        words = table.replace(" ", "_").split("_")
-        bases.add("".join(word[:1] for word in words))
-        bases.update(table[:length] for length in range(1, min(len(table), 12)))
-    return {base + digit for base in bases if base for digit in _DIGITS}

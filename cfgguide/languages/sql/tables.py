@@ -32,6 +32,7 @@ class Metadata(Protocol):
 
 #: A schema: the names of the columns of each table, or something that has them.
 Schema = Mapping[str, Iterable[str]] | sqlite3.Connection | str | Metadata
+_DIGITS = ("", *"123456789")
 
 _UNSPELLABLE = re.compile(r"[\x00\ud800-\udfff]")  # no text of SQL has these
 
@@ -323,6 +324,20 @@ def checked_names(names: object, what: str) -> list[str]:
                 f"the {what} hold {name!r}; no text of SQL has a NUL or a surrogate: rename it"
             )
     return found
+
+
+def aliases_of(tables: Iterable[str]) -> set[str]:
+    """Return names that people give to tables: letters, t1 and the like, parts of their names.
+
+    >>> sorted(aliases_of(["order_items"]).intersection(["o", "oi", "ord", "t1", "items"]))
+    ['o', 'oi', 'ord', 't1']
+    """
+    bases = set("abcdefghijklmnopqrstuvwxyz")
+    for table in tables:
+        words = table.replace(" ", "_").split("_")
+        bases.add("".join(word[:1] for word in words))
+        bases.update(table[:length] for length in range(1, min(len(table), 12)))
+    return {base + digit for base in bases if base for digit in _DIGITS}
 
 
 def asked(database: sqlite3.Connection, query: str, *parameters: str) -> list[str]:
