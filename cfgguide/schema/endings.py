@@ -14,7 +14,7 @@ answer, so an ending is a function of the state and the stack.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
@@ -31,6 +31,7 @@ from cfgguide.schema.unique import FRESH, UniqueItems, Used
 _MAX_BYTES = 20_000_000  # of endings that are remembered, about
 _OVERHEAD = 500  # bytes of what is remembered beside a text
 _MAX_NAMES = 8  # that are compared where a name has begun
+_MAX_CLASSES = 8  # that are compared where a lexeme has begun
 _NO_ENDING = "no value is known that completes the text; use fewer schemas for one value"
 _MAX_LEFT_OUT = 32  # items of which each may be the one that has come
 
@@ -156,10 +157,14 @@ class SchemaEndings:
             ]
             if not ways:
                 raise NoShortEndingError
-            if len(ways) == 1:
-                return ways[0]
-            return min(ways, key=lambda way: len(way[0] + self._ending(way[1])))
+            return self._shortest(ways)
         return self._inside(kind, rest[0], rest[1], stack)
+
+    def _shortest(self, ways: list[tuple[bytes, _Place]]) -> tuple[bytes, _Place]:
+        """Return the way after which the whole ending is shortest."""
+        if len(ways) == 1:
+            return ways[0]
+        return min(ways, key=lambda way: len(way[0] + self._ending(way[1])))
 
     def _inside(self, kind: str, what: Any, inside: Any, stack: Stack) -> tuple[bytes, _Place]:
         """Return the end of an object or array, before or after which something has come."""
@@ -189,12 +194,27 @@ class SchemaEndings:
         if frame_kind == "unique":
             return self._item(lexer, key, stack, is_string=frame[2])
         if frame_kind == "name":
-            end = self._name(lexer, key, *frame)
+            ends = [self._name(lexer, key, *frame)]
         else:
-            end = self._values.lexemes.end(lexer.lexemes, key)
-        if end is None:
+            ends = self._ends(lexer, key)
+        ways = [(end.text, self._popped(stack, lexer.tags[end.tag])) for end in ends if end]
+        if not ways:
             raise SchemaError(_NO_ENDING)
-        return end.text, self._popped(stack, lexer.tags[end.tag])
+        return self._shortest(ways)
+
+    def _ends(self, lexer: Any, key: Any) -> list[Written | None]:
+        """Return the nearest end of a lexeme; where what follows depends on its class, of each."""
+        nearest = self._values.lexemes.end(lexer.lexemes, key)
+        classes = dict.fromkeys(lexer.tags)
+        if len(classes) == 1 or nearest is None:
+            return [nearest]
+        below = lexer.lexemes.traits(key).below
+        bits = dict.fromkeys(classes, 0)
+        for number, tag in enumerate(lexer.tags):
+            bits[tag] |= (1 if below is None else below >> number & 1) << number
+        bits[lexer.tags[nearest.tag]] = 0
+        others = [each for each in bits.values() if each][:_MAX_CLASSES]
+        return [nearest, *(self._values.lexemes.end(lexer.lexemes, key, tags=t) for t in others)]
 
     def _item(self, lexer: Any, key: Any, stack: Stack, *, is_string: bool) -> tuple[bytes, _Place]:
         """Return the end of an item of an array of different ones.
@@ -227,15 +247,18 @@ class SchemaEndings:
         return max(texts, key=lambda text: self._n_tokens(text + rest) or 0), place
 
     def _name(self, lexer: Any, key: Any, members: Members, inside: Any) -> Written | None:
-        """Return the end of a name: the nearest, or one that has to come anyway."""
+        """Return the end of a name: the nearest, one that has to come anyway, or any of a few."""
         allowed = members.allowed(inside)
         nearest = self._values.lexemes.end(lexer.lexemes, key, tags=allowed)
         found: dict[int, Written | None] = {} if nearest is None else {nearest.tag: nearest}
         below = lexer.lexemes.traits(key).below
         bits = allowed if below is None else allowed & below
-        path = members.path(inside, self._values.length) or []
-        needed = [tag for tag, _ in path if bits >> tag & 1 and tag not in found]
-        for tag in needed[:_MAX_NAMES]:
+        if bits.bit_count() <= _MAX_NAMES:
+            others: Iterable[int] = range(members.n_tags)
+        else:
+            others = (tag for tag, _ in members.path(inside, self._values.length) or ())
+        others = [tag for tag in others if bits >> tag & 1 and tag not in found]
+        for tag in others[:_MAX_NAMES]:
             found[tag] = self._values.lexemes.end(lexer.lexemes, key, tags=1 << tag)
         if len(found) == 1:
             return nearest

@@ -71,6 +71,14 @@ class NameClass:
     listed: tuple[str, ...] = ()
 
     @cached_property
+    def shortest(self) -> float:
+        """How many bytes the shortest name has, in quotes, about."""
+        if self.name is not None:
+            return len(self.name.encode(errors="replace")) + 2
+        language = self.language
+        return 2 if language is None else language.shortest(language.start) + 2
+
+    @cached_property
     def language(self) -> Language | None:
         """The names; None for all."""
         if isinstance(self.names, Language):

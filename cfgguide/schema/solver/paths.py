@@ -22,11 +22,14 @@ from typing import Any
 
 from cfgguide.base.limits import check_step
 from cfgguide.schema.solver.member_automata import ValueClass
-from cfgguide.schema.solver.search import Search
+from cfgguide.schema.solver.nodes import Node
+from cfgguide.schema.solver.plans import Plan, Planner
+from cfgguide.schema.solver.search import Search, goals
 from cfgguide.schema.solver.tracked_values import Classes, Tracked
 from cfgguide.schema.solver.values import Values
 
 MAX_TRIED = 500
+MAX_PLANS = 100  # choices, after the first plan of an object
 
 #: The length of a text of some classes of values, None for all that hold; None if none is known.
 Cost = Callable[[Values, Classes | None], int | None]
@@ -77,19 +80,17 @@ class Paths:
         tracked, search = self._tracked, self._search
         if tracked.ending(tracked.objects, state) in self._wanted:
             return []
-        plan = search.object_plan(tracked, state, self._wanted)
+        planner = search.planner(tracked, state)
+        plan = self._cheapest_plan(planner, state, cost)
         if plan is None:
             return None
         found: list[tuple[int, Classes | None]] = []
-        for number, holding, failing in search.planner(tracked, state).properties(plan):
+        for number, holding, failing in planner.properties(plan):
             symbol = tracked.objects.symbol(state, number)
-            holds = frozenset(node.meant for node in holding)
-            fails = frozenset(node.meant for node in failing)
-            values = search.values.of(symbol.nodes)
+            values, classes = self._property(state, number, holding, failing)
             ways: dict[Any, list[ValueClass]] = {}
-            for each in search.classes(values, holds):
-                if each.isdisjoint(fails):
-                    ways.setdefault(tracked.objects.after(state, symbol, each), []).append(each)
+            for each in classes:
+                ways.setdefault(tracked.objects.after(state, symbol, each), []).append(each)
             state = (
                 min(ways, key=partial(_price, values, ways, cost))
                 if len(ways) > 1
@@ -97,6 +98,42 @@ class Paths:
             )
             found.append((number, tuple(ways[state])))
         return found
+
+    def _cheapest_plan(self, planner: Planner, state: Any, cost: Cost) -> Plan | None:
+        """Return the cheapest of some plans; None if there is none."""
+        name_classes = self._tracked.objects.name_classes
+        prices: dict[Hashable, float] = {}
+        best, least, n_tried = None, inf, 0
+
+        def price(number: int, holding: list[Node], failing: list[Node]) -> float:
+            key = number, frozenset(holding), frozenset(failing)
+            if key not in prices:
+                known = cost(*self._property(state, number, holding, failing))
+                prices[key] = inf if known is None else known + name_classes[number].shortest
+            return prices[key]
+
+        def is_worth(plan: Plan) -> bool:
+            nonlocal n_tried
+            n_tried += best is not None
+            names = sum(name_classes[number].shortest for number in plan.coming)
+            return best is None or (n_tried <= MAX_PLANS and names < least)
+
+        for goal in goals(self._tracked, state, self._wanted):
+            for plan in planner.plans(goal, price=price, is_worth=is_worth):
+                total = sum(price(*each) for each in planner.properties(plan))
+                if best is None or total < least:
+                    best, least = plan, total
+        return best
+
+    def _property(
+        self, state: Any, number: int, holding: list[Node], failing: list[Node]
+    ) -> tuple[Values, Classes]:
+        """Return the values of a property, and their classes for which some nodes hold or fail."""
+        values = self._search.values.of(self._tracked.objects.symbol(state, number).nodes)
+        holds = frozenset(node.meant for node in holding)
+        fails = frozenset(node.meant for node in failing)
+        classes = self._search.classes(values, holds)
+        return values, tuple(each for each in classes if each.isdisjoint(fails))
 
     def _classes(self, state: Any, cost: Cost) -> Iterator[tuple[int, ValueClass]]:
         """Yield the classes that the next item is known to have, with what they cost."""

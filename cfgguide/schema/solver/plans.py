@@ -32,6 +32,8 @@ from cfgguide.schema.solver.truth import evaluators, may_evaluate
 
 #: Whether some value meets all nodes of the first kind and none of the second.
 Has = Callable[[Iterable[Node], Iterable[Node]], bool]
+#: What a property of a class of names costs, whose value some nodes hold for and others not.
+Price = Callable[[int, list[Node], list[Node]], float]
 
 
 _OFTEN = 256  # alternatives, after which the limits are looked at
@@ -162,6 +164,7 @@ class Plan:
             failing={number: dict(nodes) for number, nodes in self.failing.items()},
             overlooked=list(self.overlooked),
             clauses=list(clauses),
+            n_filled=dict(self.n_filled),
         )
 
 
@@ -391,32 +394,55 @@ class Planner:
 
     def plan(self, goal: tuple[Literal, ...], also: tuple[Literal, ...] = ()) -> Plan | None:
         """Return how all of some literals can come true, and others; None if they cannot."""
+        return next(self.plans(goal, also), None)
+
+    def plans(
+        self,
+        goal: tuple[Literal, ...],
+        also: tuple[Literal, ...] = (),
+        *,
+        price: Price | None = None,
+        is_worth: Callable[[Plan], bool] = lambda _: True,
+    ) -> Iterator[Plan]:
+        """Yield ways in which all of some literals come true, one for each choice.
+
+        With a price, what comes only for its number is what costs least. A plan that is not worth
+        it is not made complete.
+        """
         if goal not in self._begun:
             plan = Plan()
             self._begun[goal] = plan if self._is_consistent(plan, list(goal)) else None
         begun = self._begun[goal]
-        return None if begun is None else self._solved(begun.copy(begun.clauses), list(also))
+        if begun is not None:
+            yield from self._solved(begun.copy(begun.clauses), list(also), price, is_worth)
 
-    def _solved(self, plan: Plan, pending: list[Literal]) -> Plan | None:
+    def _solved(
+        self,
+        plan: Plan,
+        pending: list[Literal],
+        price: Price | None,
+        is_worth: Callable[[Plan], bool],
+    ) -> Iterator[Plan]:
         self._count(1)
         if not self._is_consistent(plan, pending) or not self._has_values(plan):
-            return None
+            return
+        if not is_worth(plan):
+            return
         if not plan.clauses:
-            return plan if self._completes(plan) else None
-        if len(plan.clauses) >= _MANY and (simple := self._without_more(plan)):
-            return simple
+            if self._completes(plan, price):
+                yield plan
+            return
+        # Where no more names come, nothing that is left to choose makes it cheaper.
+        if len(plan.clauses) >= _MANY and (simple := self._without_more(plan, price)):
+            yield simple
+            return
         clause = min(plan.clauses, key=lambda each: each.n_alternatives)
         others = [each for each in plan.clauses if each is not clause]
         possible = self._open(plan, clause)
-        if possible is None:
-            return self._solved(plan.copy(others), [])
-        for alternative in possible:
-            found = self._solved(plan.copy(others), list(alternative))
-            if found is not None:
-                return found
-        return None
+        for alternative in [()] if possible is None else possible:
+            yield from self._solved(plan.copy(others), list(alternative), price, is_worth)
 
-    def _without_more(self, plan: Plan) -> Plan | None:
+    def _without_more(self, plan: Plan, price: Price | None) -> Plan | None:
         """Return a plan in which no more names come, if then nothing is left to choose."""
         topics = frozenset[Topic]().union(*(clause.topics for clause in plan.clauses))
         numbers = [each for each in topics if isinstance(each, int) and each < self._n_names]
@@ -424,7 +450,7 @@ class Planner:
         left = sorted(each for each in numbers if self._comes(plan, each) is None)
         if not self._is_consistent(trial, [Comes(each, False) for each in left]) or trial.clauses:
             return None
-        return trial if self._has_values(trial) and self._completes(trial) else None
+        return trial if self._has_values(trial) and self._completes(trial, price) else None
 
     # -- clauses ----------------------------------------------------------------------------
 
@@ -686,7 +712,7 @@ class Planner:
     def _n_planned(self, plan: Plan) -> int:
         return self._n_came + sum(1 for _ in self.properties(plan))
 
-    def _completes(self, plan: Plan) -> bool:
+    def _completes(self, plan: Plan, price: Price | None) -> bool:
         """Add what comes only for its number; return whether everything is as it is to be."""
         if any(not self._is_overlooked(plan, *each) for each in plan.overlooked):
             return False
@@ -694,7 +720,13 @@ class Planner:
             if plan.truth.get(node) and self._is_overlooked(plan, node, number):
                 return False
         n_missing = plan.least - self._n_planned(plan)
-        for number in range(len(self._machine.name_classes)):
+        numbers: Iterable[int] = range(len(self._machine.name_classes))
+        if n_missing > 0 and price is not None:
+            numbers = sorted(
+                filter(partial(self.may_come, plan), numbers),
+                key=lambda number: price(number, self.holding(plan, number), []),
+            )
+        for number in numbers:
             if n_missing <= 0:
                 break
             if number in plan.coming or not self.may_come(plan, number):

@@ -394,13 +394,8 @@ class Search:
 
         None if it cannot.
         """
-        for each in wanted:
-            if each.isdisjoint(state.failed) and _may_all_hold(each, "object"):
-                goal = _goal(each, tracked.values.every - each)
-                plan = self._plan(tracked, state, goal, also)
-                if plan is not None:
-                    return plan
-        return None
+        plans = (self._plan(tracked, state, goal, also) for goal in goals(tracked, state, wanted))
+        return next((plan for plan in plans if plan is not None), None)
 
     def _plan(
         self,
@@ -487,6 +482,13 @@ class Search:
 def _may_all_hold(value_class: ValueClass, kind: str) -> bool:
     """Return whether no node of a class refuses all values of a kind."""
     return all(may_hold(node, kind) for node in value_class)
+
+
+def goals(tracked: Tracked, state: Any, wanted: Classes) -> Iterator[tuple[Literal, ...]]:
+    """Yield what has to come true for an object to be of each of the wanted classes."""
+    for each in wanted:
+        if each.isdisjoint(state.failed) and _may_all_hold(each, "object"):
+            yield _goal(each, tracked.values.every - each)
 
 
 def _goal(holding: Iterable[Node], failing: Iterable[Node]) -> tuple[Literal, ...]:
