@@ -15,10 +15,12 @@ answer, so an ending is a function of the state and the stack.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
 from cfgguide.base.limits import check_step
+from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.engine.byte_machine.seen_parts import BETWEEN, ByteConfiguration
 from cfgguide.engine.byte_machine.short_ends import Written
 from cfgguide.errors import SchemaError
@@ -72,6 +74,7 @@ class SchemaEndings:
         n_tokens: Callable[[bytes], int | None] = len,
     ) -> None:
         self._automaton = automaton
+        self._reader = ByteMachine(automaton, "")
         self._n_tokens = n_tokens
         self._completions = MemoryCompletions(automaton, used)
         self._values = self._completions.shortest
@@ -101,7 +104,8 @@ class SchemaEndings:
         """Return an ending of a text that remembers what has come.
 
         Of one that stands for others, too, so long an ending that none of them needs a longer one:
-        what has come refuses at most as many as that.
+        what has come refuses at most as many as that. Of one that does not, the ending as if
+        nothing had come, if that is shorter, and nothing that has come refuses it.
         """
         state, stack, memory = configuration[:3]
         n = 1
@@ -109,7 +113,19 @@ class SchemaEndings:
             n += sum(len(each.used) + (each.start != BETWEEN) for each in memory.opens)
         closings = islice(self._completions.closings(state, stack, memory), n)
         endings = [each.text + self._ending((each.state, each.stack)) for each in closings]
-        return max(endings, key=len) if endings else self._ending((state, stack))
+        if not endings:
+            return self._ending((state, stack))
+        ending = max(endings, key=len)
+        if not configuration.stands_for_others:
+            with suppress(NoShortEndingError):
+                plain = self._ending((state, stack))
+                if len(plain) < len(ending) and self._completes(configuration, plain):
+                    return plain
+        return ending
+
+    def _completes(self, configuration: ByteConfiguration, ending: bytes) -> bool:
+        after = self._reader.read(configuration, ending)
+        return after is not None and self._reader.is_sentence(after)
 
     def _ending(self, place: _Place) -> bytes:
         texts: list[tuple[_Place, bytes]] = []
@@ -193,10 +209,7 @@ class SchemaEndings:
         frame_kind, *frame = self._automaton.meaning_of_frame(stack.state)
         if frame_kind == "unique":
             return self._item(lexer, key, stack, is_string=frame[2])
-        if frame_kind == "name":
-            ends = [self._name(lexer, key, *frame)]
-        else:
-            ends = self._ends(lexer, key)
+        ends = [self._name(lexer, key, *frame)] if frame_kind == "name" else self._ends(lexer, key)
         ways = [(end.text, self._popped(stack, lexer.tags[end.tag])) for end in ends if end]
         if not ways:
             raise SchemaError(_NO_ENDING)

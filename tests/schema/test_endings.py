@@ -11,13 +11,17 @@ from typing import Any
 
 import pydantic
 import pytest
-from support.schema_walks import SMALL, check_ending, finder, walk
+from support.schema_walks import SMALL, check_ending, finder, shorter_ending, walk
 from support.schemas import is_valid, random_schema
 from support.small_tokenizers import standard_library_vocabulary
 
 import cfgguide
 from cfgguide import json_schema
 from cfgguide.errors import BudgetError, SchemaError
+
+BYTES = cfgguide.Vocabulary.of_bytes([])
+MARKS = {bytes((byte,)) for byte in b'{}[],":'}
+ORDERS = ("declared", "any")
 
 TREE = {
     "type": "object",
@@ -35,6 +39,8 @@ SHAPE = {
          "required": ["kind", "sides"]},
     ],
 }  # fmt: skip
+
+LONG = {"type": "string", "minLength": 40}
 
 #: A schema, a text that has begun, and what is added at most to finish it.
 ENDINGS: list[tuple[Any, str, int]] = [
@@ -56,6 +62,24 @@ ENDINGS: list[tuple[Any, str, int]] = [
      "{", len('"":[]}')),
     ({"type": "object", "properties": {"a": {"type": "null"}}, "dependentRequired": {"a": ["bc"]}},
      '{"a"', len(':null,"bc":0}')),
+    ({"type": "object", "properties": {"report": LONG}, "minProperties": 1}, "", len('{"":0}')),
+    ({"type": "object", "properties": {"report": LONG}, "minProperties": 2,
+      "additionalProperties": {"type": "integer"}}, "", len('{"":0," ":0}')),
+    ({"type": "object", "properties": {"a": LONG, "b": {"type": "array", "minItems": 9}, "c": LONG,
+                                       "d": {"type": "null"}},
+      "minProperties": 2, "additionalProperties": False},
+     "{", len('"b":[0,0,0,0,0,0,0,0,0],"d":null}')),
+    ({"type": "object", "anyOf": [{"required": ["report"]}, {"required": ["n"]}],
+      "properties": {"report": LONG, "n": {"type": "integer"}}}, "{", len('"n":0}')),
+    ({"type": "object", "oneOf": [{"properties": {"kind": {"const": "long"}, "report": LONG},
+                                   "required": ["kind", "report"]},
+                                  {"properties": {"kind": {"const": "a name"}},
+                                   "required": ["kind"]}]}, "{", len('"kind":"a name"}')),
+    ({"type": "object", "properties": {"far": LONG, "father": True}, "required": ["far"]},
+     '{"fa', len('r":"' + 40 * "a" + '"}')),
+    ({"type": "object", "properties": {"ab": LONG, "abcdef": True}, "additionalProperties": False},
+     '{"ab', len('cdef":0}')),
+    ({"enum": [["\t", "a long one", "and another one"], ["abc"]]}, '["', len('abc"]')),
 ]  # fmt: skip
 
 
@@ -70,6 +94,28 @@ def test_an_ending_is_short_and_completes_a_valid_text(schema, text, n):
         assert ending == finder(index)(configuration), "whatever was asked before"
         assert is_valid(schema, (so_far + ending).decode())
     assert len(ending) <= n, ending
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_no_token_leads_to_a_shorter_ending(seed):
+    """So by induction there is none: the end of a text has none, and each ending begins so."""
+    rng = random.Random(seed)
+    schema = random_schema(rng)
+    try:
+        index = cfgguide.compile(json_schema(schema, order=rng.choice(ORDERS)), BYTES)
+    except SchemaError:
+        return
+    find = finder(index)
+    for _ in range(3):
+        guide = cfgguide.Guide(index)
+        for _ in range(12):
+            shorter = shorter_ending(index, find, guide.step_node)
+            assert shorter is None, (schema, guide.text, shorter)
+            allowed = guide.allowed_token_ids().tolist()
+            marks = [each for each in allowed if BYTES.tokens[each] in MARKS]
+            guide.advance(rng.choice(marks if marks and rng.random() < 0.5 else allowed))
+            if guide.is_finished:
+                break
 
 
 def random_walks(seed: int, vocabulary: cfgguide.Vocabulary) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import cfgguide
+from cfgguide.engine.index.step_cache import StepNode
 from support.schemas import is_valid
 
 SMALL = cfgguide.Vocabulary.of_bytes(
@@ -28,6 +29,19 @@ def check_ending(index: cfgguide.Index, find: Any, configuration: Any) -> bytes:
     assert after is not None, ending
     assert index.machine.is_sentence(after), ending
     return ending
+
+
+def shorter_ending(index: cfgguide.Index, find: Any, step_node: StepNode) -> bytes | None:
+    """What ends a text in less bytes than its ending: a token, and the ending after it."""
+    ending = find(step_node.configuration)
+    for token_id in index.allowed(step_node).token_ids().tolist():
+        token = index.vocabulary.tokens[token_id]
+        after = None if token is None else index.advance(step_node, token_id)
+        if after is not None:
+            other: bytes = token + find(after.configuration)
+            if len(other) < len(ending):
+                return other
+    return None
 
 
 def walk(index: cfgguide.Index, schema: Any, rng: random.Random) -> None:
