@@ -60,10 +60,42 @@ class ListedTexts:
     @cached_property
     def as_written(self) -> list[bytes] | None:
         """The texts in JSON; None if they are too long, or some may be written in several ways."""
-        data = "".join(self.texts)
-        if len(data) > _MOST_BYTES or not data.isascii() or not _written_once().issuperset(data):
+        if sum(map(len, self.texts)) > _MOST_BYTES or not _written_once() >= self._characters:
             return None
         return [text.encode() for text in self.texts]
+
+    @cached_property
+    def _characters(self) -> frozenset[str]:
+        return frozenset().union(*self.texts)
+
+    @cached_property
+    def _by_length(self) -> tuple[list[int], list[int]]:
+        """The indices of the texts, the shortest first, and the place of each there."""
+        # The texts are sorted, and so are those of one length.
+        order = sorted(range(len(self.texts)), key=lambda index: len(self.texts[index]))
+        places = sorted(range(len(order)), key=order.__getitem__)
+        return order, places
+
+    def shortest(
+        self, beginning: Beginning, tags: int, used: frozenset[int]
+    ) -> tuple[bytes, int] | None:
+        """Return the shortest rest of a text with one of some tags, given as bits, and its tag.
+
+        None if there is none, or if how it is written has to be looked for: not all of its bytes
+        are used, or characters have several spellings.
+        """
+        first, end, length = beginning
+        characters = self._characters
+        if not (_written_once() >= characters and used.issuperset(map(ord, characters))):
+            return None
+        order, places = self._by_length
+        found = places[first:end]
+        if tags != -1:
+            found = [place for place in found if tags >> self.tags[order[place]] & 1]
+        if not found:
+            return None
+        index = order[min(found)]
+        return self.texts[index][length:].encode(), self.tags[index]
 
     def tag(self, beginning: Beginning) -> int:
         """Return the tag of the text that is a beginning; -1 if there is none."""
@@ -146,6 +178,14 @@ class Words(ScalarAutomaton):
         if tag >= 0:
             entries.append(((QUOTE,), Pop(tag)))
         return ScalarRow(entries)
+
+    def shortest_listed(
+        self, key: Any, tags: int, used: frozenset[int]
+    ) -> tuple[bytes, int] | None:
+        """Return the shortest end, and its tag, if that is known without a search."""
+        kind, state = key
+        found = self.listed.shortest(state, tags, used) if kind == "c" and QUOTE in used else None
+        return None if found is None else (found[0] + b'"', found[1])
 
 
 class ListedNumbers(Numbers):
@@ -255,6 +295,16 @@ class PropertyNames(ScalarAutomaton):
                 beside = None if base is None else base.after(byte)
                 entries.append(((byte,), ("n", after, beside)))
         return ScalarRow(entries, None, base)
+
+    def shortest_listed(
+        self, key: Any, tags: int, used: frozenset[int]
+    ) -> tuple[bytes, int] | None:
+        """Return the shortest end, and its tag, if that is known without a search."""
+        if key[0] != "n" or key[2] is not None or QUOTE not in used:
+            return None
+        ((tree, beginning),) = key[1][:1]
+        found = self.listed.shortest(beginning, tags, used) if tree is END else None
+        return None if found is None else (found[0] + b'"', found[1])
 
     def _other_row(self, key: Any) -> ScalarRow:
         """Return what follows inside a name that is not listed: one object for each key."""

@@ -159,6 +159,12 @@ class ScalarAutomaton:
         """Return how many bytes have to come at least; no byte makes it less by more than one."""
         return 0
 
+    def shortest_listed(
+        self, _key: Any, _tags: int, _used: frozenset[int]
+    ) -> tuple[bytes, int] | None:
+        """Return the shortest end, and its tag, if that is known without a search."""
+        return None
+
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each with a key or `Pop`: one for each that is possible.
 

@@ -69,6 +69,9 @@ class ShortestLexemes:
         tags : int
             Those that may come, as bits; by default all.
         """
+        listed = lexemes.shortest_listed(key, tags, self._used)
+        if listed is not None:
+            return Written(*listed)
         if (lexemes, key, tags) not in self._known:
             if len(self._known) > _MAX_KNOWN:
                 self._known.clear()
