@@ -17,6 +17,7 @@ from support.small_tokenizers import standard_library_vocabulary
 
 import cfgguide
 from cfgguide import json_schema
+from cfgguide.base.limits import work_of_thread
 from cfgguide.errors import BudgetError, SchemaError
 
 BYTES = cfgguide.Vocabulary.of_bytes([])
@@ -251,3 +252,56 @@ def test_a_short_value_is_found_beside_one_that_is_long() -> None:
     guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), SMALL))
     text = b"".join(SMALL.tokens[each] or b"" for each in guide.shortest_completion())
     assert json.loads(text) == {}
+
+
+LISTED = [
+    "a",
+    "ab",
+    "abcd",
+    "abd",
+    'a"b',
+    "a\nb",
+    "a\\",
+    "é",
+    "éa",
+    "né",
+    "\u20ac1",
+    "\u20acuro",
+    "/",
+]
+
+
+@pytest.mark.parametrize("as_name", [False, True])
+def test_a_listed_text_that_has_begun_ends_as_the_shortest_of_those_left(as_name):
+    schema = {"enum": LISTED}
+    if as_name:
+        schema = {"type": "object", "properties": dict.fromkeys(LISTED, {"type": "null"}),
+                  "additionalProperties": False, "minProperties": 1}  # fmt: skip
+    index = cfgguide.compile(json_schema(schema, order="any"), BYTES)
+    find, machine = finder(index), index.machine
+    whole = [json.dumps(each, ensure_ascii=False).encode() for each in LISTED]
+    for begun in {text[:end] for text in whole for end in range(1, len(text))}:
+        left = [each for each in whole if each.startswith(begun)]
+        before, after = (b"{", b":null}") if as_name else (b"", b"")
+        ending = find(machine.advance(machine.initial, before + begun))
+        found = (begun + ending).removesuffix(after)
+        assert found in left
+        assert len(found) == min(map(len, left))
+
+
+def test_the_ends_of_many_listed_texts_are_not_searched():
+    rng = random.Random(0)
+    codes = ["".join(rng.choices("ABCDEFGHKLMN0123456789", k=16)) for _ in range(1_000)]
+    vocabulary = cfgguide.Vocabulary.of_bytes(
+        [b'{"', b'":"', *{code[n : n + 2].encode() for code in codes for n in (0, 2, 4)}]
+    )
+    schema = {"type": "object", "properties": {"id": {"enum": codes}}, "required": ["id"]}
+    guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), vocabulary))
+    text = json.dumps({"id": codes[0]}, separators=(",", ":")).encode()
+    most = 0
+    for byte in text:
+        before = work_of_thread()
+        guide.allowed_within(60)
+        most = max(most, work_of_thread() - before)
+        guide.advance(byte)
+    assert most < 10 * len(codes)

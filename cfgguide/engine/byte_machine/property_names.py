@@ -10,11 +10,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from cfgguide.automata.charset import END, MAX_CODE_POINT, CharacterClass, common_ranges
 from cfgguide.automata.language import DEAD, Language
 from cfgguide.automata.numbers import without_zeros
+from cfgguide.base.limits import check_step
 from cfgguide.engine.byte_machine.scalars import (
     QUOTE,
     FreeStrings,
@@ -34,12 +35,30 @@ from cfgguide.engine.byte_machine.scalars import (
     key_of,
     plain_strings,
 )
-from cfgguide.engine.byte_machine.spellings import plain_spelling
+from cfgguide.engine.byte_machine.spellings import plain_spelling, shortest_in
 
 #: A beginning of listed texts: the first and the end of those that have it, and its length.
 Beginning = tuple[int, int, int]
 _ZEROS = "zeros"  # after the point of a listed number, where no other one goes on
 _MOST_BYTES = 1 << 16  # of texts whose states are made at once
+
+
+class _Ranks(NamedTuple):
+    """Which of listed texts are short.
+
+    Attributes
+    ----------
+    order : list of int
+        The indices of the texts, the shortest first, without those that cannot be written.
+    ranks : list of int
+        The place of each text there, or a larger number.
+    spelled : dict of str to bytes, or None
+        How each character is written.
+    """
+
+    order: list[int]
+    ranks: list[int]
+    spelled: dict[str, bytes | None]
 
 
 class ListedTexts:
@@ -56,46 +75,53 @@ class ListedTexts:
         self.tags = [tags[text] for text in self.texts]
         self.start: Beginning = (0, len(self.texts), 0)
         self._below: dict[Beginning, int] = {}
+        self._known_ranks: dict[frozenset[int], _Ranks] = {}
 
     @cached_property
     def as_written(self) -> list[bytes] | None:
         """The texts in JSON; None if they are too long, or some may be written in several ways."""
-        if sum(map(len, self.texts)) > _MOST_BYTES or not _written_once() >= self._characters:
+        data = "".join(self.texts)
+        if len(data) > _MOST_BYTES or not data.isascii() or not _written_once().issuperset(data):
             return None
         return [text.encode() for text in self.texts]
 
-    @cached_property
-    def _characters(self) -> frozenset[str]:
-        return frozenset().union(*self.texts)
-
-    @cached_property
-    def _by_length(self) -> tuple[list[int], list[int]]:
-        """The indices of the texts, the shortest first, and the place of each there."""
-        # The texts are sorted, and so are those of one length.
-        order = sorted(range(len(self.texts)), key=lambda index: len(self.texts[index]))
-        places = sorted(range(len(order)), key=order.__getitem__)
-        return order, places
+    def _ranks(self, used: frozenset[int]) -> _Ranks:
+        """Return which texts are short where some bytes may be written."""
+        if used not in self._known_ranks:
+            check_step()
+            spelled = {}
+            for point in map(ord, sorted(frozenset[str]().union(*self.texts))):
+                spelled[chr(point)] = shortest_in(plain_spelling(((point, point),)), used)
+            found = []
+            for index, text in enumerate(self.texts):
+                parts = [spelled[character] for character in text]
+                written = [part for part in parts if part is not None]
+                if len(written) == len(parts):
+                    found.append((b"".join(written), index))
+            found.sort(key=lambda each: (len(each[0]), each[0]))
+            order = [index for _, index in found]
+            ranks = [len(order)] * len(self.texts)
+            for rank, index in enumerate(order):
+                ranks[index] = rank
+            self._known_ranks[used] = _Ranks(order, ranks, spelled)
+        return self._known_ranks[used]
 
     def shortest(
         self, beginning: Beginning, tags: int, used: frozenset[int]
     ) -> tuple[bytes, int] | None:
-        """Return the shortest rest of a text with one of some tags, given as bits, and its tag.
-
-        None if there is none, or if how it is written has to be looked for: not all of its bytes
-        are used, or characters have several spellings.
-        """
+        """Return the shortest rest of a text with one of some tags, given as bits, and its tag."""
         first, end, length = beginning
-        characters = self._characters
-        if not (_written_once() >= characters and used.issuperset(map(ord, characters))):
-            return None
-        order, places = self._by_length
-        found = places[first:end]
+        order, ranks, spelled = self._ranks(used)
+        found = ranks[first:end]
         if tags != -1:
-            found = [place for place in found if tags >> self.tags[order[place]] & 1]
-        if not found:
+            places = enumerate(self.tags[first:end])
+            found = [found[place] for place, tag in places if tags >> tag & 1]
+        rank = min(found, default=len(order))
+        if rank == len(order):
             return None
-        index = order[min(found)]
-        return self.texts[index][length:].encode(), self.tags[index]
+        index = order[rank]
+        rest = [spelled[character] or b"" for character in self.texts[index][length:]]
+        return b"".join(rest), self.tags[index]
 
     def tag(self, beginning: Beginning) -> int:
         """Return the tag of the text that is a beginning; -1 if there is none."""

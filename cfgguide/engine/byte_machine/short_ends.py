@@ -118,6 +118,11 @@ class ShortestLexemes:
             if key in before:
                 continue
             before[key] = last, step
+            listed = lexemes.shortest_listed(key, tags, self._used)
+            if listed is not None:
+                way = n + len(listed[0])
+                heapq.heappush(pending, (way, next(order), way, Pop(listed[1]), key, listed[0]))
+                continue
             # The shortest rest from there is known, so nothing beyond that key is searched again.
             if (lexemes, key, tags) in self._known:
                 known = self._known[lexemes, key, tags]
