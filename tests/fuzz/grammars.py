@@ -54,6 +54,8 @@ def earley_grammars(draw: st.DrawFn, features: Collection[str]) -> Drawn:
     lexer = draw(st.sampled_from(["dynamic", "dynamic_complete", "basic"]))
     if lexer == "dynamic_complete" and draw(st.integers(0, 7)):
         chosen -= LOOKING
+    if lexer == "dynamic_complete" and "several ignores" in features and draw(st.booleans()):
+        chosen |= {"several ignores"}  # what is both read and ignored has the most readings
     w = _writer(draw, chosen)
     return Drawn(_grammar(w), lexer, w.letters, chosen, "earley")
 

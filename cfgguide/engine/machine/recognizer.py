@@ -62,7 +62,7 @@ Value = TypeVar("Value")
 
 _N_NAMED = 4  # ways to read a text, and as many with the lexeme ended, that names are told from
 _N_LOOKED_AT = 100  # stacks, and scanner states, that names are told from
-_N_COMPARED = 8  # hypotheses with a lower stack that each is compared with, and as many others
+_N_COMPARED = 16  # hypotheses with a lower stack that each is compared with, and as many others
 #: Ways to read a text that are followed, of a grammar that leaves them open: the largest of these
 #: that `max_hypotheses` allows. The kernels of walks have room for as many.
 FOLLOWED = (4, 16, 64)
@@ -369,8 +369,8 @@ class Recognizer:
     def without_covered(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
         """Return hypotheses without those for which another one stands.
 
-        Of two that stand for each other, the one with the lower stack is kept. Stacks of about the
-        same height are compared.
+        Of two that stand for each other, the one with the lower stack is kept. Of those at the
+        same place of the lexer, stacks of about the same height are compared.
         """
         if not self.parse_table.is_general or self.short_stacks is None or len(hypotheses) < 2:
             return hypotheses
@@ -384,23 +384,24 @@ class Recognizer:
                 instead[hypothesis], hypothesis = end, instead[hypothesis]
             return end
 
-        ordered = sorted(hypotheses, key=lambda each: -each.stack.height)
-        for place, hypothesis in enumerate(ordered):
-            # Also those left out may stand for it, as long as another one does in the end.
-            for other in ordered[max(place - _N_COMPARED, 0) : place + 1 + _N_COMPARED]:
-                if (
-                    other is not hypothesis
-                    and self._covers(other, hypothesis)
-                    and last(other) is not hypothesis
-                ):
-                    instead[hypothesis] = other
-                    break
+        comparable: dict[tuple[int, Obligations], list[Hypothesis]] = {}
+        for hypothesis in sorted(hypotheses, key=lambda each: -each.stack.height):
+            comparable.setdefault(hypothesis[:2], []).append(hypothesis)
+        for ordered in comparable.values():
+            for place, hypothesis in enumerate(ordered):
+                # Also those left out may stand for it, as long as another one does in the end.
+                for other in ordered[max(place - _N_COMPARED, 0) : place + 1 + _N_COMPARED]:
+                    if (
+                        other is not hypothesis
+                        and self._covers(other, hypothesis)
+                        and last(other) is not hypothesis
+                    ):
+                        instead[hypothesis] = other
+                        break
         return [hypothesis for hypothesis in hypotheses if hypothesis not in instead]
 
     def _covers(self, first: Hypothesis, second: Hypothesis) -> bool:
         assert self.short_stacks is not None, "stacks are shortened"
-        if first[:2] != second[:2]:
-            return False
         return self.short_stacks.covers(
             self._groups[first.scanner_state], first.stack, second.stack
         )
