@@ -15,7 +15,6 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import prod
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -32,8 +31,6 @@ from cfgguide.errors import SchemaError
 DEAD = dfa.DEAD  # the state from which nothing is accepted; every automaton has it
 MAX_STATES = 20_000
 IN_UTF8, IN_JSON = range(2)  # spellings of which `fewest` counts the bytes
-_MAX_TOGETHER = 5_000  # of an automaton of several languages, when schemas are read
-_MAX_SORTED = 200_000  # states of the automata of texts that are sorted by them
 _N_KEPT = 256  # intersections
 
 Row = tuple[int, ...]
@@ -500,33 +497,52 @@ def memberships(languages: Sequence[Language], most: int) -> Iterator[tuple[bool
     [(False, False), (True, False), (False, True)]
     """
     product = _Product(languages)
-    states = {product.start: None}
-    pending = deque(states)
     found = set()
-    while pending:
-        check_step()
-        state = pending.popleft()
+    for number, state in enumerate(_reached(product), 1):
+        if number > most:
+            yield None
+            return
         met = product.memberships(state)
         if met not in found:
             found.add(met)
             yield met
+
+
+def _reached(product: _Product) -> Iterator[tuple[int, ...]]:
+    """Yield the states of a product automaton, the nearest first."""
+    states = {product.start: None}
+    pending = deque(states)
+    while pending:
+        check_step()
+        state = pending.popleft()
+        yield state
         for target in dict.fromkeys(product.moves(state)):
             if target not in states:
                 states[target] = None
                 pending.append(target)
-        if len(states) > most:
-            yield None
-            return
 
 
-def is_small_together(languages: Sequence[Language]) -> bool:
+def is_small_together(languages: Sequence[Language], most: int, most_sorted: int) -> bool:
     """Return whether texts can soon be sorted by which of some languages they are in.
 
     That takes one automaton of all, and another one for each of the ways in which they meet.
+
+    Parameters
+    ----------
+    languages : sequence of Language
+        The languages.
+    most : int
+        States of the automaton of all.
+    most_sorted : int
+        States of the others.
     """
-    n_states = min(prod(len(language.rows) for language in languages), _MAX_TOGETHER)
-    found = list(itertools.islice(memberships(languages, n_states), _MAX_SORTED))
-    return None not in found and n_states * len(found) <= _MAX_SORTED
+    product = _Product(languages)
+    found = set()
+    for number, state in enumerate(_reached(product), 1):
+        found.add(product.memberships(state))
+        if number > most or number * len(found) > most_sorted:
+            return False
+    return True
 
 
 def intersection(languages: Sequence[Language]) -> Language:

@@ -66,6 +66,9 @@ Schema = Mapping[str, Any] | bool
 MAX_NODES = 20_000
 MAX_PATTERN = 200_000  # characters: a pattern that is read holds a hundred times as many bytes
 _MANY_LISTED = 5_000  # values
+#: Of what is asked of one value: states of the automaton of all, and of those for each of the ways
+#: in which values meet that. Numbers have few letters.
+_MOST_TOGETHER = {"number": (20_000, 400_000), "string": (5_000, 200_000), "name": (5_000, 200_000)}
 TOO_LARGE = (
     "with what else is asked of the same values it needs too large an automaton; use smaller "
     "bounds or fewer patterns for one value"
@@ -210,10 +213,10 @@ class SchemaReader:
 
     def _check_together(self, group: list[tuple[Node, Condition]], kind: str) -> None:
         """Leave out conditions until an automaton of the others is small enough."""
-        languages: list[Language] = []
+        languages = [numbers.decimals()] if kind == "number" else list[Language]()
         for node, condition in group:
             try:
-                if is_small_together([*languages, condition.language]):
+                if is_small_together([*languages, condition.language], *_MOST_TOGETHER[kind]):
                     languages.append(condition.language)
                     continue
                 problem = TOO_LARGE

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 import threading
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
+import jsonschema
 import pytest
 from fuzz.schemas import reads
 from support.schemas import is_valid
@@ -169,6 +171,54 @@ def test_lengths_and_patterns_are_counted_as_they_are_read(
         text = json.dumps(value)
         assert is_valid(schema, text) == expected, "so says jsonschema"
         assert reads(recognizer, text) == expected
+
+
+MULTIPLES = (2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 24, 25, 60, 100, 365, Decimal("0.25"), Decimal("1.5"))
+NUMBERS = [*map(str, range(-60, 400)), *("0.25", "0.30", "-1.5", "4.50", "1000", "7300", "65536")]
+
+
+def one_number(rng: random.Random) -> Any:
+    """A schema of one number."""
+    schema: Any = {"multipleOf": rng.choice(MULTIPLES)} if rng.random() < 0.8 else {}
+    if rng.random() < 0.3:
+        schema["minimum"] = rng.choice((0, -5, 10, 100))
+    if rng.random() < 0.3:
+        schema["maximum"] = rng.choice((50, 99, 255, 9_999))
+    if rng.random() < 0.2:
+        schema["type"] = rng.choice(("integer", "number", "string"))
+    return schema
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_multiples_in_alternatives_are_taken_and_exact(seed: int) -> None:
+    rng = random.Random(seed)
+    schema: Any = {**one_number(rng), "oneOf": [one_number(rng) for _ in range(3)]}
+    for keyword in rng.sample(("allOf", "anyOf", "not"), 1):
+        schema[keyword] = one_number(rng) if keyword == "not" else [one_number(rng)]
+    try:
+        recognizer = ByteMachine(json_schema(schema).automaton(), "")
+    except SchemaError as error:
+        assert "no value is allowed" in str(error)  # noqa: PT017
+        return
+    judge = jsonschema.Draft202012Validator(schema)
+    for text in rng.sample(NUMBERS, 100):
+        value = json.loads(text, parse_float=Decimal)
+        assert reads(recognizer, text) == judge.is_valid(value), (schema, text)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"oneOf": [{"multipleOf": each} for each in (2, 3, 5, 7, 11)]},
+        {"anyOf": [{"multipleOf": each} for each in range(2, 11)]},
+        {"multipleOf": 8, "oneOf": [{"multipleOf": 60}, {"multipleOf": 9, "maximum": 999}]},
+        {"allOf": [{"multipleOf": 50}], "oneOf": [{"multipleOf": 16}, {"multipleOf": 12}]},
+        {"anyOf": [{"multipleOf": 997}, {"type": "string", "multipleOf": 991}]},
+        {"anyOf": [{"multipleOf": 365, "minimum": 1}, {"multipleOf": 7}, {"maximum": 65_535}]},
+    ],
+)
+def test_multiples_of_which_few_numbers_tell_are_taken(schema: Any) -> None:
+    assert begin(json_schema(schema))
 
 
 @pytest.mark.parametrize(

@@ -494,6 +494,8 @@ class Context(tuple[Node, ...]):
 
 def _conditions(node: Node, kind: str) -> list[Condition]:
     """Return conditions of a node on numbers, on strings, or on names, without lengths."""
+    if kind != "name" and kind not in node.kinds:
+        return []  # none of them meets it anyway
     if kind == "number":
         return node.numbers
     if kind == "string":
