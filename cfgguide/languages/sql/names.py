@@ -10,6 +10,7 @@ SQLite's names are here, PostgreSQL's in :mod:`cfgguide.languages.sql.postgresql
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing, nullcontext
@@ -141,7 +142,7 @@ def with_schema(
     aliases : iterable of str, optional
         Names that a statement may introduce; by default one letter, and beginnings and initials of
         the tables' names, each with a digit or without, but for those that would need quotes, and
-        the singular of a table.
+        words of these names, in the singular or the plural.
     functions : iterable of str, optional
         Names of functions; by default those of the database, or of SQLite itself, without the ones
         that "sql_select" forbids. ``json_each`` and ``json_tree`` are used as tables.
@@ -242,16 +243,18 @@ def _roles_in_sqlite(
 def _usual_aliases(tables: Iterable[str]) -> list[str]:
     """Return what people call tables, without names that need quotes or no table may have.
 
-    An alias may be read like a table, so `user` is none where there are `users`.
+    An alias may be read like a table, so `user` is none where there are `users` or `user_roles`.
     """
     known = {folded(table) for table in tables}
-    plurals = [table for table in known if len(table) > 3 and table.endswith("s")]
-    singulars = {table[:-1].removesuffix(end) for table in plurals for end in ("", "e")}
+    words = {word for table in known for word in re.split(r"[\W_]+", table)}
+    plurals = [word for word in words if word.endswith("s")]
+    words.update(word[:-1].removesuffix(end) for word in plurals for end in ("", "e"))
+    whole = {word for word in words if len(word) > 2}
     _, every = keywords()
     forbidden = listed_words("sql_select", "NO_TABLE.3")
     usual = aliases_of(known).difference(every, forbidden)
     return sorted(
-        alias for alias in usual if is_word(alias) and alias.rstrip("123456789") not in singulars
+        alias for alias in usual if is_word(alias) and alias.rstrip("123456789") not in whole
     )
 
 

@@ -368,6 +368,7 @@ SHOP = {
     "CROSSINGS": ["id"],
     "zipfiles": ["id"],
     "processes": ["id"],
+    "web pages": ["id"],
 }
 
 
@@ -384,6 +385,9 @@ def test_the_usual_aliases_are_letters_and_parts_of_the_names_of_tables():
     for text in (
         "SELECT id FROM customer",
         "SELECT id FROM process",
+        "SELECT id FROM items",
+        "SELECT order_id FROM order_items JOIN item",
+        "SELECT id FROM web",
         "SELECT id FROM orders orders2 JOIN zipfiles or",
         "SELECT id FROM zipfile",
         "SELECT id FROM clients",
