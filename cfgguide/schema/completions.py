@@ -562,8 +562,10 @@ class MemoryCompletions:
             yield shortest
         options = self._automaton.options(values, wanted)
         lexers = ((options.constants, b""), (options.numbers, b""), (options.strings, b'"'))
-        scalars = (self._scalars(lexer, quote) for lexer, quote in lexers if lexer is not None)
-        yield from heapq.merge(*scalars, key=lambda written: len(written.text))
+        for lexer, quote in lexers:
+            if lexer is not None:
+                for end in self._lexemes(lexer.lexemes, lexer.lexemes.start):
+                    yield Written(quote + end.text, lexer.tags[end.tag])
         if options.items is not None:
             for text, tag in self._items(options.items, options.items.start, _NOTHING):
                 yield Written(b"[" + text + b"]", tag)
@@ -573,11 +575,6 @@ class MemoryCompletions:
         if options.members is not None:
             for text, tag in self._members(options.members, options.members.start, _NOTHING):
                 yield Written(b"{" + text + b"}", tag)
-
-    def _scalars(self, lexer: Any, quote: bytes) -> Iterator[Written]:
-        """Yield the values of a lexer, a shortest one first."""
-        for end in self._lexemes(lexer.lexemes, lexer.lexemes.start):
-            yield Written(quote + end.text, lexer.tags[end.tag])
 
     def _different(self, items: Items, state: Any) -> Written | None:
         """Return the items that an array still needs, where they are to be different."""

@@ -275,7 +275,7 @@ LISTED = [
 def test_a_listed_text_that_has_begun_ends_as_the_shortest_of_those_left(as_name):
     schema = {"enum": LISTED}
     if as_name:
-        schema = {"type": "object", "properties": dict.fromkeys(LISTED, {"type": "null"}),
+        schema = {"type": "object", "properties": {each: {"type": "null"} for each in LISTED},
                   "additionalProperties": False, "minProperties": 1}  # fmt: skip
     index = cfgguide.compile(json_schema(schema, order="any"), BYTES)
     find, machine = finder(index), index.machine

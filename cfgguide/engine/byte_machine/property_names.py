@@ -269,6 +269,15 @@ class ListedNumbers(Numbers):
         """Return what is known of a key."""
         return Traits(ending=self._tag(key))
 
+    def shortest_listed(
+        self, key: Any, tags: int, used: frozenset[int]
+    ) -> tuple[bytes, int] | None:
+        """Return the shortest end, and its tag, if that is known without a search."""
+        # After a point, zeros may be shorter than what is listed.
+        if key[0] == _ZEROS or (not self._is_tidy and "." in self._text(key)):
+            return None
+        return self.listed.shortest(key, tags, used)
+
     def ends(self, begun: str) -> Iterator[tuple[str, int]]:
         """Yield for each number that begins with a text the rest of one spelling, and the tag."""
         for text, tag in zip(self.listed.texts, self.listed.tags, strict=True):
