@@ -16,6 +16,7 @@ from typing import Any
 import jsonschema
 import pytest
 from support.schemas import recognizer_of
+from support.scripts import printed
 
 import cfgguide
 from cfgguide.errors import SchemaError
@@ -187,3 +188,60 @@ def test_a_value_that_one_node_lists_and_another_refuses_is_no_value() -> None:
     refuses = {"type": "object", "properties": {"a": False}, "required": ["a"]}
     with pytest.raises(SchemaError, match="no value is allowed"):
         cfgguide.compile({"allOf": [lists, refuses]}, cfgguide.Vocabulary.of_bytes([]))
+
+
+#: Prints what may come after the beginnings of a text, by schemas that are read from a line each.
+_MASKS = """
+import json, sys
+import cfgguide
+vocabulary = cfgguide.Vocabulary.of_bytes()
+for line in sys.stdin:
+    guide = cfgguide.Guide(cfgguide.compile(cfgguide.json_schema(json.loads(line)), vocabulary))
+    for byte in b'{"right":':
+        print(guide.allowed_token_ids().tolist())
+        if not guide.accepts(byte):
+            break
+        guide.advance(byte)
+"""
+#: Ten kinds of objects: the names of their properties, with "!" if they are required, and of what
+#: kinds these are; a bracket is before those of the values of a list, or of an object.
+_KINDS: Any = {
+    "0": {"right": "5180643297", "left": "{271309568"},
+    "1": {"right": "[7135604", "left": "1"},
+    "2": {"right!": "[3210679", "left": "{1"},
+    "3": {"right!": "8047", "left!": "6"},
+    "4": {"right": "5039764281"},
+    "5": {"left": "30684127", "right!": "17563"},
+    "6": {"right": "7658301942", "left": "5419620873"},
+    "7": {"right": "7", "left": "504798"},
+    "8": {"right!": "3"},
+    "9": {"left": "2", "right!": "67"},
+}
+
+
+def kinds(table: Any) -> Any:
+    """Return a schema of such a table; a value is of one of the kinds 6 and 7."""
+
+    def one_of(numbers: str) -> Any:
+        if numbers[0] in "[{":
+            inner = one_of(numbers[1:])
+            if numbers[0] == "[":
+                return {"type": "array", "items": inner}
+            return {"type": "object", "additionalProperties": inner}
+        return {"oneOf": [{"$ref": f"#/$defs/{number}"} for number in numbers]}
+
+    made = {
+        number: {
+            "type": "object",
+            "properties": {name.strip("!"): one_of(each) for name, each in properties.items()},
+            "required": [name.strip("!") for name in properties if "!" in name],
+        }
+        for number, properties in table.items()
+    }
+    return {"$defs": made, **one_of("67")}
+
+
+@pytest.mark.slow
+def test_kinds_that_refer_to_each_other_are_the_same_under_any_hash_seed() -> None:
+    """They are told apart by long chains of questions, in an order that hashes decide."""
+    assert printed(_MASKS, json.dumps(kinds(_KINDS))).count("\n") > 1

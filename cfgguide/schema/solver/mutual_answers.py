@@ -22,6 +22,7 @@ from typing import Any
 from cfgguide.base.locks import tell_child
 
 _NEVER = 1 << 60
+_DEEPEST = 40  # questions that ask each other, of about 16 calls each: Python allows 1,000 calls
 _N_KEPT = 128  # verdicts with one condition in common, by which others are found
 
 
@@ -44,6 +45,7 @@ class Settled:
         self._resting: dict[Hashable, int] = {}  # answers, with the depth of what they rest on
         self._rests_on = _NEVER  # the least depth that the current answer rests on
         self._has_grown = False
+        self._put_off: dict[Hashable, tuple[Callable[[], Any], Any]] = {}
 
     def is_settled(self, question: Hashable) -> bool:
         """Return whether the answer to a question is known for good."""
@@ -58,8 +60,12 @@ class Settled:
             self._rests_on = min(self._rests_on, depth)
             return self._so_far.get(question, nothing)
         outer, depth = self._rests_on, len(self._open)
-        if not depth and (self._resting or self._so_far):  # an interruption has left them
-            self._resting, self._so_far = {}, {}
+        if depth >= _DEEPEST:
+            self._put_off[question] = decide, nothing
+            self._rests_on = 0
+            return self._so_far.get(question, nothing)
+        if not depth and (self._resting or self._so_far or self._put_off):
+            self._resting, self._so_far, self._put_off = {}, {}, {}  # of one that was interrupted
         n_resting = len(self._resting)
         self._open[question] = depth
         try:
@@ -94,6 +100,8 @@ class Settled:
                 self._answers[question] = self._so_far.pop(question)
                 self._forget(n_resting)
                 break
+            if depth == 0:
+                self._decide_put_off()
             if self._rests_on < depth:
                 break
             if not self._has_grown or self._rests_on == _NEVER:
@@ -103,6 +111,14 @@ class Settled:
             self._forget(n_resting)
         self._has_grown = self._has_grown or has_grown_before
         return found
+
+    def _decide_put_off(self) -> None:
+        """Decide what was put off, and what is put off meanwhile."""
+        decided: set[Hashable] = set()
+        while waiting := [each for each in self._put_off if each not in decided]:
+            for each in waiting:
+                decided.add(each)
+                self.answer(each, *self._put_off[each])
 
     def _settle(self, question: Hashable, found: Any, n_resting: int) -> None:
         """Settle an answer and those that rest on it."""
