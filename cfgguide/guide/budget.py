@@ -104,6 +104,8 @@ class _Reach:
         The largest of these: with more tokens left, the mask is the grammar's own.
     masks : dict of int to int32, shape (n_words,)
         Masks by the number of tokens left; the grammar's own under `NEVER`.
+    n_remembered : int
+        How many shorter paths had been found when the distances were measured.
     """
 
     trie: PackedTrie
@@ -111,6 +113,7 @@ class _Reach:
     distances: Int32Array
     most: int
     masks: dict[int, Int32Array]
+    n_remembered: int
 
 
 class TokenBudget:
@@ -156,6 +159,7 @@ class TokenBudget:
         self._surroundings: dict[Configuration, _Surroundings] = {}
         self._n_surrounding = 0
         self._reaches: dict[Configuration, _Reach] = {}
+        self._n_remembered = 0  # paths that are shorter than those found first
         self._n_reached = 0
         self._n_masks = 0
         self._lock = new_rlock()
@@ -261,6 +265,7 @@ class TokenBudget:
                 mask = self._mask_within(configuration, reach, n)
                 if not mask.any():
                     raise BudgetError(self._refusal(step_node, n, is_all=False))
+                reach = self._reaches.get(configuration, reach)
                 self._keep(configuration, reach, NEVER if is_all else n, mask)
             return mask
 
@@ -281,7 +286,8 @@ class TokenBudget:
         numbers = [number for number in range(walk.n_outcomes) if walk.verdict(number) != DEAD_END]
         distances = [self._distance(walk.configuration(number)) for number in numbers]
         packed = np.array(numbers, np.int32), np.array(distances, np.int32)
-        return _Reach(walk.trie, *packed, max(distances, default=1), {})
+        most = max(distances, default=1)
+        return _Reach(walk.trie, *packed, most, {}, self._n_remembered)
 
     def _mask_within(self, configuration: Configuration, reach: _Reach, n: int) -> Int32Array:
         path = self._promise(configuration)
@@ -290,9 +296,13 @@ class TokenBudget:
             self._look_around(configuration, n, self._effort)
             path = self._promise(configuration)
         walk = self._walker.walk(configuration)
-        # A search may have found shorter ends, and over another trie outcomes have other numbers.
-        if is_searched or walk.trie is not reach.trie:
-            reach = self._measured(walk)
+        # Shorter ends may have been found since, and over another trie outcomes have other numbers.
+        if self._n_remembered != reach.n_remembered or walk.trie is not reach.trie:
+            before, reach = reach, self._measured(walk)
+            if walk.trie is before.trie and (reach.distances != before.distances).any():
+                # A mask with more tokens left that rests on longer ends would allow less.
+                self._n_masks -= len(before.masks)
+                self._reaches[configuration] = reach
         # Dead ends have no distance, so all outcomes are closed before the near ones are opened.
         for number in range(walk.n_outcomes):
             walk.resolve(number, is_live=False)
@@ -382,6 +392,7 @@ class TokenBudget:
         """Remember a shorter path; the oldest are forgotten first."""
         while len(self._shorter) > _MAX_KNOWN:
             self._shorter.popitem(last=False)
+        self._n_remembered += 1
         self._shorter[configuration] = path
         self._shorter.move_to_end(configuration)
 
