@@ -318,8 +318,8 @@ MUTATIONS = [
     Mutation(
         "outcomes are numbered anew when the token classes are made",
         "guide/budget",
-        "        if is_searched or walk.trie is not reach.trie:\n",
-        "        if is_searched:\n",
+        "        if self._n_remembered != reach.n_remembered or walk.trie is not reach.trie:\n",
+        "        if self._n_remembered != reach.n_remembered:\n",
     ),
     Mutation(
         "the ending that a mask rested on is kept for a shortened stack",

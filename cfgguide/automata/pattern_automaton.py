@@ -1080,18 +1080,19 @@ class LookingAutomaton(PatternAutomaton):
 
     def shortest(self, state: int) -> float:
         """Return how many characters lead at least to an end; there may be none that near."""
-        check_step()
         if state == DEAD:
             return inf
         ways: Iterable[tuple[int, Obligations]] = self._states[state].ways
-        return min(
-            max(
+        best = inf
+        for rest, owed in ways:
+            check_step()
+            nearest = max(
                 self._program.facts(rest).size.shortest,
                 *(each.automaton.shortest(each.state) for each in owed if not each.is_negated),
                 0,
             )
-            for rest, owed in ways
-        )
+            best = min(best, nearest)
+        return best
 
     def fewest(self, state: int, spelling: int) -> float:
         """Return how many bytes at least lead to an end; there may be none that near."""

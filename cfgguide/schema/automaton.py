@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.numbers import NUMBER, decimal_text
-from cfgguide.base.limits import Steps
+from cfgguide.base.limits import Steps, check_step
 from cfgguide.base.sets import reached_from
 from cfgguide.engine.byte_machine.automaton import Int32Array, Pushdown
 from cfgguide.engine.byte_machine.byte_views import DEAD, END, POP, PUSH
@@ -256,6 +256,7 @@ class SchemaAutomaton(Pushdown):
         """
         nodes = dict.fromkeys(node for root in self.roots for node in root.nodes)
         for node in reached_from(nodes, lambda each: (*each.in_place, *each.inner)):
+            check_step()
             _check_listed(node)
             if len(node.all_of) < 2:  # quickly: of most nodes nothing else is asked
                 continue

@@ -76,7 +76,7 @@ def test_a_published_parser_finds_the_calls_that_we_find(form):
         for call in ours:
             jsonschema.validate(call.arguments, SCHEMA)
             n_texts += len(call.arguments)
-    assert n_texts > 20
+    assert n_texts > or_in_ci(20, 6)
 
 
 #: A call with one argument, a string, as each format writes it; `...` stands for the string.
