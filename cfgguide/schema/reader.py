@@ -258,6 +258,7 @@ class SchemaReader:
 
     def _key_of(self, schema: Any) -> Hashable:
         """Return what is equal for equal schemas, and no others: each part is looked at once."""
+        check_step()
         if isinstance(schema, str):
             return schema
         known = self._keys.get(id(schema))

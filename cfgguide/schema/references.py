@@ -305,6 +305,7 @@ def _joined(base: str, reference: str) -> str:
 
 def _steps_below(schema: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
     for keyword, value in schema.items():
+        check_step()
         if keyword not in _WITH_SCHEMAS:
             continue
         is_mapping = isinstance(value, dict | Mapping)

@@ -23,19 +23,23 @@ from cfgguide.schema.solver.truth import evaluators
 
 def scalar_values(values: Sequence[Any]) -> ListedValues:
     """Return the values of an enumeration without arrays and objects."""
-    words = [value for value in values if isinstance(value, str)]
+    words: list[str] = []
+    constants: dict[str, None] = {}
+    found: list[Decimal] = []
+    for value in values:
+        check_step()
+        if isinstance(value, str):
+            words.append(value)
+        elif value is None or isinstance(value, bool):
+            constants[json.dumps(value)] = None
+        elif isinstance(value, int | float | Decimal):
+            found.append(decimal_of(value))
     check_text("".join(words))
-    found = [
-        decimal_of(value)
-        for value in values
-        if isinstance(value, int | float | Decimal) and not isinstance(value, bool)
-    ]
     for number in found:
+        check_step()
         numbers.check_digits(number)
     return ListedValues(
-        frozenset(
-            json.dumps(value) for value in values if value is None or isinstance(value, bool)
-        ),
+        frozenset(constants),
         Condition(partial(numbers.any_of, tuple(found))) if found else None,
         Condition(partial(Language.of_words, words), words=frozenset(words)) if words else None,
         scalars=tuple(values),
