@@ -17,6 +17,7 @@ from math import inf
 
 import numpy as np
 
+from cfgguide.base.limits import check_step
 from cfgguide.errors import SchemaError
 
 _MAX_BITS = 400_000_000  # of states by lengths
@@ -56,6 +57,7 @@ class Distances:
         for state in queue:
             self.shortest[state] = 0
         for state in queue:  # grows while it is walked
+            check_step(0)
             for each in before[state]:
                 if self.shortest[each] == inf:
                     self.shortest[each] = self.shortest[state] + 1
@@ -71,6 +73,7 @@ class Distances:
         }
         ready = [state for state in live if n_open[state] == 0]
         for state in ready:  # grows while it is walked
+            check_step(0)
             for each in before[state]:
                 n_open[each] -= 1
                 if n_open[each] == 0:

@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import DEAD, Language, intersection
+from cfgguide.base.limits import check_step
 from cfgguide.errors import SchemaError
 
 NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"  # any
@@ -76,7 +77,10 @@ def any_of(found: Iterable[Decimal]) -> Language:
     """
     shortest = {decimal_text(number) for number in found}
     shortest |= {"-0"} if "0" in shortest else set()
-    begun = {text[:n] for text in shortest for n in range(len(text) + 1)}
+    begun = set[str]()
+    for text in shortest:
+        check_step(0)
+        begun.update(text[:n] for n in range(len(text) + 1))
 
     def step(text: str, character: str) -> str | None:
         longer = text + character

@@ -509,10 +509,11 @@ class _Program:
     def _number(self, rest: _Rest) -> int:
         number = self._numbers.get(rest)
         if number is None:
-            self._facts.append(self._facts_of(rest))
-            number = len(self._facts) - 1
-            self._rests[number:] = [rest]
-            self._numbers[rest] = number  # last: an interruption leaves the number to nobody
+            number = len(self._rests)
+            # In this order an interruption leaves, at most, a number to nobody.
+            self._facts[number:] = [self._facts_of(rest)]
+            self._rests.append(rest)
+            self._numbers[rest] = number
         return number
 
     def _facts_of(self, rest: _Rest) -> _Facts:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from cfgguide.automata.charset import ANY_CHARACTER, CharacterClass
 from cfgguide.automata.pattern_tree import Characters, Choice, Nodes, Repeat
 from cfgguide.automata.unicode_sets import digits, folded
+from cfgguide.base.limits import check_step
 
 Ranges = tuple[tuple[int, int], ...]
 _FEW = 20  # ranges: those of all digits are more
@@ -29,6 +30,7 @@ def text_of(nodes: Nodes, spell: Callable[[Ranges], str]) -> str | None:
     """
     written = []
     for node in nodes:
+        check_step(0)
         if isinstance(node, Characters):
             ranges = node.characters.ranges
             written.append(spell(ranges) if ranges else r"[^\s\S]")

@@ -23,6 +23,7 @@ from cfgguide.automata.charset import (
     common_ranges,
     ignoring_case,
 )
+from cfgguide.base.limits import check_step
 
 _KEPT = 500  # classes of a process
 _PLANE = 0x10000
@@ -85,12 +86,13 @@ def _ranges_by_category() -> dict[str, list[tuple[int, int]]]:
     """
     found: dict[str, list[tuple[int, int]]] = {}
     for plane in range(0, sys.maxunicode + 1, _PLANE):
+        check_step(0)
         if plane < 4 * _PLANE or plane == 14 * _PLANE:
             first = plane
             for kind, run in groupby(
                 map(unicodedata.category, map(chr, range(first, first + _PLANE)))
             ):
-                end = first + sum(1 for _ in run)
+                end = first + len(list(run))
                 found.setdefault(kind, []).append((first, end - 1))
                 first = end
         else:
@@ -104,6 +106,7 @@ def _of_categories(kinds: Iterable[str]) -> CharacterClass:
     """Return the characters of general categories, or of all that begin with a letter."""
     wanted = tuple(kinds)
     ranges = _ranges_by_category()
+    check_step(0)
     return CharacterClass.of(
         bounds for kind in ranges if kind.startswith(wanted) for bounds in ranges[kind]
     )
@@ -153,6 +156,7 @@ def named(name: str, *, is_loose: bool = False) -> CharacterClass | None:
     >>> named("Greek") is None
     True
     """
+    check_step(0)
     bare = re.sub(r"^(gc|general_category)[=:]", "", name, flags=re.IGNORECASE)
     plain = re.sub(r"[\s_-]", "", bare).lower()
     if is_loose:

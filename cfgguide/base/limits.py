@@ -400,8 +400,14 @@ class _Current(threading.local):
 _current = _Current()
 
 
-def check_step() -> None:
+def check_step(work: int = 1) -> None:
     """Raise an error if the step that this thread is in takes too long, or is not wanted any more.
+
+    Parameters
+    ----------
+    work : int
+        As how much it counts in :func:`work_of_thread`; 0 where what is bounded by that has not
+        become more.
 
     Raises
     ------
@@ -409,12 +415,12 @@ def check_step() -> None:
         In that case; outside of a step, never.
     """
     if _current.lock.locked():
-        _current.n_asked += 1
+        _current.n_asked += work
         _current.steps.check()
 
 
 def work_of_thread() -> int:
-    """Return how often this thread has asked :func:`check_step` in steps.
+    """Return the work of this thread in steps, as :func:`check_step` counts it.
 
     It tells of a part of a step what it has cost, whatever the clock says.
     """

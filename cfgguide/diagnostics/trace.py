@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from cfgguide.automata.dfa import DEAD
 from cfgguide.automata.witness import PREFERRED
+from cfgguide.base.limits import check_step
 from cfgguide.diagnostics.explanation import Lexeme
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
 
@@ -204,6 +205,7 @@ def shortest_texts(
             if row[byte_class] == DEAD:
                 continue
             for extended in recognizer.extended(hypothesis, byte_class):
+                check_step(0)
                 following = extended, int(scanner.contexts[context, byte_class])
                 if paths.get(following):
                     continue

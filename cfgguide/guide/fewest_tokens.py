@@ -70,6 +70,7 @@ class FewestTokens:
                     self._n_bytes += len(end) + _OVERHEAD
         spelling, found = self._known[text], list[int]()
         while spelling is not None and text:
+            check_step(0)
             _, token_id, length = spelling
             found.append(token_id)
             text = text[length:]

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from cfgguide.base.limits import work_of_thread
+from cfgguide.base.limits import check_step, work_of_thread
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.step_cache import StepNode
 from cfgguide.engine.masks.subset import Subset
@@ -73,6 +73,7 @@ class JumpForward:
         with index.steps.begun():
             most = work_of_thread() + _MOST_WORK
             while len(forced) < MAX_BYTES and work_of_thread() < most:
+                check_step(0)
                 if b"" in rests:  # some tokens end here, and others may begin
                     after = index.machine.advance(here, bytes(forced[n_read:]))
                     assert after is not None, "allowed tokens led here"

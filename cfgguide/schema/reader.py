@@ -381,9 +381,11 @@ class SchemaReader:
                     node.numbers.append(Condition(partial(make, bound, is_strict=False)))
 
     def _values(self, location: Location, values: list[Any]) -> ListedValues:
-        nested = [value for value in values if isinstance(value, list | Mapping)]
+        nested, scalars = list[Any](), list[Any]()
+        for value in values:
+            check_step(0)
+            (nested if isinstance(value, list | Mapping) else scalars).append(value)
         nodes = [self._node(self._references.constant(location, shape(value))) for value in nested]
-        scalars = [value for value in values if not isinstance(value, list | Mapping)]
         found = replace(scalar_values(scalars), nodes=tuple(nodes), nested=tuple(nested))
         if len(scalars) > _MANY_LISTED and found.numbers is not None:
             _ = found.numbers.language  # takes long; an error is raised now, not in a text

@@ -7,6 +7,7 @@ import json
 import pickle
 import random
 import re
+import sys
 
 import pytest
 from support.ci import or_in_ci
@@ -320,3 +321,39 @@ def test_a_tree_remembers_its_hash_but_takes_it_to_no_other_process():
     assert again == tree
     assert "_hash" in vars(tree)
     assert "_hash" not in vars(again)
+
+
+def test_an_interruption_at_any_line_leaves_a_pattern_whole():
+    """Each line of the automaton once: the same states are asked for again, and the texts stay."""
+    pattern = "^(?:a{1,300}b?|c{2}){1,400}$"
+    texts = ["".join(each) for n in range(6) for each in itertools.product("abc", repeat=n)]
+    expected = [accepts(_grown(pattern), text) for text in texts]
+    module = sys.modules[type(_grown(pattern)).__module__].__file__
+    n_left = 0
+
+    def called(frame, event, _):
+        return line if frame.f_code.co_filename == module else None
+
+    def line(frame, event, _):
+        nonlocal n_left
+        n_left -= event == "line"
+        if n_left == 0:
+            raise KeyboardInterrupt
+        return line
+
+    n_done, is_whole = 0, False
+    while not is_whole:
+        automaton = _grown(pattern)
+        n_done = n_left = n_done + 7
+        before = sys.gettrace()
+        sys.settrace(called)
+        try:
+            for text in texts[:40]:
+                accepts(automaton, text)
+            is_whole = True
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        assert [accepts(automaton, text) for text in texts] == expected, n_done
+    assert n_done > 500

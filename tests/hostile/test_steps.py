@@ -22,7 +22,7 @@ import pytest
 
 import cfgguide
 from cfgguide.automata.charset import CharacterClass
-from cfgguide.base.limits import work_of_thread
+from cfgguide.base.limits import Steps
 from cfgguide.errors import CfgGuideError
 from hostile.cases import Case, all_cases
 
@@ -48,7 +48,6 @@ class Lines:
         self.worst, self.where = 0, ""
         self._n_left = ENOUGH
         self._since = 0
-        self._asked = work_of_thread()
 
     @contextmanager
     def counted(self) -> Iterator[None]:
@@ -63,6 +62,9 @@ class Lines:
             sys.settrace(before)
 
     def _called(self, frame: FrameType, event: str, _: Any) -> Any:
+        if frame.f_code is Steps.check.__code__:
+            self._since = 0
+            return None
         return self._line if frame.f_code.co_filename.startswith(_PACKAGE) else None
 
     def _line(self, frame: FrameType, event: str, _: Any) -> Any:
@@ -70,10 +72,7 @@ class Lines:
             return self._line
         self._n_left -= 1
         self._since += 1
-        asked = work_of_thread()
-        if asked != self._asked:
-            self._asked, self._since = asked, 0
-        elif self._since > self.worst:
+        if self._since > self.worst:
             self.worst = self._since
             if self._since > MOST:
                 self.where = "".join(traceback.format_stack(frame)[-8:])

@@ -94,9 +94,9 @@ class ListedTexts:
                 spelled[chr(point)] = shortest_in(plain_spelling(((point, point),)), used)
             found = []
             for index, text in enumerate(self.texts):
-                parts = [spelled[character] for character in text]
-                written = [part for part in parts if part is not None]
-                if len(written) == len(parts):
+                check_step(0)
+                written = list(filter(None, map(spelled.get, text)))
+                if len(written) == len(text):
                     found.append((b"".join(written), index))
             found.sort(key=lambda each: (len(each[0]), each[0]))
             order = [index for _, index in found]
@@ -120,8 +120,8 @@ class ListedTexts:
         if rank == len(order):
             return None
         index = order[rank]
-        rest = [spelled[character] or b"" for character in self.texts[index][length:]]
-        return b"".join(rest), self.tags[index]
+        rest = b"".join(filter(None, map(spelled.get, self.texts[index][length:])))
+        return rest, self.tags[index]
 
     def tag(self, beginning: Beginning) -> int:
         """Return the tag of the text that is a beginning; -1 if there is none."""
@@ -146,6 +146,7 @@ class ListedTexts:
         if first < end and len(texts[first]) == length:
             first += 1
         while first < end:
+            check_step(0)
             character = texts[first][length]
             last = bisect_right(
                 texts, character, first, end, key=lambda text: text[length : length + 1]

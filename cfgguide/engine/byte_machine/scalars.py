@@ -26,6 +26,7 @@ from cfgguide.automata.language import (
     TextAutomaton,
 )
 from cfgguide.automata.language import after as after_character
+from cfgguide.base.limits import check_step
 from cfgguide.engine.byte_machine.spellings import (
     any_spelling,
     n_bytes_of,
@@ -212,6 +213,7 @@ def after_bytes(pieces: Sequence[Piece]) -> list[tuple[Iterable[int], tuple[Piec
         return [(range(low, high + 1), ((rest, state),)) for low, high, rest in tree.branches]
     cells: dict[int, list[Piece]] = {}
     for tree, state in pieces:
+        check_step(0)
         for low, high, rest in tree.branches:
             piece = (rest, state)
             for byte in range(low, high + 1):

@@ -39,6 +39,7 @@ def shortest_in(tree: ByteTree, used: frozenset[int]) -> bytes | None:
         return b""
     found = []
     for low, high, rest in tree.branches:
+        check_step(0)
         byte = next((byte for byte in range(low, high + 1) if byte in used), None)
         after = None if byte is None else shortest_in(rest, used)
         if byte is not None and after is not None:

@@ -89,6 +89,7 @@ class Lookahead:
         """
         possible = list(self.resolved(state, obligations))
         for byte_class in letters:
+            check_step(0)
             possible = [
                 after for here, owed in possible for after in self.step(here, owed, byte_class)
             ]

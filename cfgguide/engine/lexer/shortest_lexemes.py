@@ -308,6 +308,7 @@ class LexemeTexts:
 
     def _step(self, distances: Distances, state: int, terminal_id: int) -> tuple[int, int]:
         """Return a byte that leads nearer to a terminal, and where it leads."""
+        check_step(0)
         wanted = distances.to(state, terminal_id) - 1
         for here in self._scanner.resolved(state):
             for byte, byte_class in self._letters:
@@ -339,6 +340,7 @@ class LexemeTexts:
         flat = distances.reshape(-1)
         here, distance = np.flatnonzero(flat == 0), 0
         while len(here):
+            check_step(0)
             before = asking.of(here, n_terminal_ids)
             before = np.unique(before[flat[before] == FAR])
             flat[before] = distance

@@ -161,6 +161,7 @@ class Endings:
         nearest = starts[np.where(is_last, distances, followed).argmin(axis=0)].tolist()
         weights = [inf] * n_terminals
         for terminal_id in range(n_terminals):
+            check_step(0)
             text = self._texts.some_text(nearest[terminal_id], terminal_id)
             n_needed = None if text is None else n_tokens(text)
             if text is not None and n_needed is not None:

@@ -515,6 +515,7 @@ class Recognizer:
 
         There are several only where the parse table keeps conflicts.
         """
+        check_step(0)
         if terminal_id == self.scanner.ignored:
             has_column = indentation.column != NO_COLUMN
             moved = indentation._replace(column=NO_COLUMN) if has_column else indentation

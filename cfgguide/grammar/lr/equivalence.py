@@ -310,6 +310,7 @@ class Equivalence:
             # Loops over single numbers are quicker here than numpy: rows are short.
             shifts: dict[int, int] = {}
             reduced: dict[int, int] = {}
+            check_step(0)
             for place, action in enumerate(self._table.action[state].tolist()):
                 if action > ERROR:
                     shifts[1 << place] = action - 1

@@ -140,6 +140,7 @@ class StackCosts:
             self._known.clear()
         pending = [stack]
         while pending:  # what a stack needs follows from lower ones
+            check_step(0)
             here = pending[-1]
             exits = [(exit_.need, after) for exit_, after in self._left(here)]
             unknown = [after for _, after in exits if after not in self._known]
@@ -190,6 +191,7 @@ class StackCosts:
             found: dict[tuple[int, int], Need] = {}
             pending = [state]
             while pending:
+                check_step(0)
                 pending.sort(key=lambda each: needs[each].length, reverse=True)
                 here = pending.pop()
                 if here == self._table.end_state:
@@ -220,6 +222,7 @@ class StackCosts:
         for number, (left, right) in enumerate(productions):
             n_open.append(len(right))
             for symbol in right:
+                check_step(0)
                 using.setdefault(symbol, []).append(number)
             if not right:
                 heapq.heappush(pending, (0, END, left))
@@ -232,12 +235,14 @@ class StackCosts:
                 continue
             self._shortest[symbol] = Need(length, first)
             for number in using.get(symbol, ()):
+                check_step(0)
                 n_open[number] -= 1
                 left, right = productions[number]
                 if not n_open[number] and left not in self._shortest:
                     heapq.heappush(pending, (*self._of_symbols(right), left))
 
     def _of_symbols(self, symbols: Sequence[str]) -> Need:
+        check_step(0)
         needs = [self._shortest.get(symbol, _HOPELESS) for symbol in symbols]
         first = next((need.first for need in needs if need.length), END)
         return Need(sum(need.length for need in needs), first)
@@ -270,6 +275,7 @@ def _kernels(table: ParseTable) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.i
     """
     following = {name: table.goto[:, number] for number, name in enumerate(table.nonterminals)}
     for number, name in enumerate(table.terminals):
+        check_step(0)
         following[name] = np.where(table.action[:, number] > 0, table.action[:, number] - 1, -1)
     # The beginnings of productions are a tree: its nodes, and the states after each.
     reached = [np.flatnonzero(following[name] != NO_STATE) for name in table.nonterminals]

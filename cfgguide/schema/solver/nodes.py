@@ -185,8 +185,12 @@ class Node:
         listed = self.values
         if listed is None or not self.is_same_as(Node("", values=listed, kinds=self.kinds)):
             return None
-        found = listed.by_value.items()
-        return dict.fromkeys(key for key, each in found if kind_of(each.value) in self.kinds)
+        found: dict[Hashable, None] = {}
+        for key, each in listed.by_value.items():
+            check_step(0)
+            if kind_of(each.value) in self.kinds:
+                found[key] = None
+        return found
 
     @cached_property
     def any_listed(self) -> tuple[Counter[Hashable], list[Node]]:

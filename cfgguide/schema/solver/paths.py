@@ -106,6 +106,7 @@ class Paths:
         best, least, n_tried = None, inf, 0
 
         def price(number: int, holding: list[Node], failing: list[Node]) -> float:
+            check_step(0)
             key = number, frozenset(holding), frozenset(failing)
             if key not in prices:
                 known = cost(*self._property(state, number, holding, failing))

@@ -423,9 +423,10 @@ class Search:
         if plan is None:
             return []
         planner, n_names = self.planner(tracked, state), len(tracked.objects.names)
-        planned = [number for number, *_ in planner.properties(plan)]
+        planned = {*plan.coming, *plan.failing, *plan.n_filled}
         found = []
         for number in range(len(tracked.objects.name_classes)):
+            check_step(0)
             if not within >> number & 1:
                 continue
             # Names are in order: with this one, those between can come no more.
