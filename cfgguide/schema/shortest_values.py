@@ -8,6 +8,7 @@ derivations). Of a megabyte and more none is known.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -23,6 +24,7 @@ from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
 
 _MAX_NAMES = 8  # that are compared where a name has begun
 _MAX_CLASSES = 8  # of a value that are compared
+_MAX_REPEATED = 8  # values in other spellings that are met while different ones are looked for
 _SHORT = 2  # bytes: no array or object is shorter
 _MOST = 1_000_000  # bytes: no model writes a longer value, so none is known; items may double
 
@@ -178,26 +180,32 @@ class ShortestValues:
         """Return the shortest items that have not come: so many, if there are so many."""
         texts: list[bytes] = []
         while len(texts) < n:
-            check_step()
-            found = []
-            for kind, lexemes, tags in items.lexemes(state):
-                quote = b'"' if kind == "strings" else b""
-                end = self.fresh(lexemes, lexemes.start, tags)
-                if end is not None:
-                    found.append(Written(quote + end.text, kind == "strings"))
-            item = _least(found)
-            if item is None:
+            values, n_before, n_repeated = items.item(state), len(texts), 0
+            kinds = [self._fresh_items(*each) for each in items.lexemes(state)]
+            for item in heapq.merge(*kinds, key=_order):
+                after = items.after(state, written_value(item.text, is_string=bool(item.tag)))
+                n_repeated += after is None
+                if after is not None:
+                    texts.append(item.text)
+                    state = after
+                # An automaton without what has come since then repeats nothing.
+                if len(texts) == n or n_repeated > _MAX_REPEATED or items.item(state) != values:
+                    break
+            if len(texts) == n_before:
                 break
-            texts.append(item.text)
-            after = items.after(state, written_value(item.text, is_string=bool(item.tag)))
-            assert after is not None, "it has not come before"
-            state = after
         return texts
+
+    def _fresh_items(
+        self, kind: str, lexemes: ScalarAutomaton, tags: list[int]
+    ) -> Iterator[Written]:
+        """Yield items of a kind that are unlike those before, the shortest first; 1 for strings."""
+        quote = b'"' if kind == "strings" else b""
+        for end in self.lexemes.ends(lexemes, lexemes.start, _bits(tags)):
+            yield Written(quote + end.text, int(kind == "strings"))
 
     def fresh(self, lexemes: ScalarAutomaton, key: Any, tags: list[int]) -> Written | None:
         """Return the end of an item that is unlike those before."""
-        bits = sum(1 << number for number, tag in enumerate(tags) if tag != REPEATED)
-        return self.lexemes.end(lexemes, key, tags=bits)
+        return self.lexemes.end(lexemes, key, tags=_bits(tags))
 
     def members(self, members: Members, state: Any, *, is_some: bool = False) -> Written | None:
         """Return the properties that still have to come, and the tag of the object then.
@@ -288,4 +296,13 @@ def _is_less(one: Written, other: Written) -> bool:
 
 
 def _least(found: list[Written]) -> Written | None:
-    return min(found, key=lambda each: (len(each.text), each.text), default=None)
+    return min(found, key=_order, default=None)
+
+
+def _order(written: Written) -> tuple[int, bytes]:
+    return len(written.text), written.text
+
+
+def _bits(tags: list[int]) -> int:
+    """Return the numbers of the tags of what is unlike all before, as bits."""
+    return sum(1 << number for number, tag in enumerate(tags) if tag != REPEATED)

@@ -191,11 +191,16 @@ def arrays_in_arrays(depth: int, n: int) -> Any:
         {"type": "object", "minProperties": 300, "propertyNames": {"maxLength": 2}},
         {"minProperties": 100, "required": ["a"], "properties": {"a": {"enum": ["b"]}}},
         {"type": "array", "minItems": 200, "uniqueItems": True},
+        {"type": "array", "minItems": 900, "uniqueItems": True, "items": {"type": "integer"}},
+        {"type": "array", "minItems": 400, "uniqueItems": True, "items": {"type": "string"}},
+        {"type": "array", "minItems": 300, "uniqueItems": True,
+         "items": {"type": ["string", "null"], "pattern": "^x[a-z]{2}"}},
         arrays_in_arrays(1, 10),
         {"enum": [{"id": n, "name": f"n{n}"} for n in range(80)]},
     ],
-    ids=["90 names", "300 names", "100 names", "200 items", "10 times 10 items", "80 objects"],
-)
+    ids=["90 names", "300 names", "100 names", "200 items", "900 integers", "400 strings",
+         "300 of a pattern", "10 times 10 items", "80 objects"],
+)  # fmt: skip
 def test_an_ending_with_many_different_parts_is_found(schema):
     """What has to come is found one after the other, however many there are."""
     index = cfgguide.compile(json_schema(schema), standard_library_vocabulary())

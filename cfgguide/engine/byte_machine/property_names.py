@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
+from math import inf
 from typing import Any, NamedTuple
 
 from cfgguide.automata.charset import END, MAX_CODE_POINT, CharacterClass, common_ranges
@@ -35,7 +36,7 @@ from cfgguide.engine.byte_machine.scalars import (
     key_of,
     plain_strings,
 )
-from cfgguide.engine.byte_machine.spellings import plain_spelling, shortest_in
+from cfgguide.engine.byte_machine.spellings import n_bytes_of, plain_spelling, shortest_in
 
 #: A beginning of listed texts: the first and the end of those that have it, and its length.
 Beginning = tuple[int, int, int]
@@ -342,6 +343,15 @@ class PropertyNames(ScalarAutomaton):
         found = self.listed.shortest(beginning, tags, used) if tree is END else None
         return None if found is None else (found[0] + b'"', found[1])
 
+    def nearest(self, key: Any) -> float:
+        """Return how many bytes have to come at least, with the quote."""
+        if key[0] != "n":
+            assert self._others is not None, "else there are no such keys"
+            return self._others.lexemes.nearest(key)
+        _, pieces, other = key
+        least = 1 + min((n_bytes_of(tree) for tree, _ in pieces), default=inf)
+        return least if other is None else min(least, self.nearest(other))
+
     def _other_row(self, key: Any) -> ScalarRow:
         """Return what follows inside a name that is not listed: one object for each key."""
         assert self._others is not None, "else there are no such keys"
@@ -405,6 +415,17 @@ class PatternNames(KeptRows):
     def _freed(self, key: Any) -> Key:
         kind, state = key
         return self._free.key(key, state[1]) if kind == "c" and state[0] is None else key
+
+    def nearest(self, key: Any) -> float:
+        """Return how many bytes have to come at least, with the quote."""
+        kind, state = key
+        if kind == "s":
+            return 1
+        pieces = state if kind == "p" else ((END, state),)
+        return 1 + min(
+            n_bytes_of(tree) + (self._texts.nearest(texts) if beginning is None else 0)
+            for tree, (beginning, texts) in pieces
+        )
 
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each to the end of a character."""

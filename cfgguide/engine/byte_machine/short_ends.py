@@ -8,15 +8,17 @@ written in one way each (:meth:`~cfgguide.engine.byte_machine.scalars.ScalarAuto
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from itertools import count
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from cfgguide.base.limits import check_step
-from cfgguide.engine.byte_machine.scalars import Pop, ScalarAutomaton
+from cfgguide.engine.byte_machine.scalars import Pop, ScalarAutomaton, ScalarEnds
 
 _MAX_KNOWN = 100_000
 _N_EXACT = 300  # keys that are met while the shortest text is looked for, rather than any
+_MAX_PASSED = 300  # keys that are met between two texts of one lexeme
 
 
 class Written(NamedTuple):
@@ -77,6 +79,46 @@ class ShortestLexemes:
                 self._known.clear()
             self._find(lexemes, key, tags)
         return self._written(lexemes, key, tags)
+
+    def ends(self, lexemes: ScalarAutomaton, first: Any, tags: int) -> Iterator[Written]:
+        """Yield different texts that end a lexeme, the shortest first, while that is quick.
+
+        There is at least the one of :meth:`end`, if there is one.
+        """
+        shortest = self.end(lexemes, first, tags=tags)
+        if shortest is None:
+            return
+        yield shortest
+        # As in `_find`, but each text is met by itself, and of equal ways the nearest to an end.
+        n_pending = count()
+        pending: list[tuple[float, float, bytes, int, Any]] = [(0, 0, b"", next(n_pending), first)]
+        n_passed = 0
+        while pending and n_passed < _MAX_PASSED:
+            check_step()
+            _, _, text, _, key = heapq.heappop(pending)
+            if isinstance(key, Pop):
+                if text != shortest.text:
+                    n_passed = 0
+                    yield Written(text, key.tag)
+                continue
+            n_passed += 1
+            traits = lexemes.traits(key)
+            if traits.below is not None and not traits.below & tags:
+                continue
+            following = [  # unlike `steps`, with all bytes
+                (text + bytes((byte,)), after)
+                for after, data in lexemes.row(key).following
+                if not isinstance(after, ScalarEnds)
+                for byte in self._used.intersection(data)
+            ]
+            if traits.ending >= 0:
+                following.append((text, Pop(traits.ending)))
+            for longer, after in following:
+                if isinstance(after, Pop) and not tags >> after.tag & 1:
+                    continue
+                rest = 0 if isinstance(after, Pop) else lexemes.nearest(after)
+                entry = (len(longer) + rest, rest, longer, next(n_pending), after)
+                heapq.heappush(pending, entry)
 
     def _written(self, lexemes: ScalarAutomaton, key: Any, tags: int) -> Written | None:
         """Return what is known of a key."""
