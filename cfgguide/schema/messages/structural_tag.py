@@ -218,13 +218,20 @@ class TagReader:
         if isinstance(end, Mapping):
             ends = (self.part(end, f"{path}/end"),)
         else:
-            ends = tuple(
-                map(Exact, _texts({"end": [end] if isinstance(end, str) else end}, "end", path))
-            )
+            texts = _texts({"end": [end] if isinstance(end, str) else end}, "end", path)
+            # XGrammar's tags begin their ends with the line break that our pairs end with.
+            begun = "\n" if self._ends_lines(spec.get("content")) else ""
+            ends = tuple(Exact(text.removeprefix(begun)) for text in texts)
         if not ends:
             raise SchemaError(f"at {path}/end: a tag has an end")
         content = _without(self._content(spec, path), ends)
         return Sequence((begin, content, ends[0] if len(ends) == 1 else Choice(ends)))
+
+    @staticmethod
+    def _ends_lines(spec: object) -> bool:
+        """Return whether a format is pairs that each end a line."""
+        style = STYLES.get(str(spec.get("style"))) if isinstance(spec, Mapping) else None
+        return style is not None and style.end.endswith("\n")
 
     def _begin(self, spec: Mapping[str, Any], path: str) -> Part:
         begin = spec.get("begin")

@@ -464,3 +464,16 @@ def test_tokens_are_explained():
         f"token {NAMES['</a>']} (</a>) is allowed\n  then may follow: $END"
     )
     assert guide.explain(EOS).reason == "the text so far is not a sentence"
+
+
+@pytest.mark.parametrize("end", ["\n</function>", "</function>"])
+def test_pairs_that_end_lines_meet_an_end_that_begins_one(end):
+    """XGrammar's tags for Qwen's coders have the line break in the end."""
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    content = {"type": "json_schema", "style": "qwen_xml", "json_schema": schema}
+    tag = {"type": "tag", "begin": "<function=f>\n", "content": content, "end": end}
+    guide = cfgguide.Guide(cfgguide.compile(cfgguide.structural_tag(tag), VOCABULARY))
+    for byte in b"<function=f>\n<parameter=a>\n1\n</parameter>\n</function>":
+        assert byte in guide.allowed_token_ids()
+        guide.advance(byte)
+    assert guide.is_accepting
