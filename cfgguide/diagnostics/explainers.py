@@ -69,28 +69,22 @@ class MonitorExplainer(MachineExplainer):
     def _reason(self, before: Configuration, rest: bytes) -> str:
         """Return what a monitor says of the lexeme that some bytes begin or go on."""
         recognizer = self._machine.recognizer
-        scanner = recognizer.scanner
-        hypothesis = before.hypotheses[0]
-        state, stack = hypothesis.scanner_state, watched(hypothesis.stack)
-        place, text = stack.place, stack.text
-        byte_class = scanner.byte_classes[rest[0]]
-        if not recognizer.lexer.is_gap(state) and not scanner.transitions[state, byte_class]:
-            terminal_id = int(scanner.match[state])
-            after = place.after(terminal_id, text) if 0 <= terminal_id < scanner.ignored else None
-            if after is None:
-                return self._of_lexeme(place, terminal_id, text)
-            place, text = after, b""
-        whole = text + rest
-        start = recognizer.start(place.stack, 0)
-        terminal_id, end = scanner.longest(start, whole, 0)
-        skipped = 0
-        while terminal_id == scanner.ignored and end < len(whole):
-            skipped = end
-            terminal_id, end = scanner.longest(start, whole, skipped)
-        if not 0 <= terminal_id < scanner.ignored:
-            terminal_id = max(scanner.terminal_ids_ahead(start)[:1], default=0)
-            end = len(whole)
-        return self._of_lexeme(place, terminal_id, whole[skipped:end])
+        stack = watched(before.hypotheses[0].stack)
+        # The open lexeme is read again: what follows it may decide which terminal it is.
+        place, whole, start = stack.place, stack.text + rest, 0
+        while True:
+            begin = recognizer.start(place.stack, 0)
+            terminal_id, end = recognizer.scanner.longest(begin, whole, start)
+            is_ignored = terminal_id == recognizer.scanner.ignored
+            if not 0 <= terminal_id < recognizer.scanner.ignored and (
+                not is_ignored or end == len(whole)
+            ):
+                terminal_id = max(recognizer.scanner.terminal_ids_ahead(begin)[:1], default=0)
+                return self._of_lexeme(place, terminal_id, whole[start:])
+            after = place if is_ignored else place.after(terminal_id, whole[start:end])
+            if after is None or end == len(whole):
+                return self._of_lexeme(place, terminal_id, whole[start:end])
+            place, start = after, end
 
     def _of_lexeme(self, place: ParsePoint, terminal_id: int, text: bytes) -> str:
         reason = place.why(terminal_id, text)

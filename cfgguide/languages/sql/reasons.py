@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cfgguide.languages.sql.database import AGGREGATE, WINDOW
+from cfgguide.languages.sql.database import AGGREGATE, EITHER, WINDOW
 from cfgguide.languages.sql.name_sets import unquoted
 from cfgguide.languages.sql.scopes import CallScope, Core, RowScope, counts_of
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cfgguide.languages.sql.select_monitor import SelectMonitor
 
 _MAX_NAMED = 4  # tables
+_SUBQUERIES = ("SELECT", "VALUES", "WITH", "EXISTS", "IN")
 
 
 def why(monitor: SelectMonitor, terminal: str, text: str) -> str:
@@ -29,9 +30,15 @@ def why(monitor: SelectMonitor, terminal: str, text: str) -> str:
         if name not in monitor.names.database.tables and name not in monitor.ctes():
             return f"there is no table {_quoted(name)}"
         return f"the table {_quoted(name)} may not come here"
+    if terminal in _SUBQUERIES and monitor.is_in_aggregate():
+        return "no subquery may stand in the arguments of an aggregate or a window function"
+    if terminal == "INTEGER" and core is not None and core.begins_term:
+        return f"{text} is the position of no result column that may stand here"
     if monitor.reference is not None and monitor.reference != name:
         return _of_reference(monitor, core, monitor.reference)
-    if isinstance(top, CallScope):
+    if isinstance(top, CallScope) and terminal in ("COMMA", "RPAR"):
+        if terminal == "RPAR" and monitor.names.database.functions[top.name].kind == EITHER:
+            return f"{top.name} of one argument is an aggregate, which may not stand here"
         counts = sorted(monitor.names.database.functions[top.name].counts)
         most = f"{counts[0]} or more" if len(counts) > 8 else " or ".join(map(str, counts))
         return f"{top.name} takes {most} arguments, and has {top.n}"

@@ -267,7 +267,7 @@ class SelectMonitor(SelectTexts):
         return self._unnamed(begins_term=0)._pushed(frame)
 
     def _open_query(self, wanted: int | None) -> Self | None:
-        if self._is_in_aggregate():
+        if self.is_in_aggregate():
             return None
         monitor = self._unnamed(begins_term=0)
         return monitor._with((*monitor.frames, Query(wanted, self._scope)), row=None)

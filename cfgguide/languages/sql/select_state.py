@@ -132,7 +132,7 @@ class SelectState(FramedMonitor[Any]):
                 return False, False
         return False, False
 
-    def _is_in_aggregate(self) -> bool:
+    def is_in_aggregate(self) -> bool:
         """Return whether an expression belongs to an aggregate."""
         for frame in reversed(self.frames):
             if isinstance(frame, CallScope):
@@ -195,7 +195,7 @@ class SelectState(FramedMonitor[Any]):
 
     def _column_names(self) -> tuple[tuple[NameSet, ...], frozenset[str]]:
         """Return the columns that may be named without a qualifier, but for some names."""
-        is_local = self._is_in_aggregate()
+        is_local = self.is_in_aggregate()
         names: set[str] = set()
         blocked: set[str] = set()
         sets: tuple[NameSet, ...] = ()
@@ -228,7 +228,7 @@ class SelectState(FramedMonitor[Any]):
 
     def _qualifiers(self) -> tuple[NameSet, ...]:
         """Return what may stand before a dot."""
-        is_local = self._is_in_aggregate()
+        is_local = self.is_in_aggregate()
         names: set[str] = set()
         sets: tuple[NameSet, ...] = ()
         for core in self._outwards(self._scope):
@@ -247,7 +247,7 @@ class SelectState(FramedMonitor[Any]):
 
     def _fields(self, qualifier: str) -> tuple[NameSet, ...]:
         """Return what may stand after a qualifier and a dot."""
-        is_local = self._is_in_aggregate()
+        is_local = self.is_in_aggregate()
         sets: tuple[NameSet, ...] = ()
         is_open = False
         for core in self._outwards(self._scope):
@@ -277,7 +277,7 @@ class SelectState(FramedMonitor[Any]):
 
     def _use(self, promise: Promise) -> Self:
         """Return the monitor after a column was named."""
-        is_local, scope = self._is_in_aggregate(), self._scope
+        is_local, scope = self.is_in_aggregate(), self._scope
         while scope >= 0:
             core = self.frames[scope]
             assert isinstance(core, Core | ValuesScope), "a scope"

@@ -132,7 +132,7 @@ class SelectTexts(SelectState):
     def _may_be_opening(self, terminal: str) -> bool:
         depth = len(self.frames)
         is_query = terminal == "EXISTS" or (terminal == "IN" and self.row is not None)
-        if is_query and self._is_in_aggregate():  # which its columns might give to another query
+        if is_query and self.is_in_aggregate():  # which its columns might give to another query
             return False
         if terminal != "LPAR":
             return depth < MAX_DEPTH

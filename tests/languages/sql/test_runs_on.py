@@ -317,6 +317,10 @@ def test_views_of_tables_that_are_gone_are_left_out():
         ("SELECT name FROM ", "customers", "there is no table `customers`"),
         ("SELECT abs(1", ",", "abs takes 1 arguments"),
         ("SELECT 1 UNION SELECT 1", ",", "1 result columns are needed"),
+        ("SELECT sum((SELECT", " total", "no subquery may stand in the arguments of an aggregate"),
+        ("SELECT sum(", "EXISTS (", "no subquery may stand in the arguments of an aggregate"),
+        ("SELECT name FROM users WHERE max(id", ")", "max of one argument is an aggregate"),
+        ("SELECT count(*) FROM users GROUP BY 1", ";", "1 is the position of no result column"),
     ],
 )
 def test_refusals_are_explained(index, text, piece, reason):
