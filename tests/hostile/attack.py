@@ -302,6 +302,8 @@ class _Attack:
             ).is_sentence
 
         for text in self._written:
+            if self._meter.used > MOST_SECONDS:
+                break
             if not verdict(text):
                 raise Defect(INCONSISTENT, f"check refuses {text!r:.300}")
             place = self._rng.randrange(len(text) + 1)
