@@ -6,6 +6,7 @@ expected and what to do. Each class has a ``code``; ``docs/errors.md`` has a sec
 
 from __future__ import annotations
 
+import re
 import reprlib
 from collections.abc import Callable
 from functools import cached_property
@@ -31,7 +32,27 @@ class CfgGuideError(Exception):
     def __str__(self) -> str:
         # Half a surrogate pair of a user's text could not be printed.
         said = super().__str__().encode("utf-8", "backslashreplace").decode()
-        return f"[{self.code}] {said}"
+        return brief(f"[{self.code}] {said}")
+
+
+def brief(message: str) -> str:
+    """Return a message without what nobody reads: the middle of a long word, or of all of it.
+
+    A name, a path, a pattern or a number of a stranger's text may have thousands of characters.
+
+    Examples
+    --------
+    >>> len(brief("x" * 1000)), brief("no rule x")
+    (123, 'no rule x')
+    """
+    message = _LONG_WORD.sub(lambda found: f"{found[0][:60]}...{found[0][-60:]}", message)
+    if len(message) <= _MOST:
+        return message
+    return f"{message[: _MOST // 2]} ... {message[-_MOST // 2 :]}"
+
+
+_LONG_WORD = re.compile(r"\S{180,}+")
+_MOST = 3_000  # characters: an example of a conflict, with the readings as trees, has over 1,000
 
 
 def shown(value: object) -> str:
@@ -122,7 +143,8 @@ class TokenRejectedError(CfgGuideError):
         message = super().__str__()
         if not self.expected:
             return message
-        return f"{message}; expected one of: {', '.join(self.expected)}; Guide.explain tells more"
+        expected = ", ".join(self.expected)
+        return brief(f"{message}; expected one of: {expected}; Guide.explain tells more")
 
     def __reduce__(self) -> tuple[type[TokenRejectedError], tuple[str]]:
         """For `pickle`: the whole message, without what finds it."""

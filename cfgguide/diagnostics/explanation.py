@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from cfgguide.base.symbols import SYMBOLS
 from cfgguide.engine.vocabulary.notebook import BAD, GOOD, coloured, text_of
+from cfgguide.errors import brief
 
 _MAX_SHOWN = 12  # of expected terminals
 _MAX_NAMES = 3  # of terminals that one lexeme may become
@@ -154,7 +155,7 @@ class Explanation:
 
     def __str__(self) -> str:
         details = self.details
-        return f"{self._verdict()}\n{details}" if details else self._verdict()
+        return brief(f"{self._verdict()}\n{details}" if details else self._verdict())
 
     def __repr__(self) -> str:
         asked = "" if self.token_id is None else f"token_id={self.token_id}, "

@@ -117,3 +117,33 @@ def test_what_is_looked_ahead_for_far_away_ends_in_bounded_time_and_memory():
         compile_recognizer(
             Grammar(f"start: /{FAR_AHEAD.removeprefix('y|')}/"), limits=Limits(max_pairs=20_000)
         )
+
+
+LONG = "x" * 4000
+
+
+@pytest.mark.parametrize(
+    "compile_text",
+    [
+        lambda: cfgguide.json_schema({"properties": {LONG: {"type": "strin"}}}),
+        lambda: cfgguide.json_schema({"pattern": rf"\p{{{LONG}}}"}),
+        lambda: cfgguide.json_schema({"minimum": 10**4000}),
+        lambda: cfgguide.index.compile_recognizer(cfgguide.Grammar(f"start: {LONG}")),
+        lambda: cfgguide.index.compile_recognizer(cfgguide.regex(f"(a)(?({LONG})b|c)")),
+        lambda: cfgguide.Grammar.gbnf(f"root ::= {LONG}"),
+    ],
+)
+def test_a_message_has_the_ends_of_a_long_name_only(compile_text):
+    with pytest.raises(cfgguide.CfgGuideError) as error:
+        compile_text()
+    assert len(str(error.value)) < 1_000
+
+
+def test_an_explanation_has_the_ends_of_a_long_name_only():
+    name = LONG.upper()
+    grammar = cfgguide.Grammar(f"start: {name}+\n{name}: /b+/")
+    guide = cfgguide.Guide(cfgguide.compile(grammar, cfgguide.Vocabulary.of_bytes()))
+    assert len(str(guide.explain(ord("a")))) < 1_000
+    with pytest.raises(cfgguide.CfgGuideError) as error:
+        guide.advance(ord("a"))
+    assert len(str(error.value)) < 1_000
