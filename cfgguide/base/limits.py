@@ -7,6 +7,7 @@ tells it to whoever wants to show it.
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Callable
@@ -185,6 +186,7 @@ class Budget:
         self._cancelled = cancelled
         self._lock: AbstractContextManager[object] = nullcontext()
         self._n_bytes = resident_bytes() if self.limits.max_memory is not None else 0
+        self._n_objects = gc.get_count()[0]
         self._stage = ""
 
     def run(self, work: Callable[[], Result]) -> Result:
@@ -264,8 +266,9 @@ class Budget:
         now = time.monotonic()
         if now < self._look_again:
             return False
-        left = self._end - self._clock()
-        self._look_again = now + left  # no thread computes faster than time passes
+        left = self._end - self._clock() - _owed(self._n_objects)
+        # No thread computes faster than time passes, nor owes more than three times as much.
+        self._look_again = now + left / 4
         return left < 0
 
     def _too_large(self, who: str) -> str:
@@ -362,8 +365,9 @@ class Steps:
         used = time.thread_time()
         if _current.end is None:
             _current.end = used + self.max_seconds - min(now - _current.begun, _PAUSE)
+            _current.n_objects = gc.get_count()[0]
             _current.n_bytes = resident_bytes() if self.max_memory is not None else 0
-        if used > _current.end:
+        if used + _owed(_current.n_objects) > _current.end:
             _current.pause_ends = 0.0
             raise self._error(
                 f"{self._what} takes more than {self.max_seconds:g} seconds (max_seconds); "
@@ -380,6 +384,16 @@ class Steps:
                 )
 
 
+def _owed(n_before: int) -> float:
+    """Return the seconds that the collector will take to look at the objects made since then.
+
+    While many are made it is off (:mod:`cfgguide.base.collector`), and looks at all of them in one
+    call of C, once the work is over or was refused: half a second for a million.
+    """
+    return max(0, gc.get_count()[0] - n_before) * _SECONDS_AN_OBJECT
+
+
+_SECONDS_AN_OBJECT = 7e-7
 _PAUSE = 0.005  # seconds between two checks: no thread has more processor time than passes
 _N_CHECKS = 8  # of time for one of memory, which takes longer
 
@@ -389,6 +403,7 @@ class _Current(threading.local):
     end: float | None = None
     pause_ends = 0.0
     n_bytes = 0
+    n_objects = 0
     n_checks = 0
     n_asked = 0
     steps = Steps()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from itertools import count
 
 import pytest
 
 import cfgguide
 from cfgguide import Grammar, Limits
-from cfgguide.errors import LimitError
+from cfgguide.base import limits
+from cfgguide.base.collector import collector_off
+from cfgguide.errors import LimitError, SchemaError
 from cfgguide.index import compile_recognizer
 
 WORDS = "start: (NAME | " + " | ".join(f'"word{i}"' for i in range(50)) + ")+\nNAME: /[a-z]+\\b/"
@@ -117,6 +120,18 @@ def test_what_is_looked_ahead_for_far_away_ends_in_bounded_time_and_memory():
         compile_recognizer(
             Grammar(f"start: /{FAR_AHEAD.removeprefix('y|')}/"), limits=Limits(max_pairs=20_000)
         )
+
+
+def test_what_the_collector_will_look_at_counts_as_time(monkeypatch):
+    monkeypatch.setattr(limits, "_SECONDS_AN_OBJECT", 1.0)
+    steps = limits.Steps(cfgguide.Limits(max_seconds=1000))
+    with collector_off(), steps.begun():
+        limits.check_step()
+        made = [[n] for n in range(2000)]
+        time.sleep(0.01)  # it is not asked more often
+        with pytest.raises(SchemaError, match="max_seconds"):
+            limits.check_step()
+    assert len(made) == 2000
 
 
 LONG = "x" * 4000
