@@ -33,11 +33,12 @@ class FewestTokens:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._ids = vocabulary.first_ids
-        self._longest = vocabulary.trie.max_depth
+        self._lengths = vocabulary.lengths_by_beginning
         self._forget()
 
     def _forget(self) -> None:
         self._known: dict[bytes, _Spelling | None] = {b"": (0, 0, 0)}
+        self._spelled: dict[bytes, tuple[int, ...] | None] = {}  # blocks, which many texts have
         self._n_bytes = 0
 
     def count(self, text: bytes) -> int | None:
@@ -59,6 +60,13 @@ class FewestTokens:
         return tuple(found)
 
     def _of(self, text: bytes) -> tuple[int, ...] | None:
+        if text not in self._spelled:
+            tokens = self._sought(text)
+            self._spelled[text] = tokens
+            self._n_bytes += len(text) + _OVERHEAD + 8 * len(tokens or ())
+        return self._spelled[text]
+
+    def _sought(self, text: bytes) -> tuple[int, ...] | None:
         if text not in self._known:
             if self._n_bytes > _MAX_BYTES:
                 self._forget()
@@ -79,7 +87,7 @@ class FewestTokens:
 
     def _found(self, text: bytes) -> _Spelling | None:
         best: _Spelling | None = None
-        for length in range(min(len(text), self._longest), 0, -1):
+        for length in self._lengths.get(text[:2], (1,)):
             token_id = self._ids.get(text[:length])
             rest = self._known[text[length:]] if token_id is not None else None
             if token_id is None or rest is None:

@@ -494,7 +494,12 @@ class SchemaAutomaton(Pushdown):
         # If one constant is mixed, there is a lexer of all of them by now.
         if words and mixed.isdisjoint(CONSTANTS):
             found.constants = self._lexer(tuple(words), Constants(dict.fromkeys(words, 0)))
-        if values.numbers is not None:
+        # Listed numbers are looked up; as a language, each would cost as much as all bounds do.
+        listed = values.constants_among("number", every) if "number" not in mixed else None
+        if listed is not None:
+            if listed:
+                self._add_listed(found, "number", values, [(each, 0) for each, _ in listed])
+        elif values.numbers is not None:
             found.numbers = self._number_lexer([(values.numbers, 0)])
         if values.strings is not None:
             found.strings = self._string_lexer([(values.strings, 0)])

@@ -41,6 +41,7 @@ from cfgguide.schema.members import DEAD_END, Items, Members, PlainItems, PlainM
 from cfgguide.schema.shortest_values import ShortestValues
 from cfgguide.schema.solver.counts import canonical_numbers, words_from
 from cfgguide.schema.solver.nodes import Node
+from cfgguide.schema.solver.paths import LONGEST
 from cfgguide.schema.solver.tracked_values import Classes
 from cfgguide.schema.solver.values import Values
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, are_many, n_free, written_value
@@ -709,6 +710,7 @@ class MemoryCompletions:
         if not path:
             return None
         texts = []
+        n_left = LONGEST
         names: dict[int, Iterator[bytes]] = {}  # each yields what it has not yielded yet
         for tag, wanted in path:
             name = next(names.setdefault(tag, self._names(members, tag, used)), None)
@@ -716,6 +718,8 @@ class MemoryCompletions:
             if name is None or written is None:
                 return None
             texts.append(name + self._automaton.layout.colon + written.text)
+            if (n_left := n_left - len(texts[-1])) < 0:
+                return None
             used |= {value_of(name)}
             state = members.after(state, tag, wanted, written.tag)
         return Written(self._automaton.layout.comma.join(texts), members.ending(state))

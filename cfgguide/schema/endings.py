@@ -28,11 +28,13 @@ from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import TOO_DEEP, SchemaAutomaton
 from cfgguide.schema.completions import MemoryCompletions
 from cfgguide.schema.members import DEAD_END, Members
+from cfgguide.schema.solver.paths import LONGEST
 from cfgguide.schema.unique import FRESH, UniqueItems, Used
 
 _MAX_BYTES = 20_000_000  # of endings that are remembered, about
 _OVERHEAD = 500  # bytes of what is remembered beside a text
 _MAX_NAMES = 8  # that are compared where a name has begun
+_MAX_NEEDED = 2_000  # properties that come after those names, in all
 _MAX_CLASSES = 8  # that are compared where a lexeme has begun
 _NO_ENDING = "no value is known that completes the text; use fewer schemas for one value"
 _MAX_LEFT_OUT = 32  # items of which each may be the one that has come
@@ -92,9 +94,9 @@ class SchemaEndings:
         state, stack, memory = configuration[:3]
         with self._automaton.lock, self._automaton.steps.begun():
             try:
-                if not memory.opens:
-                    return self._ending((state, stack))
-                return self._closed(configuration)
+                place = (state, stack)
+                ending = self._closed(configuration) if memory.opens else self._ending(place)
+                return ending if len(ending) <= LONGEST else None
             except NoShortEndingError:
                 return None
             except RecursionError:
@@ -266,12 +268,14 @@ class SchemaEndings:
         found: dict[int, Written | None] = {} if nearest is None else {nearest.tag: nearest}
         below = lexer.lexemes.traits(key).below
         bits = allowed if below is None else allowed & below
-        if bits.bit_count() <= _MAX_NAMES:
-            others: Iterable[int] = range(members.n_tags)
-        else:
-            others = (tag for tag, _ in members.path(inside, self._values.length) or ())
+        others: Iterable[int] = range(members.n_tags)
+        most = _MAX_NAMES
+        if bits.bit_count() > _MAX_NAMES:
+            path = members.path(inside, self._values.length) or ()
+            others = (tag for tag, _ in path)
+            most = max(1, min(most, _MAX_NEEDED // (len(path) + 1)))  # after each come the others
         others = [tag for tag in others if bits >> tag & 1 and tag not in found]
-        for tag in others[:_MAX_NAMES]:
+        for tag in others[:most]:
             found[tag] = self._values.lexemes.end(lexer.lexemes, key, tags=1 << tag)
         if len(found) == 1:
             return nearest

@@ -3,7 +3,7 @@
 In: a :class:`~cfgguide.schema.automaton.SchemaAutomaton`. Out: texts. The shortest value of a
 schema may need values of others; where schemas refer to each other, all are made shorter until none
 becomes shorter (Knuth, "A generalization of Dijkstra's algorithm", 1977, for the idea of shortest
-derivations). Of a megabyte and more none is known.
+derivations). Of more than a hundred kilobytes none is known.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from cfgguide.engine.byte_machine.scalars import ScalarAutomaton
 from cfgguide.engine.byte_machine.short_ends import ShortestLexemes, Written
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.members import Items, Members
+from cfgguide.schema.solver.paths import LONGEST
 from cfgguide.schema.solver.tracked_values import Classes
 from cfgguide.schema.solver.values import Values
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
@@ -26,7 +27,6 @@ _MAX_NAMES = 8  # that are compared where a name has begun
 _MAX_CLASSES = 8  # of a value that are compared
 _MAX_REPEATED = 8  # values in other spellings that are met while different ones are looked for
 _SHORT = 2  # bytes: no array or object is shorter
-_MOST = 1_000_000  # bytes: no model writes a longer value, so none is known; items may double
 
 _Key = tuple[Values, Classes | None]
 
@@ -64,6 +64,7 @@ class ShortestValues:
         self._search = new_lock()  # held by one: whatever interrupts it, it is free afterwards
         self._members: dict[tuple[Members, Any, bool], Written | None] = {}
         self._items: dict[tuple[Items, Any], Written | None] = {}
+        self._names: dict[tuple[Members, int], bytes] = {}
 
     def of(self, values: Values, wanted: Classes | None) -> Written | None:
         """Return a shortest value and the tag of its class; None if none is known yet."""
@@ -145,7 +146,7 @@ class ShortestValues:
         if items.are_different(state) and path[1:]:
             return self._different(items, state)
         texts: list[bytes] = []
-        n_left = _MOST
+        n_left = LONGEST
         for wanted in path:
             check_step()
             values = items.values(state)
@@ -160,7 +161,7 @@ class ShortestValues:
     def _joined(self, texts: list[bytes], tag: int) -> Written | None:
         """Return items or properties with commas between them, unless that is too long."""
         comma = self._automaton.layout.comma
-        if sum(map(len, texts)) + len(comma) * len(texts) > _MOST:
+        if sum(map(len, texts)) + len(comma) * len(texts) > LONGEST:
             return None
         return Written(comma.join(texts), tag)
 
@@ -169,7 +170,7 @@ class ShortestValues:
     ) -> Written | None:
         """Return the different items that still have to come, and the tag of the array then."""
         n = items.n_missing(state)
-        if n > _MOST:
+        if n > LONGEST:
             return None
         texts = self.shortest_items(items, state, max(n, 1) if is_some else n)
         if len(texts) < n or (is_some and not texts):
@@ -233,7 +234,7 @@ class ShortestValues:
     ) -> Written | None:
         """Return the properties of a path."""
         texts = []
-        n_left = _MOST
+        n_left = LONGEST
         for tag, wanted in path:
             check_step()
             written = self.of(members.values(state, tag), wanted)
@@ -256,10 +257,12 @@ class ShortestValues:
 
     def name(self, members: Members, tag: int) -> bytes:
         """Return the name with a tag, in quotes."""
-        lexemes, _ = members.lexemes_for(1 << tag)
-        end = self.lexemes.end(lexemes, lexemes.start, tags=1 << tag)
-        assert end is not None, "it can be written"
-        return b'"' + end.text
+        if (members, tag) not in self._names:
+            lexemes, _ = members.lexemes_for(1 << tag)
+            end = self.lexemes.end(lexemes, lexemes.start, tags=1 << tag)
+            assert end is not None, "it can be written"
+            self._names[members, tag] = b'"' + end.text
+        return self._names[members, tag]
 
     def after_name(self, members: Members, state: Any, tag: int) -> Written | None:
         """Return what follows a name: colon, value, and the properties that still have to come."""

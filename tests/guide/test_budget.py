@@ -400,3 +400,38 @@ def test_a_search_for_shorter_endings_has_a_bound(name):
     before = work_of_thread()
     assert len(guide.allowed_within(len(guide.shortest_completion()) + 3))
     assert work_of_thread() - before < 100_000
+
+
+#: Schemas with long endings, what has come, and the most work.
+LONG_ENDINGS = {
+    "an object of 1,000 listed numbers": (
+        {"const": {f"member{n}": n for n in range(1000)}},
+        "",
+        100_000,
+    ),
+    "500 names after some of one": (
+        {"type": "object", "required": [f"p{n}" for n in range(500)]},
+        '{"p',
+        500_000,
+    ),
+    "a string of a million letters": ({"const": "x" * 1_000_000}, "", 500),
+    "200,000 properties": ({"type": "object", "minProperties": 200_000}, "", 200_000),
+    "200,000 fractions": (
+        {"items": {"multipleOf": 0.37, "minimum": 10}, "minItems": 200_000},
+        "[",
+        200_000,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG_ENDINGS)
+def test_that_an_ending_is_long_is_found_out_with_little_work(name):
+    schema, text, most = LONG_ENDINGS[name]
+    vocabulary = standard_library_vocabulary()
+    guide = cfgguide.Guide(cfgguide.compile(cfgguide.json_schema(schema, tidy=True), vocabulary))
+    for character in text:
+        guide.advance(vocabulary.tokens.index(character.encode()))
+    before = work_of_thread()
+    with pytest.raises(BudgetError):
+        guide.allowed_within(50)
+    assert work_of_thread() - before < most

@@ -53,13 +53,13 @@ class _Ranks(NamedTuple):
         The indices of the texts, the shortest first, without those that cannot be written.
     ranks : list of int
         The place of each text there, or a larger number.
-    spelled : dict of str to bytes, or None
-        How each character is written.
+    spelled : dict of int to str
+        How each character is written, for `str.translate`.
     """
 
     order: list[int]
     ranks: list[int]
-    spelled: dict[str, bytes | None]
+    spelled: dict[int, str]
 
 
 class ListedTexts:
@@ -86,21 +86,34 @@ class ListedTexts:
             return None
         return [text.encode() for text in self.texts]
 
+    @cached_property
+    def _places(self) -> dict[int, list[int]]:
+        """The indices of the texts with each tag."""
+        places: dict[int, list[int]] = {}
+        for index, tag in enumerate(self.tags):
+            places.setdefault(tag, []).append(index)
+        return places
+
     def _ranks(self, used: frozenset[int]) -> _Ranks:
         """Return which texts are short where some bytes may be written."""
         if used not in self._known_ranks:
             check_step()
-            spelled = {}
+            spelled: dict[int, str] = {}
+            unwritten = set()
             for point in map(ord, sorted(frozenset[str]().union(*self.texts))):
-                spelled[chr(point)] = shortest_in(plain_spelling(((point, point),)), used)
+                written = shortest_in(plain_spelling(((point, point),)), used)
+                if written is None:
+                    unwritten.add(chr(point))
+                else:
+                    spelled[point] = written.decode()
             found = []
             for index, text in enumerate(self.texts):
                 check_step(0)
-                written = list(filter(None, map(spelled.get, text)))
-                if len(written) == len(text):
-                    found.append((b"".join(written), index))
-            found.sort(key=lambda each: (len(each[0]), each[0]))
-            order = [index for _, index in found]
+                if not unwritten or unwritten.isdisjoint(text):
+                    data = text.translate(spelled).encode()
+                    found.append((len(data), data, index))
+            found.sort()
+            order = [index for *_, index in found]
             ranks = [len(order)] * len(self.texts)
             for rank, index in enumerate(order):
                 ranks[index] = rank
@@ -113,16 +126,19 @@ class ListedTexts:
         """Return the shortest rest of a text with one of some tags, given as bits, and its tag."""
         first, end, length = beginning
         order, ranks, spelled = self._ranks(used)
-        found = ranks[first:end]
-        if tags != -1:
-            places = enumerate(self.tags[first:end])
-            found = [found[place] for place, tag in places if tags >> tag & 1]
+        if tags == -1:
+            found = ranks[first:end]
+        elif not tags & tags - 1:
+            places = self._places.get(tags.bit_length() - 1, ())
+            found = [ranks[place] for place in places if first <= place < end]
+        else:
+            pairs = zip(ranks[first:end], self.tags[first:end], strict=True)
+            found = [rank for rank, tag in pairs if tags >> tag & 1]
         rank = min(found, default=len(order))
         if rank == len(order):
             return None
         index = order[rank]
-        rest = b"".join(filter(None, map(spelled.get, self.texts[index][length:])))
-        return rest, self.tags[index]
+        return self.texts[index][length:].translate(spelled).encode(), self.tags[index]
 
     def tag(self, beginning: Beginning) -> int:
         """Return the tag of the text that is a beginning; -1 if there is none."""
@@ -337,7 +353,10 @@ class PropertyNames(ScalarAutomaton):
         self, key: Any, tags: int, used: frozenset[int]
     ) -> tuple[bytes, int] | None:
         """Return the shortest end, and its tag, if that is known without a search."""
-        if key[0] != "n" or key[2] is not None or QUOTE not in used:
+        if key[0] != "n" or QUOTE not in used:
+            return None
+        # Beside other names, only a listed one that is asked for is known at once.
+        if key[2] is not None and (tags < 0 or tags >> self._other_tag):
             return None
         ((tree, beginning),) = key[1][:1]
         found = self.listed.shortest(beginning, tags, used) if tree is END else None

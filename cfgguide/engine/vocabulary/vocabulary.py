@@ -305,6 +305,17 @@ class Vocabulary:
         return {token: token_id for token_id in ids if (token := self.tokens[token_id])}
 
     @cached_property
+    def lengths_by_beginning(self) -> dict[bytes, list[int]]:
+        """For each two bytes the lengths of the tokens that begin with them, the longest first.
+
+        The last is 1: a token may be the first byte alone.
+        """
+        found: dict[bytes, set[int]] = {}
+        for token in self.first_ids:
+            found.setdefault(token[:2], {1}).add(len(token))
+        return {beginning: sorted(found[beginning], reverse=True) for beginning in found}
+
+    @cached_property
     def sorted_tokens(self) -> list[bytes]:
         """The different tokens that are text, sorted."""
         return sorted(self.first_ids)

@@ -28,6 +28,7 @@ from cfgguide.schema.solver.search import Search, goals
 from cfgguide.schema.solver.tracked_values import Classes, Tracked
 from cfgguide.schema.solver.values import Values
 
+LONGEST = 100_000  # bytes: no model writes a longer value, so none is known; items may double
 MAX_TRIED = 500
 MAX_PLANS = 100  # choices, after the first plan of an object
 
@@ -121,6 +122,8 @@ class Paths:
 
         for goal in goals(self._tracked, state, self._wanted):
             for plan in planner.plans(goal, price=price, is_worth=is_worth):
+                if len(plan.coming) + sum(plan.n_filled.values()) > LONGEST:
+                    continue
                 total = sum(price(*each) for each in planner.properties(plan))
                 if best is None or total < least:
                     best, least = plan, total
