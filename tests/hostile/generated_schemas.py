@@ -390,8 +390,124 @@ def texts_that_are_long() -> Named:
     )
 
 
+def long_endings() -> Named:
+    """Yield values of which the shortest is long, so that the end of a text is looked for."""
+    members = {f"member{n}": n for n in range(3000)}
+    yield "one object of 3,000 members", json.dumps({"const": members})
+    yield (
+        "300 objects of 40 members",
+        json.dumps({"enum": [{f"m{k}": n * k for k in range(40)} for n in range(300)]}),
+    )
+    yield (
+        "100 objects in an object",
+        json.dumps({"const": {f"m{n}": {f"k{k}": [n, k] for k in range(30)} for n in range(100)}}),
+    )
+    yield "a string of 10 MB", json.dumps({"const": "x" * 10_000_000})
+    yield "a million properties", json.dumps({"type": "object", "minProperties": 1_000_000})
+    yield (
+        "a million items that are contained",
+        json.dumps({"type": "array", "contains": {"type": "integer"}, "minContains": 1_000_000}),
+    )
+    yield (
+        "200,000 multiples",
+        json.dumps({"items": {"multipleOf": 0.37, "minimum": 10}, "minItems": 200_000}),
+    )
+    yield "pairs of pairs, 30 deep", json.dumps(_nested(30, {}))
+    yield "different pairs of pairs, 12 deep", json.dumps(_nested(12, {"uniqueItems": True}))
+    yield (
+        "a space of 10 MB after commas",
+        json.dumps({"x-cfgguide": {"separators": ["," + " " * 10_000_000, ":"]}}),
+    )
+    yield (
+        "a space of 999 between 3,000 numbers",
+        json.dumps({"x-cfgguide": {"separators": ["," + " " * 999, ":"]}, "const": [*range(3000)]}),
+    )
+    yield (
+        "a look at two letters, eight times",
+        json.dumps({"pattern": "".join(f"(?=.*{chr(97 + n)}.*{chr(105 + n)})" for n in range(8))}),
+    )
+
+
+def _nested(depth: int, also: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema of arrays of two arrays of two."""
+    definitions: dict[str, Any] = {"d0": {"type": "number"}}
+    for n in range(1, depth + 1):
+        items = {"items": {"$ref": f"#/$defs/d{n - 1}"}, "minItems": 2}
+        definitions[f"d{n}"] = {"type": "array", **items, **also}
+    return {"$ref": f"#/$defs/d{depth}", "$defs": definitions}
+
+
+def choices_side_by_side() -> Named:
+    for count in (2, 3):
+        yield (
+            f"twelve of {count} names",
+            json.dumps(
+                {
+                    "type": "object",
+                    "allOf": [
+                        {"oneOf": [{"required": [f"{chr(97 + k)}{n}"]} for k in range(count)]}
+                        for n in range(12)
+                    ],
+                }
+            ),
+        )
+    yield (
+        "sixteen of two patterns of names",
+        json.dumps(
+            {
+                "allOf": [
+                    {
+                        "oneOf": [
+                            {"patternProperties": {f"^{letter}": {"type": "integer"}}},
+                            {"patternProperties": {f"{letter}$": {"type": "string"}}},
+                        ]
+                    }
+                    for letter in "abcdefghijklmnop"
+                ]
+            }
+        ),
+    )
+    yield (
+        "sixteen of two items that are contained",
+        json.dumps({"allOf": [{"oneOf": [_contains(n), _contains(str(n))]} for n in range(16)]}),
+    )
+    yield (
+        "ten of two properties, and no others",
+        json.dumps(
+            {
+                "type": "object",
+                "unevaluatedProperties": False,
+                "allOf": [
+                    {"oneOf": [_has(f"a{n}", "integer"), _has(f"b{n}", "string")]}
+                    for n in range(10)
+                ],
+            }
+        ),
+    )
+
+
+def _contains(value: Any) -> dict[str, Any]:
+    return {"contains": {"const": value}}
+
+
+def _has(name: str, kind: str) -> dict[str, Any]:
+    return {"properties": {name: {"type": kind}}, "required": [name]}
+
+
+def long_words() -> Named:
+    """Yield what is refused, with a message that names it."""
+    name = "x" * 4000
+    yield "a name with a wrong type", json.dumps({"properties": {name: {"type": "strin"}}})
+    yield "a wrong property of Unicode", json.dumps({"pattern": f"\\p{{{name}}}"})
+    yield "a number of 4,000 digits", json.dumps({"minimum": 10**4000, "maximum": 3})
+    deep: dict[str, Any] = {"type": 5}
+    for n in range(90):
+        deep = {"properties": {f"level{n}{'y' * 30}": deep}}
+    yield "a wrong type 90 deep", json.dumps(deep)
+
+
 FAMILIES = (
     many_values, many_properties, overlapping_patterns_of_names, deep_schemas,
     shared_schemas, exponential_choices, unevaluated, long_patterns,
-    texts_that_are_long,
+    texts_that_are_long, long_endings, choices_side_by_side, long_words,
 )  # fmt: skip
