@@ -196,9 +196,9 @@ MUTATIONS = [
     ),
     Mutation(
         "parse states that act alike",
-        "engine/liveness/always_live",
-        "first_alike(distinct_rows(kinds)[1])",
-        "first_alike(distinct_rows(kinds[:, :1])[1])",
+        "grammar/lr/table",
+        "kind = (label, state == self.end_state, *does)",
+        "kind = (label, state == self.end_state)",
     ),
     Mutation(
         "lazy quantifiers",

@@ -464,12 +464,5 @@ def first_alike(recognizer: Recognizer) -> Int32Array:
     table, rules = recognizer.parse_table, recognizer.indentation_rules
     if table.is_general:  # those that are alike are joined already
         return np.arange(table.n_states, dtype=np.int32)
-    reduces, production = table.action < 0, np.maximum(-table.action - 1, 0)
-    lengths, left_sides = table.lengths.astype(np.int32), table.left_sides.astype(np.int32)
-    kinds = np.empty((table.n_states, 3 + 2 * table.n_terminals), dtype=np.int32)
-    kinds[:, 0] = table.set_of_state
-    kinds[:, 1] = 0 if rules is None else rules.places
-    kinds[:, 2] = np.arange(table.n_states) == table.end_state
-    kinds[:, 3::2] = np.where(reduces, lengths[production], -1)
-    kinds[:, 4::2] = np.where(reduces, left_sides[production], table.action > 0)
-    return table.first_alike(distinct_rows(kinds)[1])
+    places = np.zeros(table.n_states, dtype=np.int8) if rules is None else rules.places
+    return table.first_alike(zip(table.set_of_state.tolist(), places.tolist(), strict=True))

@@ -93,29 +93,8 @@ def general_table(
 
 
 def _joined(table: ParseTable) -> ParseTable:
-    """Return a table in which only one of the states is entered that do the same on every stack.
-
-    Two do if they pop as many states for the same nonterminals on each terminal, and push states
-    that do the same.
-    """
-    kinds: dict[object, int] = {}
-    kind_of_state = np.empty(table.n_states, dtype=np.int64)
-    more: dict[int, set[tuple[int, int, int]]] = {}
-    lengths, left_sides = table.lengths.tolist(), table.left_sides.tolist()
-    for state, terminal, production in table.alternatives.tolist():
-        effect = terminal, lengths[production], left_sides[production]
-        more.setdefault(state, set()).add(effect)
-    for state, row in enumerate(table.action.tolist()):
-        effects = {
-            (terminal, lengths[-action - 1], left_sides[-action - 1])
-            for terminal, action in enumerate(row)
-            if action < ERROR
-        }
-        shifted = tuple(terminal for terminal, action in enumerate(row) if action > ERROR)
-        effects |= more.get(state, set())
-        kind = (frozenset(effects), shifted, state == table.end_state)
-        kind_of_state[state] = kinds.setdefault(kind, len(kinds))
-    first = table.first_alike(kind_of_state)
+    """Return a table in which only one of the states is entered that do the same on every stack."""
+    first = table.first_alike([0] * table.n_states)
     targets = np.maximum(table.action - 1, 0)
     return replace(
         table,

@@ -35,6 +35,7 @@ ERROR = 0  # in `action`
 NO_STATE = -1  # in `goto`
 END = 0  # the terminal $END, fed when the text ends
 START_STATE = 0
+_N_COLUMNS = 16  # pushes in a row of what `refined` is given; few states have more
 
 Production = tuple[str, tuple[str, ...]]  # left-hand side and right-hand side
 
@@ -332,25 +333,66 @@ class ParseTable:
         is_reached[self.pushes(is_written)[1]] = True
         return is_reached
 
-    def first_alike(self, kinds: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-        """Return, for each state, the first of its kind that pushes states that are alike, too.
+    def first_alike(self, labels: Iterable[object]) -> npt.NDArray[np.int32]:
+        """Return, for each state, the first of its label that does the same on every stack.
+
+        Two do if they pop as many states for the same nonterminals on each terminal, and push
+        states that do the same on each symbol.
 
         Parameters
         ----------
-        kinds : int64, shape (n_states,)
-            Equal for states that do the same, but for what they push.
+        labels : iterable of object
+            One of each state; states with different labels are kept apart.
 
         Returns
         -------
         int32, shape (n_states,)
         """
-        # One more state, into which all goes that pushes nothing.
-        shifts = np.where(self.action > ERROR, self.action - 1, self.n_states)
-        gotos = np.where(self.goto != NO_STATE, self.goto, self.n_states)
-        pushed = np.hstack([shifts, gotos]).astype(np.int32)
-        nothing = np.full((1, pushed.shape[1]), self.n_states, dtype=np.int32)
-        classes = refined(np.vstack([pushed, nothing]), np.append(kinds, kinds.max() + 1))
-        return np.unique(classes, return_index=True)[1][classes].astype(np.int32)[:-1]
+        pushing, symbols, pushed = self._pushed()
+        reducing, effects = self._reductions_of_states()
+        numbers: dict[object, int] = {}
+        kinds = []
+        for state, label in enumerate(labels):
+            check_step(0)
+            does = [
+                array[slice(*ends)].tobytes()
+                for array, ends in (
+                    (symbols, pushing[state : state + 2]),
+                    (effects, reducing[state : state + 2]),
+                )
+            ]
+            kind = (label, state == self.end_state, *does)
+            kinds.append(numbers.setdefault(kind, len(numbers)))
+        classes = _refined(np.array(kinds), pushing, pushed)
+        _, first, classes = np.unique(classes, return_index=True, return_inverse=True)
+        return np.array(first[classes], dtype=np.int32)
+
+    def _pushed(
+        self,
+    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.int32]]:
+        """Return where each state begins among all pushes, and their symbols and what is pushed."""
+        shifts, gotos = np.nonzero(self.action > ERROR), np.nonzero(self.goto != NO_STATE)
+        states = np.append(shifts[0], gotos[0])
+        symbols = np.append(shifts[1], gotos[1] + self.n_terminals)
+        pushed = np.append(self.action[shifts] - 1, self.goto[gotos])
+        order = np.argsort(states, kind="stable")
+        offsets = np.searchsorted(states[order], np.arange(self.n_states + 1))
+        return offsets, symbols[order], pushed[order]
+
+    def _reductions_of_states(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64]]:
+        """Return where each state begins among all reductions, and what they do, as numbers."""
+        states, terminals = np.nonzero(self.action < ERROR)
+        productions = -self.action[states, terminals] - 1
+        rows, columns, others = self.alternatives.T
+        states, terminals = np.append(states, rows), np.append(terminals, columns)
+        productions = np.append(productions, others)
+        n_lengths, n_left_sides = int(self.lengths.max()) + 1, len(self.nonterminals)
+        n_effects = self.n_terminals * n_lengths * n_left_sides
+        effects = terminals * n_lengths + self.lengths[productions]
+        effects = states * n_effects + effects * n_left_sides + self.left_sides[productions]
+        effects = np.unique(effects) if len(rows) else effects  # two may do the same
+        offsets = np.searchsorted(effects, np.arange(self.n_states + 1) * n_effects)
+        return offsets, effects % n_effects
 
     def reduced(self, stack: Stack, production: int) -> Stack:
         """Return the stack after one reduction."""
@@ -423,6 +465,30 @@ class _Reductions:
             return True
         self._seen[-1].append(stack.state)
         return False
+
+
+def _refined(
+    kinds: npt.NDArray[np.int64], offsets: npt.NDArray[np.intp], pushed: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int64]:
+    """Return the coarsest refinement of the kinds of states whose members push the same classes.
+
+    Members of one kind push on the same symbols, so that no column for each symbol is needed, most
+    of which would be empty. What does not fit into a row goes on in another one.
+    """
+    n_states = len(kinds)
+    n_pushed = np.diff(offsets)
+    first_rows = np.cumsum(np.append(n_states, np.maximum(n_pushed - 1, 0) // _N_COLUMNS))
+    end = int(first_rows[-1])  # one more row, into which all goes that pushes nothing
+    columns = np.full((end + 1, _N_COLUMNS + 1), end, dtype=np.int32)
+    states = np.repeat(np.arange(n_states), n_pushed)
+    numbers, places = np.divmod(np.arange(len(pushed)) - offsets[states], _N_COLUMNS)
+    rows = np.where(numbers == 0, states, first_rows[states] + numbers - 1)
+    columns[rows, places] = pushed
+    before = rows[np.flatnonzero(np.diff(rows, prepend=-1))]
+    goes_on = np.flatnonzero(before[1:] >= n_states)
+    columns[before[goes_on], _N_COLUMNS] = before[goes_on + 1]
+    labels = np.append(kinds, np.full(end + 1 - n_states, -1))
+    return refined(columns, labels)[:n_states]
 
 
 def _may_repeat(productions: tuple[Production, ...]) -> bool:

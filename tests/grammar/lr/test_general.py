@@ -6,6 +6,8 @@ The language is that of `support.production_languages`: strings found from the d
 from __future__ import annotations
 
 import itertools
+import random
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -163,3 +165,70 @@ def test_large_grammars_have_a_table():
     assert table_of([("s", (f"X{i}",)) for i in range(10_000)])
     assert table_of([("s", ("p",) * 20), ("p", ("X",)), ("p", ())])
     assert table_of([("s", ("s",) * n) for n in range(2, 12)] + [("s", ("X",))])
+
+
+def first_alike(table: ParseTable, labels: list[int]) -> list[int]:
+    """Return what `ParseTable.first_alike` does, by rounds that look at whole rows."""
+    states = range(table.n_states)
+    actions = {(s, t): {int(table.action[s, t])} for s, t in np.argwhere(table.action).tolist()}
+    for state, terminal, production in table.alternatives.tolist():
+        actions[state, terminal].add(-production - 1)
+    kinds: list[int] = [0] * table.n_states
+    while True:
+        rows: list[object] = []
+        for state in states:
+            does: set[object] = {labels[state], kinds[state]}
+            does |= {"end"} if state == table.end_state else set()
+            for (here, terminal), taken in actions.items():
+                for action in taken if here == state else ():
+                    number = -action - 1
+                    reduced = (
+                        kinds[action - 1]
+                        if action > ERROR
+                        else (table.lengths[number], table.left_sides[number])
+                    )
+                    does.add((terminal, reduced))
+            for symbol in np.flatnonzero(table.goto[state] >= 0).tolist():
+                does.add(("goto", symbol, kinds[table.goto[state, symbol]]))
+            rows.append(frozenset(does))
+        numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
+        if len(numbers) == len(set(kinds)):
+            return [kinds.index(kind) for kind in kinds]
+        kinds = [numbers[row] for row in rows]
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_states_that_do_the_same_are_found(block):
+    for seed in range(block * 20, block * 20 + 20):
+        table = table_of(random_productions(seed))
+        if table is not None:
+            labels = [random.Random(seed + state).randrange(2) for state in range(table.n_states)]
+            assert table.first_alike(labels).tolist() == first_alike(table, labels)
+
+
+def test_states_that_push_a_hundred_symbols_are_told_apart_by_one_of_them():
+    words = [(f"w{number}", (f"W{number}", "Z")) for number in range(100)]
+    rules = [("s", ("X", "a")), ("s", ("Y", "b")), ("s", ("Z", "c"))]
+    rules += [("a", (name,)) for name, _ in words] + [("c", (name,)) for name, _ in words]
+    rules += [("b", (name,)) for name, _ in words if name != "w50"] + [("b", ("v",))]
+    table = table_of([*rules, *words, ("v", ("W50", "Y"))])
+    assert table is not None
+    labels = [0] * table.n_states
+    assert table.first_alike(labels).tolist() == first_alike(table, labels)
+
+
+def test_what_states_do_is_compared_in_little_memory():
+    """A table of 700 rules that refer to each other has two million cells, and few are filled."""
+    rules = [("s", ("r0",))]
+    for number in range(700):
+        name, word = f"r{number}", f"W{number}"
+        rules += [(name, (word, "X", f"r{(number + 1) % 700}")), (name, (word, "Y"))]
+    table = table_of(rules)
+    assert table is not None
+    tracemalloc.start()
+    try:
+        table.first_alike([0] * table.n_states)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < table.action.nbytes
