@@ -34,6 +34,7 @@ from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 Obligations = tuple[int, ...]  # sorted; +class: will not match, -class: will match
 NO_OBLIGATIONS: Obligations = ()
 _MAX_COMBINED = 1 << 62  # ways to act that are told apart by one number
+_MAX_FULFILLED = 1_000  # obligations that are looked at to know that no text fulfils some
 _MAX_STEPS = 100_000  # that are remembered, of about 200 bytes
 
 
@@ -51,6 +52,8 @@ class Lookahead:
         self._steps: dict[tuple[int, Obligations, int], list[tuple[int, Obligations]]] = {}
         self._rows: dict[int, npt.NDArray[np.int64]] = {}
         self._after: dict[tuple[Obligations, int], tuple[Obligations, ...]] = {}
+        self._can_come_true: dict[Obligations, bool] = {}
+        self._can_be_followed: dict[Obligations, bool] = {}
         self._resolved: dict[tuple[int, Obligations], tuple[tuple[int, Obligations], ...]] = {}
 
     def step(
@@ -173,6 +176,44 @@ class Lookahead:
     def may_end(obligations: Obligations) -> bool:
         """Return whether all obligations are true if the text ends here."""
         return not obligations or obligations[0] > 0
+
+    def can_be_followed(self, obligations: Obligations) -> bool:
+        r"""Return whether another lexeme, or the end of the text, may fulfil all obligations.
+
+        ``int(?!\w)`` that is no keyword goes on with a letter: as a name that ends there, only
+        with one that begins no lexeme.
+        """
+        if self.may_end(obligations):
+            return True
+        if obligations not in self._can_be_followed:
+            self._can_be_followed[obligations] = any(
+                self.can_come_true(after)
+                for letter in self._scanner.first_letters
+                for after in self.after(obligations, letter)
+            )
+        return self._can_be_followed[obligations]
+
+    def can_come_true(self, obligations: Obligations) -> bool:
+        """Return whether some text fulfils all obligations; also if it takes long to know."""
+        if self.may_end(obligations):
+            return True
+        if obligations not in self._can_come_true:
+            self._can_come_true[obligations] = self._found_fulfilled(obligations)
+        return self._can_come_true[obligations]
+
+    def _found_fulfilled(self, obligations: Obligations) -> bool:
+        pending, seen = [obligations], {obligations}
+        while pending and len(seen) < _MAX_FULFILLED:
+            check_step()
+            owed = pending.pop()
+            state = self._class_representatives[abs(owed[0])]
+            letters = np.unique(self.acts(state, owed), return_index=True)[1].tolist()
+            for after in {after for letter in letters for after in self.after(owed, letter)} - seen:
+                if self.may_end(after) or self._can_come_true.get(after):
+                    return True
+                seen.add(after)
+                pending.append(after)
+        return bool(pending)
 
     def _is_hopeless(self, state: int, obligations: Obligations) -> bool:
         """Return whether a lexeme cannot end, because an obligation forbids it to match."""

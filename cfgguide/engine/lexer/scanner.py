@@ -116,6 +116,14 @@ class Scanner:
         return len(self.match)
 
     @cached_property
+    def first_letters(self) -> list[int]:
+        """The byte classes with which some lexeme begins, of whatever terminal set."""
+        starts = np.unique(self.starts).tolist()
+        begun = [state for start in starts for state in self.resolved(start)]
+        found: list[int] = np.flatnonzero((self.transitions[begun] != DEAD).any(axis=0)).tolist()
+        return found
+
+    @cached_property
     def is_assertion(self) -> npt.NDArray[np.bool_]:
         """Whether each state is an assertion state, shape (n_states,)."""
         is_assertion: npt.NDArray[np.bool_] = self.assertions[:, LOOKED_FOR] != DEAD

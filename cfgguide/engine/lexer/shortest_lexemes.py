@@ -145,8 +145,14 @@ class LexemeTexts:
                 self._texts.clear()
             check_step()
             straight = self._straight(distances, state, terminal_id)
-            is_possible = self._is_possible(straight, *key)
-            self._texts[key] = straight if is_possible else self._searched(*key)
+            # Rather one after which nothing must come, of which the lexer alone knows whether it
+            # begins what the parser takes.
+            for may_end in (True,) if is_last else (True, False):
+                is_possible = self._is_possible(straight, *key[:3], distances, may_end)
+                found = straight if is_possible else self._searched(*key[:3], distances, may_end)
+                if found is not None:
+                    break
+            self._texts[key] = found
         return self._texts[key]
 
     def _straight(self, distances: Distances, state: int, terminal_id: int) -> bytes:
@@ -158,35 +164,49 @@ class LexemeTexts:
         return bytes(text)
 
     def _is_possible(
-        self, text: bytes, state: int, terminal_id: int, obligations: Obligations, is_last: bool
+        self,
+        text: bytes,
+        state: int,
+        terminal_id: int,
+        obligations: Obligations,
+        distances: Distances,
+        may_end: bool,
     ) -> bool:
         """Return whether bytes lead to a match, look-ahead included."""
         if not (self._scanner.is_assertion.any() or obligations):
             return True
         letters = self._scanner.byte_classes[list(text)].tolist()
         possible = self._lookahead.read(state, obligations, letters)
-        return any(self._is_end(here, owed, terminal_id, is_last) for here, owed in possible)
+        return any(
+            self._is_end(here, owed, terminal_id, distances, may_end) for here, owed in possible
+        )
 
     def _is_end(
-        self, state: int, obligations: Obligations, terminal_id: int, is_last: bool
+        self,
+        state: int,
+        obligations: Obligations,
+        terminal_id: int,
+        distances: Distances,
+        may_end: bool,
     ) -> bool:
-        """Return whether a lexeme of a terminal can end in a state."""
-        distances = self.distances if is_last else self.followed
+        """Return whether a lexeme of a terminal can end in a state, and if asked the text, too."""
         if self._scanner.match[state] != terminal_id or distances.to(state, terminal_id):
             return False
         after = self._lookahead.ending(state, obligations)
-        return all(-each not in after for each in after) and (
-            not is_last or self._lookahead.may_end(after)
-        )
+        return self._lookahead.may_end(after) if may_end else self._lookahead.can_be_followed(after)
 
     def _searched(
-        self, state: int, terminal_id: int, obligations: Obligations, is_last: bool
+        self,
+        state: int,
+        terminal_id: int,
+        obligations: Obligations,
+        distances: Distances,
+        may_end: bool,
     ) -> bytes | None:
         """Return the shortest bytes that lead to a match, look-ahead included.
 
         What distances say, which leave look-ahead out, tells where to look first (A*).
         """
-        distances = self.distances if is_last else self.followed
         order = count()
         seen = set(self._lookahead.resolved(state, obligations))
         pending = [
@@ -204,7 +224,7 @@ class LexemeTexts:
                 continue
             least[here].append(frozenset(owed))
             n_searched += 1
-            if self._is_end(here, owed, terminal_id, is_last):
+            if self._is_end(here, owed, terminal_id, distances, may_end):
                 return text
             for byte, letter in self._different(here, owed):
                 for after in self._lookahead.step(here, owed, letter):

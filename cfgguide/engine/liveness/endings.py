@@ -25,7 +25,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from itertools import count
+from itertools import count, islice
 from math import inf
 from typing import NamedTuple
 
@@ -146,7 +146,7 @@ class Endings:
         ] + [False]  # the last for `NO_MATCH`
         self._dropped = [self._scanner.ignored, *sorted(self._with_role(INLINE))]
         self._pieces: dict[tuple[int, Obligations, int, int, bytes], tuple[_Piece, ...]] = {}
-        self._near: dict[int, list[int]] = {}
+        self._near: dict[tuple[int, int], list[int]] = {}
         self._forget()
 
     def packed(self) -> Arrays:
@@ -237,7 +237,7 @@ class Endings:
             return b""
         steps: list[_Step] = []
         best, needed, least = None, inf, self._costs.need(stack).length
-        for terminal_id in self._nearest(state)[:_MAX_WAYS]:
+        for terminal_id in islice(self._nearest(hypothesis), _MAX_WAYS):
             if best is not None and needed <= least:
                 return best  # mostly: the lexeme is one that is needed anyway
             if not self._is_plain[terminal_id]:
@@ -276,13 +276,23 @@ class Endings:
         self._ends[stack, indentation, context, terminal_id] = end
         return end
 
-    def _nearest(self, state: int) -> list[int]:
-        """Return the terminals that a lexeme may still become, those with the least rest first."""
-        if state not in self._near:
+    def _nearest(self, hypothesis: Hypothesis) -> Iterator[int]:
+        """Yield the terminals that a lexeme may still become, those with the least rest first.
+
+        Those are left out that the parser does not take, as most of a thousand keywords.
+        """
+        state, _, stack, indentation = hypothesis
+        key = (state, stack.state)
+        if key not in self._near:
             distances = self._texts.distances.of(state)
-            near = np.flatnonzero(distances < FAR)
-            self._near[state] = near[np.argsort(distances[near], kind="stable")].tolist()
-        return self._near[state]
+            is_taken = distances < FAR
+            if self._rules is None:
+                is_taken[:-1] &= self._recognizer.parse_table.action[stack.state] != ERROR
+            near = np.flatnonzero(is_taken)
+            self._near[key] = near[np.argsort(distances[near], kind="stable")].tolist()
+        for terminal_id in self._near[key]:
+            if self._rules or self._recognizer.shifts(stack, indentation, terminal_id):
+                yield terminal_id
 
     def _needed(self, step: _Step) -> float:
         """Return about how many tokens a step needs."""
@@ -567,7 +577,7 @@ class Endings:
     def _pieces_after(self, hypothesis: Hypothesis, context: int) -> Iterator[bytes]:
         """Yield what may come next: the rest of the lexeme, or a next one, after a gap perhaps."""
         state = hypothesis.scanner_state
-        for terminal_id in self._nearest(state)[: 5 * _MAX_WAYS]:
+        for terminal_id in islice(self._nearest(hypothesis), 5 * _MAX_WAYS):
             for rest in self._texts.texts(state, terminal_id):
                 columns = self._with_columns(rest, terminal_id, hypothesis.indentation)
                 yield from filter(None, columns)
@@ -577,7 +587,7 @@ class Endings:
                 for terminal_id in self._dropped
                 if (gap := self._texts.gap(start.scanner_state, state, terminal_id))
             ]
-            for terminal_id in self._nearest(start.scanner_state):
+            for terminal_id in self._nearest(start):
                 for lexeme in self._texts.texts(start.scanner_state, terminal_id):
                     for text in self._with_columns(lexeme, terminal_id, start.indentation):
                         yield from (before + text for before in (b"", *gaps))

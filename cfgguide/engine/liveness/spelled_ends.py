@@ -264,7 +264,8 @@ class SpelledEnds:
             is_known = (state, place) in self._ends
             if not is_known and self._match[state] != NO_MATCH:
                 obligations = self._lookahead.ending(state, place.obligations)
-                new = ((self._match[state], place._replace(obligations=obligations)),)
+                if self._lookahead.can_be_followed(obligations):
+                    new = ((self._match[state], place._replace(obligations=obligations)),)
             new = tuple(end for end in new if wanted is None or end[0] in wanted.terminal_ids)
             yield from (end for end in new if end not in ends)
             ends.update(new)
@@ -303,7 +304,8 @@ class SpelledEnds:
             for following, obligations in self._lookahead.step(
                 state, place.obligations, byte_class
             ):
-                moves[following, Between(obligations, node, context, place.full)] = None
+                if self._lookahead.can_come_true(obligations):
+                    moves[following, Between(obligations, node, context, place.full)] = None
         return moves
 
     def _different(self, state: int, place: Between) -> Iterable[tuple[int, int]]:

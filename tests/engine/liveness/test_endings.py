@@ -13,6 +13,7 @@ from support.languages import lark_parses
 from support.small_tokenizers import standard_library_vocabulary
 
 import cfgguide
+from cfgguide.base.limits import work_of_thread
 from cfgguide.engine.liveness.endings import Endings
 from cfgguide.engine.machine.recognizer import Recognizer
 from cfgguide.grammar.lr.shifts import RememberedShifts
@@ -153,3 +154,47 @@ def test_remembered_shifts_are_those_of_the_table(grammar):
             if not following:
                 break
             stack = rng.choice(following)
+
+
+def test_terminals_that_the_parser_refuses_hide_no_ending():
+    """One state is left for `x`, after which the table has 101 keywords, and a stack one."""
+    words = " | ".join(f'"k{number}"' for number in range(100))
+    grammar = cfgguide.Grammar(f'start: "a" x "kzzz" | "b" x ({words})\nx: "z"')
+    recognizer = cfgguide.index.compile_recognizer(grammar)
+    configuration = recognizer.advance(recognizer.initial, b"azk")
+    assert Endings(recognizer, frozenset(range(256))).of(configuration) == b"zzz"
+
+
+KEYWORDS = "class extends for if int interface new null private public return this void while"
+NAMES_THAT_LOOK_AHEAD = rf"""
+start: CLASS_ NAME "{{" (type NAME ";" | (type | VOID_) NAME "(" ")" block)* "}}"
+block: "{{" (type NAME ";")* statement* "}}"
+statement: expr? ";" | IF_ "(" expr ")" statement | WHILE_ "(" expr ")" block | RETURN_ expr? ";"
+type: INT_ | NAME | type "[]"
+expr: NAME "=" expr | sum
+sum: sum "+" atom | atom
+atom: NUMBER | NAME | NAME "(" ")" | "(" expr ")" | THIS_ | NULL_ | NEW_ NAME
+NAME: /(?!\b({"|".join(KEYWORDS.split())})\b)[a-zA-Z]\w*/
+NUMBER: /\d+(\.\d*)?/
+COMMENT: /\/\/.*/ | /\/\*(\*(?!\/)|[^*])*\*\//
+%ignore /\s+/
+%ignore COMMENT
+""" + "".join(
+    rf"{word.upper()}_.5: /{word}(?!\w)/" + "\n"
+    for word in KEYWORDS.split()
+    if word in ("class", "if", "int", "new", "null", "return", "this", "void", "while")
+)
+
+
+def test_a_name_that_is_no_keyword_for_what_follows_it_is_ended():
+    """`int` is a name before a letter; as a name that ends there it would need a digit of Arabic.
+
+    A search of all that can follow took 4 seconds for a mask.
+    """
+    grammar = cfgguide.Grammar(NAMES_THAT_LOOK_AHEAD)
+    index = cfgguide.compile(grammar, standard_library_vocabulary(), use_cache=False)
+    recognizer = index.machine.recognizer
+    configuration = recognizer.advance(recognizer.initial, b"class A { int")
+    before = work_of_thread()
+    index.subset(configuration)
+    assert work_of_thread() - before < 4_000
