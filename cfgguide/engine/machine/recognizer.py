@@ -62,6 +62,7 @@ Value = TypeVar("Value")
 
 _N_NAMED = 4  # ways to read a text, and as many with the lexeme ended, that names are told from
 _N_LOOKED_AT = 100  # stacks, and scanner states, that names are told from
+_MAX_COMPARED = 512  # hypotheses in which none is found for which another one stands
 _N_COMPARED = 16  # hypotheses with a lower stack that each is compared with, and as many others
 #: Ways to read a text that are followed, of a grammar that leaves them open: the largest of these
 #: that `max_hypotheses` allows. The kernels of walks have room for as many.
@@ -384,6 +385,8 @@ class Recognizer:
                 instead[hypothesis], hypothesis = end, instead[hypothesis]
             return end
 
+        # Where hardly any stands for another one, most of what is compared is followed no more.
+        credit = _MAX_COMPARED if self.is_open else inf
         comparable: dict[tuple[int, Obligations], list[Hypothesis]] = {}
         for hypothesis in sorted(hypotheses, key=lambda each: -each.stack.height):
             comparable.setdefault(hypothesis[:2], []).append(hypothesis)
@@ -391,12 +394,15 @@ class Recognizer:
             for place, hypothesis in enumerate(ordered):
                 # Also those left out may stand for it, as long as another one does in the end.
                 for other in ordered[max(place - _N_COMPARED, 0) : place + 1 + _N_COMPARED]:
+                    credit -= 1
                     if (
-                        other is not hypothesis
+                        credit >= 0
+                        and other is not hypothesis
                         and self._covers(other, hypothesis)
                         and last(other) is not hypothesis
                     ):
                         instead[hypothesis] = other
+                        credit += 3 * _N_COMPARED
                         break
         return [hypothesis for hypothesis in hypotheses if hypothesis not in instead]
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 import warnings
+from string import ascii_lowercase
 
 import pytest
+from support.small_tokenizers import standard_library_vocabulary
 from support.walked_grammars import GRAMMARS, words
 
 import cfgguide
 from cfgguide import Grammar, Index, Vocabulary
+from cfgguide.base.limits import work_of_thread
 from cfgguide.engine.liveness.liveness import Liveness
 from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.machine.recognizer import Recognizer
@@ -119,3 +122,15 @@ def test_what_decides_nothing_is_gone():
     assert after(b'{"a": [3], "b": "c') == after(b'{"b": "c')
     assert after(b'[["b') != after(b'["b')
     assert after(b'{"a": "b') != after(b'["b')
+
+
+def test_readings_are_not_compared_for_long_where_none_stands_for_another():
+    """Each pair of palindromes is read in many ways, and hardly any stack stands for another."""
+    pairs = " | ".join(f'"{letter}" p "{letter}" | "{letter}"' for letter in ascii_lowercase)
+    grammar = Grammar(f'start: p ("," p)*\np: p p | {pairs}', parser="earley")
+    index = cfgguide.compile(grammar, standard_library_vocabulary(), use_cache=False)
+    recognizer = index.machine.recognizer
+    configuration = recognizer.advance(recognizer.initial, b"lysaz")
+    before = work_of_thread()
+    index.subset(configuration)
+    assert work_of_thread() - before < 150_000
