@@ -2,7 +2,7 @@
 
 In: what JSON Schema asks of a number: to be whole, to lie in a range, to be a multiple. Out: the
 :class:`~cfgguide.automata.language.Language` of the spellings without an exponent that meet it.
-With an exponent, the conditions would not be regular.
+With an exponent, the conditions would not be regular; only of finite floats there is a part.
 
 Automata read the digits from the left. For a range they keep how the number compares with the bound
 so far, for a multiple of ``m`` the remainder.
@@ -18,6 +18,7 @@ Whatever ``json.dumps`` writes of a float, or of a whole number of 64 bits, is t
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import cache, lru_cache, partial
@@ -25,7 +26,7 @@ from math import inf
 from typing import NamedTuple
 
 from cfgguide.automata.ecma_patterns import pattern_language
-from cfgguide.automata.language import DEAD, Language, intersection
+from cfgguide.automata.language import DEAD, Language, grouped, intersection
 from cfgguide.base.limits import check_step
 from cfgguide.errors import SchemaError
 
@@ -398,21 +399,46 @@ def _with_fraction() -> str:
 
 
 @cache
-def _with_exponent() -> str:
+def finite() -> Language:
+    """Return the numbers that are finite floats.
+
+    With an exponent, all of them would not be regular: of those with `DIGITS` before the point at
+    most none is missing that has a positive exponent up to 291, or any negative one.
+
+    Examples
+    --------
+    >>> texts = ("1e5", "-2.50E-400", "1.7976931348623157e308", "1.8e308", "1e309", "9" * 309)
+    >>> [finite().accepts(text) for text in texts]
+    [True, True, True, False, False, False]
+    """
+    largest = Decimal(repr(sys.float_info.max))
+    bounds = at_least(-largest, is_strict=False), at_most(largest, is_strict=False)
+    with_exponent = pattern_language(f"^(?:{_with_exponent(is_tidy=False)})$")
+    return grouped([intersection(bounds), with_exponent], any)[True]
+
+
+@cache
+def _with_exponent(*, is_tidy: bool = True) -> str:
     """Return a pattern of numbers with `DIGITS` and an exponent, none above the largest float.
 
-    Longer exponents come first, so that a lexer which takes the first match takes all of one.
+    Tidy ones have so many in all, others before the point. Longer exponents come first, so that a
+    lexer which takes the first match takes all of one.
     """
-    any_digits = f"(?:{_with_fraction()}|{_whole(DIGITS, DIGITS)})"
-    one_digit = rf"-?[1-9](?:\.[0-9]{{1,{DIGITS - 1}}})?"
+    whole = f"(?:{_with_fraction()}|{_whole(DIGITS, DIGITS)})"
+    any_digits = whole if is_tidy else rf"-?(?:0|[1-9][0-9]{{0,{DIGITS - 1}}})(?:\.[0-9]+)?"
+    behind_point, zeros = (f"{{1,{DIGITS - 1}}}", "") if is_tidy else ("+", "0*")
+    negative = "{1,3}" if is_tidy else "+"
+    one_digit = rf"-?[1-9](?:\.[0-9]{behind_point})?"
     rest = ""  # of the digits of the largest float, or of less
     for number, digit in enumerate(reversed(_LARGEST_FLOAT)):
-        less = f"[0-{int(digit) - 1}][0-9]{{0,{number}}}"
+        more = f"{{0,{number}}}" if is_tidy else "*"
+        less = f"[0-{int(digit) - 1}][0-9]{more}"
         rest = f"{less}|{digit}(?:{rest})?" if rest else f"{less}|{digit}"
+    small = r"[01][0-9]{2}|2[0-8][0-9]|29[01]|[0-9]{1,2}"
     return "|".join(
         (
-            rf"-?1(?:\.(?:{rest}))?[eE]\+?308",
-            rf"{one_digit}[eE]\+?(?:29[2-9]|30[0-7])",
-            rf"{any_digits}[eE](?:-[0-9]{{1,3}}|\+?(?:[01][0-9]{{2}}|2[0-8][0-9]|29[01]|[0-9]{{1,2}}))",
+            rf"-?1(?:\.(?:{rest}))?[eE]\+?{zeros}308",
+            rf"{one_digit}[eE]\+?{zeros}(?:29[2-9]|30[0-7])",
+            rf"{any_digits}[eE](?:-[0-9]{negative}|\+?{zeros}(?:{small}))",
         )
     )

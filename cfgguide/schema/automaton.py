@@ -85,6 +85,7 @@ TOO_DEEP = "alternatives are nested too deeply to find out which values the sche
 _ANY_BOUNDS: Bounds = (0, None)
 _MAX_COMBINED = 15_000  # choices, to tell apart what many alternatives ask of one property
 _MANY_ALTERNATIVES = 5  # for one value: of fewer there are few combinations
+_MANY_TO_PREPARE = 32  # alternatives
 _MOST_LISTED = (
     500  # beside an open alternative: the square counts, and 500 objects take 2.4 s a mask
 )
@@ -258,6 +259,8 @@ class SchemaAutomaton(Pushdown):
         for node in reached_from(nodes, lambda each: (*each.in_place, *each.inner)):
             check_step()
             _check_listed(node)
+            if len(node.any_of or ()) >= _MANY_TO_PREPARE:
+                self._prepare(node)
             if len(node.all_of) < 2:  # quickly: of most nodes nothing else is asked
                 continue
             n = sum(map(_has_branches, surely_hold([node], "object", ())))
@@ -271,6 +274,18 @@ class SchemaAutomaton(Pushdown):
                     "they ask of what is inside has too many combinations; use fewer of them "
                     f"({error.args[0]})"
                 ) from None
+
+    def _prepare(self, node: Node) -> None:
+        """Find out what may come first in an object of many kinds: no step has to wait for that."""
+        values = self.search.values.of([node])
+        with self.lock, self.steps.begun():
+            self.search.begin()
+            members: Any = self.options(values, None).members
+            if isinstance(members, TrackedMembers):
+                self._names(members, members.start)
+                for tag in members.first_planned:
+                    if members.values(members.start, tag).listed is not None:  # a tag of kinds
+                        members.wanted(members.start, tag)
 
     def _tell_apart(self, node: Node) -> None:
         """Find out which classes the first item and each property may have."""

@@ -272,13 +272,16 @@ class SchemaEndings:
         most = _MAX_NAMES
         if bits.bit_count() > _MAX_NAMES:
             path = members.path(inside, self._values.length) or ()
-            others = (tag for tag, _ in path)
+            others = [tag for tag, _ in path]
             most = max(1, min(most, _MAX_NEEDED // (len(path) + 1)))  # after each come the others
+            # Any other name comes in addition to these: there is no need to look at it.
+            if any(bits >> tag & 1 for tag in others):
+                found.clear()
         others = [tag for tag in others if bits >> tag & 1 and tag not in found]
         for tag in others[:most]:
             found[tag] = self._values.lexemes.end(lexer.lexemes, key, tags=1 << tag)
         if len(found) == 1:
-            return nearest
+            return next(iter(found.values()))
         costs = {}
         for tag, end in found.items():
             rest = self._values.after_name(members, inside, tag)

@@ -304,10 +304,15 @@ class TrackedMembers:
             known = self._allowed[state] = self._found_allowed(state)
         return known
 
+    @property
+    def first_planned(self) -> list[int]:
+        """The tags of names that come in some way in which an object may begin."""
+        plan = self._search.object_plan(self._tracked, self.start, self._wanted)
+        return [] if plan is None else sorted(plan.coming)
+
     def _found_allowed(self, state: Any) -> int:
         within = self._within.get(state, -1)
-        names = self._search.names(self._tracked, state, self._wanted, within)
-        return sum(1 << number for number in names)
+        return self._search.names(self._tracked, state, self._wanted, within)
 
     def ending(self, state: Any) -> int:
         """Return the tag of the object if it ends now, or `DEAD_END`."""

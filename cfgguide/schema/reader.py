@@ -7,7 +7,6 @@ does not know are ignored; without it, 2020-12 is assumed, and keywords of all d
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -60,6 +59,7 @@ from cfgguide.schema.solver.nodes import (
     wanted_to_fail,
 )
 from cfgguide.schema.solver.scalars import of_lengths
+from cfgguide.schema.solver.values import ask_for_any
 
 Schema = Mapping[str, Any] | bool
 
@@ -80,6 +80,7 @@ _APPLICATORS = frozenset(
         *("dependentSchemas", "dependencies"),
     ]
 )
+_NAMING = frozenset(["title", "description"])
 _OF_NUMBERS = frozenset(
     ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf"]
 )
@@ -183,6 +184,7 @@ class SchemaReader:
             self._add_pattern(node, path, written)
         if self._growing or self._together:
             self._check_large(Contexts(root))
+        ask_for_any(root)
         # Only now: it sees all values, and so all nodes would be together.
         return self._joined(root) if self._excludes else root
 
@@ -248,7 +250,11 @@ class SchemaReader:
     def _node(self, location: Location) -> Node:
         check_step()
         location = self._references.entered(location)
-        key = (location.base, location.scope, location.dialect, self._key_of(location.schema))
+        schema = location.schema
+        # Whatever it is called, it asks for the same: hundreds of kinds have members in common.
+        if isinstance(schema, Mapping) and not _NAMING.isdisjoint(schema):
+            schema = {key: schema[key] for key in schema if key not in _NAMING}
+        key = (location.base, location.scope, location.dialect, self._key_of(schema))
         if key not in self._nodes:
             if len(self._nodes) >= MAX_NODES:
                 raise SchemaError(f"the schema has more than {MAX_NODES} schemas; split it")
@@ -376,9 +382,7 @@ class SchemaReader:
             if WHOLE in schema:
                 node.numbers.append(Condition(numbers.written_whole))
             if FINITE in schema:
-                largest = Decimal(repr(sys.float_info.max))
-                for make, bound in ((numbers.at_least, -largest), (numbers.at_most, largest)):
-                    node.numbers.append(Condition(partial(make, bound, is_strict=False)))
+                node.numbers.append(Condition(numbers.finite))
 
     def _values(self, location: Location, values: list[Any]) -> ListedValues:
         nested, scalars = list[Any](), list[Any]()

@@ -19,6 +19,7 @@ from support.schemas import recognizer_of
 from support.scripts import printed
 
 import cfgguide
+from cfgguide.base.limits import work_of_thread
 from cfgguide.errors import SchemaError
 
 NAMES = ["a", "b", "z"]
@@ -188,6 +189,73 @@ def test_a_value_that_one_node_lists_and_another_refuses_is_no_value() -> None:
     refuses = {"type": "object", "properties": {"a": False}, "required": ["a"]}
     with pytest.raises(SchemaError, match="no value is allowed"):
         cfgguide.compile({"allOf": [lists, refuses]}, cfgguide.Vocabulary.of_bytes([]))
+
+
+# -- kinds of objects that a tag tells apart ------------------------------------------------
+
+
+def tagged_kinds(n: int, *, is_typed: bool = False) -> Any:
+    """Return a schema of so many kinds of objects with a tag; a list of them is in each."""
+    kinds = {
+        f"K{number}": {
+            **({"type": "object"} if is_typed else {}),
+            "properties": {
+                "kind": {"const": f"K{number}"},
+                "inside": {"type": "array", "items": {"$ref": "#/$defs/any"}},
+                **{f"m{number}_{each}": {"type": "integer"} for each in range(8)},
+                f"shared{number % 5}": {"description": f"of K{number}", "enum": ["a", number % 3]},
+            },
+            "additionalProperties": False,
+            "required": ["kind"],
+        }
+        for number in range(n)
+    }
+    whole = {"oneOf": [{"$ref": f"#/$defs/{kind}"} for kind in kinds]}
+    return {"$defs": {**kinds, "any": whole}, **whole}
+
+
+TAGGED: list[Any] = [
+    *({"kind": "K1"}, {"kind": "K9"}, {}, [], 1, "K1", None, True),
+    *({"kind": "K2", "shared2": 2}, {"shared2": 2, "kind": "K2"}, {"shared2": 1, "kind": "K2"}),
+    *({"kind": "K2", "shared1": "a"}, {"m3_1": 5, "kind": "K3"}, {"m3_1": 5, "kind": "K4"}),
+    {"inside": [{"kind": "K0", "m0_7": 1}, {"kind": "K3", "inside": []}], "kind": "K1"},
+    {"inside": [{"kind": "K0", "m1_7": 1}], "kind": "K1"},
+]
+
+
+@pytest.mark.parametrize("is_typed", [True, False])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"kind": {"enum": ["K0", "K1"]}},  # a tag that two kinds have
+        {"kind": {"type": "string"}},
+        {"kind": {"description": "open", "enum": ["K0", "other", 1]}},
+    ],
+)
+def test_kinds_told_apart_by_a_tag_are_what_jsonschema_says(is_typed: bool, change: Any) -> None:
+    schema = tagged_kinds(5, is_typed=is_typed)
+    schema["$defs"]["K0"]["properties"] |= change
+    recognizer = cfgguide.index.compile_recognizer(cfgguide.json_schema(schema))
+    judge = jsonschema.Draft202012Validator(schema)
+    for value in TAGGED:
+        after = recognizer.advance(recognizer.initial, json.dumps(value).encode())
+        is_read = after is not None and recognizer.is_sentence(after)
+        assert is_read == judge.is_valid(value), value
+
+
+def test_a_kind_costs_no_more_where_there_are_many_others() -> None:
+    def work(n: int) -> float:
+        grammar = cfgguide.json_schema(tagged_kinds(n))
+        guide = cfgguide.Guide(cfgguide.compile(grammar, cfgguide.Vocabulary.of_bytes()))
+        before = work_of_thread()
+        for byte in b'{"kind":"K7","m7_3":1,"inside":[{"kind":"K3","m3_0":2}]}':
+            guide.allowed_token_ids()
+            guide.allowed_within(200)
+            guide.advance(byte)
+        return work_of_thread() - before
+
+    assert work(160) < 3 * work(80)
 
 
 #: Prints what may come after the beginnings of a text, by schemas that are read from a line each.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import TypeAdapter
+from pydantic import FiniteFloat, TypeAdapter, create_model
 from support.pydantic_types import ACCEPTED, IMPOSSIBLE, TYPES, UNCHECKED
 
 import cfgguide
@@ -134,3 +134,19 @@ def test_a_union_is_told_apart_by_members_of_an_enumeration() -> None:
 def test_a_tag_is_written_though_it_has_a_default(text: str) -> None:
     what, adapter = asked("Bill")[0], TypeAdapter(TYPES["Bill"])
     assert cfgguide.check(what.grammar, text).is_sentence == is_read(adapter, text)
+
+
+@pytest.mark.parametrize("wanted", [FiniteFloat, FiniteFloat | None])
+def test_a_finite_number_may_have_an_exponent(wanted: Any) -> None:
+    model = create_model("Made", x=(wanted, ...))
+    recognizer = cfgguide.index.compile_recognizer(cfgguide.json_schema(model))
+    digits = ("0", "-0.0", "1", "-7.25", "1.7976931348623157", "1.7976931348623158", "123456")
+    exponents = ("e5", "E+07", "e-400", "e291", "e303", "e304", "e308", "e309", "e0308", "e9999")
+    read = []
+    for number in (each + exponent for each in digits for exponent in ("", *exponents)):
+        text = f'{{"x": {number}}}'
+        after = recognizer.advance(recognizer.initial, text.encode())
+        if after is not None and recognizer.is_sentence(after):
+            read.append(number)
+            model.model_validate_json(text)
+    assert {"1e5", "-7.25E+07", "123456e-400", "1.7976931348623157e308", "1e0308"} <= {*read}

@@ -21,6 +21,10 @@ from cfgguide.schema.equality import hashable, kind_of
 Bounds = tuple[int, int | None]  # the least and the most; None for no maximum
 KINDS = ("null", "true", "false", "number", "string", "array", "object")
 UNBOUNDED = KINDS[3:]  # of all others there is one value each
+_OF_OBJECTS = (
+    *("properties", "patterns", "additional", "names", "required", "needs", "n_properties"),
+    "unevaluated",
+)
 _MOST_IN_CONTEXTS = 500_000  # nodes, half a second; of 188 schemas of SchemaStore the most is 1,518
 
 
@@ -178,6 +182,12 @@ class Node:
         """Whether it holds or not whatever others do that see the same value."""
         others = (self.any_of, self.one_of, self.negated, self.conditional)
         return not self.all_of and not self.dependent and all(each is None for each in others)
+
+    @property
+    def is_of_objects(self) -> bool:
+        """Whether every value of its kinds meets it that is no object."""
+        same = {each: getattr(self, each) for each in ("kinds", *_OF_OBJECTS)}
+        return self.is_same_as(Node("", **same))
 
     @cached_property
     def only(self) -> dict[Hashable, None] | None:

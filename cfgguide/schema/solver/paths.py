@@ -110,7 +110,10 @@ class Paths:
             check_step(0)
             key = number, frozenset(holding), frozenset(failing)
             if key not in prices:
-                known = cost(*self._property(state, number, holding, failing))
+                if failing:
+                    known = cost(*self._property(state, number, holding, failing))
+                else:  # the same values, without all classes that others may have
+                    known = cost(self._search.values.of(holding), None)
                 prices[key] = inf if known is None else known + name_classes[number].shortest
             return prices[key]
 

@@ -19,13 +19,15 @@ Source: Davis, Logemann, Loveland, "A machine program for theorem-proving" (1962
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 from itertools import combinations
+from operator import and_, or_
 from typing import NamedTuple
 
 from cfgguide.base.limits import check_step
+from cfgguide.base.sets import members
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.objects import ObjectMachine, Properties
 from cfgguide.schema.solver.truth import evaluators, may_evaluate
@@ -37,6 +39,7 @@ Price = Callable[[int, list[Node], list[Node]], float]
 
 
 _OFTEN = 256  # alternatives, after which the limits are looked at
+_ANY_NAME = -1  # a topic: whatever name comes, a node has something to say of its value
 _MANY = 3  # open clauses: then it is tried to let no more names come
 
 
@@ -98,11 +101,14 @@ class Clause(NamedTuple):
         What the literals are about.
     branches : tuple of (Holds, Holds)
         Nodes of which exactly one has to hold: that each holds, and that it fails.
+    by_name : dict of int to list of Alternative, or None
+        The alternatives that let a property come, where all let come only what they declare.
     """
 
     alternatives: Sequence[Alternative]
     topics: frozenset[Topic]
     branches: tuple[tuple[Holds, Holds], ...] = ()
+    by_name: dict[int, list[Alternative]] | None = None
 
     @property
     def n_alternatives(self) -> int:
@@ -124,6 +130,8 @@ class Plan:
         Nodes that are known to fail, whatever else is decided.
     unsure : set of Node
         Nodes of which that is not known by now.
+    names : int
+        The classes of names that no node that is to hold refuses, as bits.
     coming, missing : set of int
         Listed names that come, of those that have not; and those that do not.
     failing : dict of int to dict of Node to None
@@ -142,6 +150,7 @@ class Plan:
     held: dict[Node, None] = field(default_factory=dict)
     failed: set[Node] = field(default_factory=set)
     unsure: set[Node] = field(default_factory=set)
+    names: int = -1
     coming: set[int] = field(default_factory=set)
     missing: set[int] = field(default_factory=set)
     failing: dict[int, dict[Node, None]] = field(default_factory=dict)
@@ -168,25 +177,6 @@ class Plan:
         )
 
 
-class PlanFacts(NamedTuple):
-    """What a node asks of classes of names.
-
-    Attributes
-    ----------
-    required, forbidden : frozenset of int
-        Names that have to come, and classes of names that have no value.
-    listed : tuple of (int, Node)
-        Names whose values are listed.
-    """
-
-    required: frozenset[int]
-    forbidden: frozenset[int]
-    listed: tuple[tuple[int, Node], ...]
-
-
-_NO_FACTS = PlanFacts(frozenset(), frozenset(), ())
-
-
 class Clauses:
     """What nodes ask of the nodes beside them and of names, made once for all states."""
 
@@ -195,7 +185,10 @@ class Clauses:
         self._to_hold: dict[Node, list[Clause]] = {}
         self._to_fail: dict[Node, Clause] = {}
         self._topics: dict[Node, frozenset[Topic]] = {}
-        self._facts: dict[Node, PlanFacts] = {}
+        self._required: dict[Node, frozenset[int]] = {}
+        self._listed: dict[Node, list[int]] = {}
+        self._own: dict[Node, int] = {}
+        self._all = (1 << len(machine.name_classes)) - 1
 
     def to_hold(self, node: Node) -> list[Clause]:
         """Return clauses that are all met where a node holds, if the values meet it too."""
@@ -205,6 +198,10 @@ class Clauses:
                 branches = tuple((Holds(each, True), Holds(each, False)) for each in node.one_of)
                 topics = frozenset[Topic]().union(*map(self.topics, node.one_of))
                 found.append(Clause((), topics, branches))
+            if node.any_of is not None:
+                alternatives = [(Holds(each, True),) for each in node.any_of]
+                by_name = self._by_name(alternatives)
+                found.append(self._clause(alternatives)._replace(by_name=by_name))
             self._to_hold[node] = found
         return self._to_hold[node]
 
@@ -225,26 +222,59 @@ class Clauses:
                 topics.add(literal.number)
         return Clause(alternatives, frozenset(topics))
 
-    def facts(self, node: Node) -> PlanFacts:
-        """Return what a node asks of names, and of values that are listed."""
-        if node.is_false or "object" not in node.kinds:
-            return _NO_FACTS
-        if node not in self._facts:
-            machine = self._machine
-            required = frozenset(map(machine.number_of, node.required))
-            children = [
-                [child.meant for child in machine.children(node, each)]
-                for each in machine.name_classes
+    def _by_name(self, alternatives: list[tuple[Holds]]) -> dict[int, list[Alternative]] | None:
+        found: dict[int, list[Alternative]] = {}
+        for each in alternatives:
+            own = self.own(each[0].node.meant)
+            if own == self._all:
+                return None
+            for number in members(own):
+                found.setdefault(number, []).append(each)
+        return found
+
+    def required(self, node: Node) -> frozenset[int]:
+        """Return the names that have to come where a node holds."""
+        if node not in self._required:
+            self._required[node] = frozenset(map(self._machine.number_of, node.required))
+        return self._required[node]
+
+    def listed(self, node: Node) -> list[int]:
+        """Return the names whose values a node itself lists, or lets have none."""
+        if node not in self._listed:
+            self._listed[node] = [
+                self._machine.number_of(name)
+                for name, child in node.properties.items()
+                if child.meant.values or child.meant.is_false
             ]
-            forbidden = [n for n, found in enumerate(children) if any(c.is_false for c in found)]
-            listed = [
-                (n, child)
-                for n, found in enumerate(children[: len(machine.names)])
-                for child in found
-                if child.values
-            ]
-            self._facts[node] = PlanFacts(required, frozenset(forbidden), tuple(listed))
-        return self._facts[node]
+        return self._listed[node]
+
+    def own(self, node: Node) -> int:
+        """Return the classes of names that a node itself lets come, as bits, and perhaps others."""
+        if node not in self._own:
+            is_closed = node.additional is not None and node.additional.meant.is_false
+            numbers = map(self._machine.number_of, node.properties)
+            is_open = bool(node.patterns) or not is_closed
+            self._own[node] = self._all if is_open else sum(1 << number for number in numbers)
+        return self._own[node]
+
+    def names(self, nodes: Iterable[Node], failed: Collection[Node]) -> int:
+        """Return the classes of names that may come where nodes hold, as bits, and perhaps others.
+
+        Others have failed.
+        """
+        known: dict[Node, int] = dict.fromkeys(failed, 0)
+
+        def of(node: Node) -> int:
+            if node not in known:
+                check_step()
+                found = reduce(and_, map(of, node.all_of), self.own(node))
+                for branches in (node.any_of, node.one_of):
+                    if branches is not None:
+                        found &= reduce(or_, map(of, branches))
+                known[node] = found
+            return known[node]
+
+        return reduce(and_, map(of, nodes), self._all)
 
     def topics(self, node: Node, above: frozenset[Node] = frozenset()) -> frozenset[Topic]:
         """Return what tells whether a node may hold: others that see the same value, and names.
@@ -257,8 +287,10 @@ class Clauses:
             if node in above:
                 return frozenset([node])
             found: set[Topic] = {node}
-            facts = self.facts(node)
-            found.update(facts.required, facts.forbidden, (number for number, _ in facts.listed))
+            if not node.is_false and "object" in node.kinds:
+                found.update(self.required(node), self.listed(node))
+                if node.additional is not None or node.patterns:
+                    found.add(_ANY_NAME)
             for other in (*node.all_of, *(node.any_of or ()), *(node.one_of or ())):
                 found |= self.topics(other, above | {node})
             known = self._topics[node] = frozenset(found)
@@ -274,8 +306,6 @@ class Clauses:
             yield [(Counts(*node.n_properties),)]
         if node.values is not None:
             yield [(Holds(other, True),) for other in node.values.nodes]
-        if node.any_of is not None:
-            yield [(Holds(other, True),) for other in node.any_of]
         if node.conditional is not None:
             condition, then, other = node.conditional
             # The shorter alternative comes first: it asks for less, and the first that works is
@@ -389,7 +419,7 @@ class Planner:
         self._count = count
         self._missed = machine.missed(state)
         self._n_came = state.n_named + state.n_others
-        self._n_names = len(machine.names)
+        self.n_names = len(machine.names)
         self._begun: dict[tuple[Literal, ...], Plan | None] = {}
 
     def plan(self, goal: tuple[Literal, ...], also: tuple[Literal, ...] = ()) -> Plan | None:
@@ -445,7 +475,7 @@ class Planner:
     def _without_more(self, plan: Plan, price: Price | None) -> Plan | None:
         """Return a plan in which no more names come, if then nothing is left to choose."""
         topics = frozenset[Topic]().union(*(clause.topics for clause in plan.clauses))
-        numbers = [each for each in topics if isinstance(each, int) and each < self._n_names]
+        numbers = [each for each in topics if isinstance(each, int) and 0 <= each < self.n_names]
         trial = plan.copy(plan.clauses)
         left = sorted(each for each in numbers if self._comes(plan, each) is None)
         if not self._is_consistent(trial, [Comes(each, False) for each in left]) or trial.clauses:
@@ -483,9 +513,9 @@ class Planner:
     def _topics(self, literal: Literal) -> Iterable[Topic]:
         """Return what else may be known once a literal is met."""
         if isinstance(literal, Holds):
-            listed = self._clauses.facts(literal.node).listed if literal.is_true else ()
-            return [literal.node, *(number for number, _ in listed)]
-        return [literal.number] if isinstance(literal, Comes | Fails) else []
+            listed = self._clauses.listed(literal.node) if literal.is_true else []
+            return [literal.node, *listed, *([_ANY_NAME] if listed else [])]
+        return [literal.number, _ANY_NAME] if isinstance(literal, Comes | Fails) else []
 
     def _open(
         self, plan: Plan, clause: Clause, most: int | None = None
@@ -498,7 +528,11 @@ class Planner:
         if clause.branches:
             return self._open_branches(plan, clause)
         left, failed = [], self._state.failed
-        for number, alternative in enumerate(clause.alternatives):
+        possible = clause.alternatives
+        if clause.by_name is not None:
+            named = [clause.by_name.get(number, []) for number in plan.coming]
+            possible = min(named, key=len, default=possible)
+        for number, alternative in enumerate(possible):
             if number % _OFTEN == 0:
                 check_step()
             is_met = True
@@ -550,8 +584,10 @@ class Planner:
             failing = plan.failing.get(literal.number)
             if failing is not None and (literal.node is None or literal.node in failing):
                 return True
+            if not plan.names >> literal.number & 1:
+                return False
             # Of the names that are not listed another one may always come.
-            if literal.number >= self._n_names:
+            if literal.number >= self.n_names:
                 return None
             if not self._machine.may_come(self._state, literal.number):
                 return False
@@ -575,18 +611,14 @@ class Planner:
         if node in plan.unsure or plan.truth.get(node):
             return False
         check_step()
-        facts = self._clauses.facts(node)
+        required = self._clauses.required(node)
         fails = partial(self._surely_fails, plan)
         branches = (node.any_of, node.one_of)
         if (
-            not facts.required.isdisjoint(plan.missing)
-            or not facts.required.isdisjoint(self._missed)
-            or not facts.forbidden.isdisjoint(plan.coming)
-            or not facts.forbidden.isdisjoint(plan.failing)
-            or any(
-                number in plan.coming and self._is_excluded(plan, number, child)
-                for number, child in facts.listed
-            )
+            not required.isdisjoint(plan.missing)
+            or not required.isdisjoint(self._missed)
+            or any(self._refuses(plan, node, number) for number in plan.coming)
+            or any(self._refuses(plan, node, number) for number in plan.failing)
             or any(map(fails, node.all_of))
             or any(found is not None and all(map(fails, found)) for found in branches)
         ):
@@ -596,9 +628,18 @@ class Planner:
         plan.unsure.add(node)
         return False
 
+    def _refuses(self, plan: Plan, node: Node, number: int) -> bool:
+        """Return whether a node fails if a property of a class of names comes."""
+        children = self._machine.children(node, self._machine.name_classes[number])
+        return any(
+            child.meant.is_false
+            or (child.meant.values is not None and self._is_excluded(plan, number, child.meant))
+            for child in children
+        )
+
     def _is_excluded(self, plan: Plan, number: int, node: Node) -> bool:
         """Return whether a node fails for a property's value since another one holds."""
-        name = self._machine.names[number]
+        name = self._machine.name_classes[number].name
         return any(
             name in each.properties and each.properties[name].meant.excludes(node)
             for each in plan.held
@@ -614,7 +655,9 @@ class Planner:
         machine keeps the other names that are asked for.
         """
         if self._machine.may_come(self._state, number):
-            return True if number in plan.coming else False if number in plan.missing else None
+            if number in plan.coming:
+                return True
+            return False if number in plan.missing or not plan.names >> number & 1 else None
         return self._machine.has_come(self._state, number)
 
     def _assume(self, plan: Plan, literal: Literal) -> bool:
@@ -629,6 +672,7 @@ class Planner:
             plan.truth[literal.node] = literal.is_true
             if literal.is_true:
                 plan.held[literal.node] = None
+                plan.names &= self._clauses.own(literal.node)
                 plan.clauses += self._clauses.to_hold(literal.node)
             else:
                 plan.clauses.append(self._clauses.to_fail(literal.node))
@@ -636,7 +680,7 @@ class Planner:
             (plan.coming if literal.is_true else plan.missing).add(literal.number)
         elif isinstance(literal, Fails):
             # A value that fails a node has to be there: its property comes.
-            if literal.number < self._n_names:
+            if literal.number < self.n_names:
                 plan.coming.add(literal.number)
             failing = plan.failing.setdefault(literal.number, {})
             if literal.node is not None:
@@ -662,14 +706,14 @@ class Planner:
         for number in sorted(plan.coming):
             yield number, self.holding(plan, number), list(plan.failing.get(number, ()))
         for number, nodes in plan.failing.items():
-            if number >= self._n_names:
+            if number >= self.n_names:
                 holding = self.holding(plan, number)
                 if len(nodes) < 2 or self._has(holding, nodes):  # one for all of them
                     yield number, holding, list(nodes)
                 else:
                     yield from ((number, holding, [node]) for node in nodes)
         for number, n in plan.n_filled.items():
-            if number >= self._n_names:
+            if number >= self.n_names:
                 yield from [(number, self.holding(plan, number), [])] * n
 
     def holding(self, plan: Plan, number: int) -> list[Node]:
@@ -685,9 +729,11 @@ class Planner:
 
     def may_come(self, plan: Plan, number: int) -> bool:
         """Return whether a property of a class of names may come, too."""
+        if not plan.names >> number & 1:
+            return False
         if plan.most is not None and self._n_planned(plan) >= plan.most:
             return False
-        if number < self._n_names and (
+        if number < self.n_names and (
             number in plan.missing or not self._machine.may_come(self._state, number)
         ):
             return False
@@ -731,7 +777,7 @@ class Planner:
                 break
             if number in plan.coming or not self.may_come(plan, number):
                 continue
-            if number < self._n_names:
+            if number < self.n_names:
                 plan.coming.add(number)
                 plan.unsure.clear()
                 n_missing -= 1

@@ -11,10 +11,13 @@ values, and those that have failed are no longer asked about.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
-from functools import partial
+from functools import partial, reduce
+from math import inf
+from operator import or_
 from typing import Any
 
 from cfgguide.base.limits import check_step
+from cfgguide.base.sets import members
 from cfgguide.errors import SchemaError
 from cfgguide.schema.solver.counts import has_enough_items, plain_array_bounds
 from cfgguide.schema.solver.member_automata import MemberSymbol, ValueClass
@@ -417,31 +420,42 @@ class Search:
             self._planner = key, made
         return self._planner[1]
 
-    def names(self, tracked: Tracked, state: Any, wanted: Classes, within: int = -1) -> list[int]:
+    def names(self, tracked: Tracked, state: Any, wanted: Classes, within: int = -1) -> int:
         """Return the classes of names of which a property may come next, of some, as bits."""
         plan = self.object_plan(tracked, state, wanted)
         if plan is None:
-            return []
-        planner, n_names = self.planner(tracked, state), len(tracked.objects.names)
-        planned = {*plan.coming, *plan.failing, *plan.n_filled}
-        found = []
-        for number in range(len(tracked.objects.name_classes)):
+            return 0
+        planner, clauses = self.planner(tracked, state), tracked.clauses
+        n_names = planner.n_names
+        within &= reduce(or_, (clauses.names(each, state.failed) for each in wanted))
+        found = self._open_names(planner, plan, within, state.last)
+        for number in members(within & ~found):
             check_step(0)
-            if not within >> number & 1:
+            if found >> number & 1:
                 continue
             # Names are in order: with this one, those between can come no more.
-            passed = range(0)
-            if self.is_ordered and number < n_names:
-                passed = range(state.last + 1, number)
-            is_planned = number in planned or planner.may_come(plan, number)
-            # A plan that has the name, or leaves it open, needs no second search.
-            if (is_planned and not any(each in passed for each in planned)) or self.object_plan(
-                tracked,
-                state,
-                wanted,
-                (Fails(number, None), *(Comes(each, False) for each in passed)),
-            ):
-                found.append(number)
+            is_passing = self.is_ordered and number < n_names
+            passed = range(state.last + 1, number) if is_passing else range(0)
+            missing = [Comes(each, False) for each in passed]
+            plan = self.object_plan(tracked, state, wanted, (Fails(number, None), *missing))
+            if plan is not None:
+                found |= 1 << number
+                # A plan that has other names, or leaves them open, needs no search for these.
+                if not self.is_ordered:
+                    found |= self._open_names(planner, plan, within & ~found, state.last)
+        return found
+
+    def _open_names(self, planner: Planner, plan: Plan, within: int, last: int) -> int:
+        """Return the classes of names that a plan has, or that may come in it, both of some."""
+        planned = {*plan.coming, *plan.failing, *plan.n_filled}
+        first = min((each for each in planned if each > last), default=inf)
+        found = 0
+        for number in members(within & plan.names):
+            check_step(0)
+            # Names are in order: one that comes before the first one that is planned is no harm.
+            is_late = self.is_ordered and first < number < planner.n_names
+            if not is_late and (number in planned or planner.may_come(plan, number)):
+                found |= 1 << number
         return found
 
     def ends_from(self, tracked: Tracked, state: Any, wanted: Classes, first: int) -> bool:

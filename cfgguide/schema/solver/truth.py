@@ -160,6 +160,7 @@ class Failures:
 
     def __init__(self, nodes: Sequence[Node], asked: Iterable[Node]) -> None:
         self._nodes = nodes
+        self._combining = [node for node in nodes if not node.is_alone]
         self._asked = frozenset(asked)
         self._known: dict[frozenset[Node], frozenset[Node]] = {}
         self._users: dict[Node, list[Node]] = {node: [] for node in nodes}
@@ -191,7 +192,7 @@ class Failures:
         if not found:
             return frozenset()
         check_step()
-        for node in self._nodes:
+        for node in self._combining:
             if node not in found and self._must_fail(node, found):
                 found.add(node)
         for node in reversed(self._nodes):

@@ -10,18 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from functools import cached_property, partial
+from itertools import chain
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from cfgguide.automata.language import Language, TextAutomaton, intersection
-from cfgguide.automata.numbers import decimals, tidy
+from cfgguide.automata.numbers import tidy
 from cfgguide.automata.side_by_side import all_of
 from cfgguide.base.limits import check_step
 from cfgguide.schema.solver.arrays import told_apart
 from cfgguide.schema.solver.listed_values import Part, SpellingError
 from cfgguide.schema.solver.member_automata import ValueClass, conditions, listed, seen_by
-from cfgguide.schema.solver.nodes import KINDS, Bounds, Condition, Constant, Node, is_typed
-from cfgguide.schema.solver.truth import closure
+from cfgguide.schema.solver.nodes import (
+    KINDS,
+    Bounds,
+    Condition,
+    Constant,
+    Node,
+    is_typed,
+    reachable,
+)
+from cfgguide.schema.solver.truth import closure, surely_hold
 
 CONSTANTS = ("null", "true", "false")
 _SCALARS = frozenset(CONSTANTS) | {"number", "string"}
@@ -197,7 +206,7 @@ class Values:
             return None
         if not asked:
             return Scalars(self._written(None))
-        language = intersection([decimals(), *(each.language for each in asked)])
+        language = intersection([each.language for each in asked])
         return None if language.is_empty else Scalars(self._written(language))
 
     def _written(self, numbers: Language | None) -> Language | None:
@@ -454,6 +463,51 @@ def _finds_nothing_against(node: Node, kind: str) -> bool:
     except _AlternativesError:
         return True
     return True
+
+
+def ask_for_any(root: Node) -> None:
+    """Ask for any of alternatives, instead of for exactly one, where no value meets two.
+
+    So none of hundreds that a tag tells apart has to fail for another one to hold.
+    """
+    for node in reversed(reachable(root)):
+        if node.one_of is not None and node.any_of is None:
+            shared = _shared_kinds(node.one_of)
+            if shared is not None and _are_told_by_tag(node.one_of):
+                node.kinds -= shared
+                node.any_of, node.one_of = [each.meant for each in node.one_of], None
+
+
+def _shared_kinds(branches: list[Node]) -> set[str] | None:
+    """Return the kinds but objects of which each value meets two alternatives; None if some may."""
+    found = set()
+    for kind in KINDS[:-1]:
+        possible = [each.meant for each in branches if may_hold(each, kind)]
+        if len(possible) > 1:
+            if sum(kind in each.kinds and each.is_of_objects for each in possible) < 2:
+                return None
+            found.add(kind)
+    return found
+
+
+def _are_told_by_tag(branches: list[Node]) -> bool:
+    """Return whether there is a name that all alternatives require, with other values in each."""
+    tags: dict[str, list[dict[Hashable, None]]] = {}
+    for each in branches:
+        sure = surely_hold([each], "object", ())
+        required = {name for node in sure for name in node.required}
+        own = {
+            name: child.meant.only
+            for node in sure
+            for name, child in node.properties.items()
+            if name in required and child.meant.only is not None
+        }
+        for name, values in own.items():
+            tags.setdefault(name, []).append(values)
+    return any(
+        len(found) == len(branches) and sum(map(len, found)) == len(dict.fromkeys(chain(*found)))
+        for found in tags.values()
+    )
 
 
 def _words(listed: list[Condition], asked: list[Condition]) -> Scalars | None:
