@@ -241,24 +241,14 @@ def _of_text(text: str) -> OutputType:
 
 def _of_type(what: Any) -> OutputType:
     from cfgguide.schema.json_schema import json_schema
-    from cfgguide.schema.pydantic_models import schema_of_adapter
+    from cfgguide.schema.pydantic_models import errors_of_pydantic, schema_of_adapter
     from cfgguide.schema.typed_reading import Shape, TypedReading
 
-    try:
+    with errors_of_pydantic(shown(what)):
         from pydantic import TypeAdapter
-        from pydantic.errors import PydanticUserError
-    except ImportError:
-        raise GrammarError(
-            f"Pydantic makes the schema of {shown(what)}: pip install pydantic, or give a JSON "
-            "Schema"
-        ) from None
-    try:
+
         adapter = TypeAdapter(what)
         schema = schema_of_adapter(adapter)
-    except PydanticUserError as error:
-        raise GrammarError(f"Pydantic makes no schema of {shown(what)}: {error.message}") from error
-    except AssertionError as error:  # of what it takes for impossible, such as `Literal[()]`
-        raise GrammarError(f"Pydantic makes no schema of {shown(what)}: {error}") from error
     grammar = json_schema(schema, order="declared", tidy=True)
     reading = functools.partial(TypedReading, Shape.of(adapter.core_schema))
     return OutputType(grammar, functools.partial(_validated, adapter), reading)

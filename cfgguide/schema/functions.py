@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from cfgguide.errors import GenerationError, GrammarError, shown
 from cfgguide.schema.messages.message import Message, ToolCall
+from cfgguide.schema.pydantic_models import errors_of_pydantic
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -136,13 +137,6 @@ def _bound(call: ToolCall[Any], functions: Mapping[str, Function]) -> ToolCall[A
 @functools.lru_cache(maxsize=_N_KEPT)
 def _adapter(function: Function) -> TypeAdapter[Any]:
     """Return what makes the arguments of a function of JSON, by name, and does not call it."""
-    try:
-        from pydantic import TypeAdapter
-        from pydantic.errors import PydanticUserError
-    except ImportError:
-        raise GrammarError(
-            f"Pydantic makes the schema of {name_of(function)}: pip install pydantic"
-        ) from None
     signature = inspect.signature(function)
 
     def arguments(*values: Any, **named: Any) -> dict[str, Any]:
@@ -155,11 +149,11 @@ def _adapter(function: Function) -> TypeAdapter[Any]:
                 "names of arguments"
             )
     functools.update_wrapper(arguments, function)
-    try:
+    with errors_of_pydantic(name_of(function)):
+        from pydantic import TypeAdapter
+
         recorded: Any = arguments
         return TypeAdapter(recorded)
-    except (PydanticUserError, NameError) as error:
-        raise GrammarError(f"Pydantic makes no schema of {name_of(function)}: {error}") from error
 
 
 def _said_of_arguments(documented: str) -> dict[str, str]:

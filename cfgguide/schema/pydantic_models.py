@@ -21,7 +21,7 @@ import contextlib
 import functools
 import inspect
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 from cfgguide.automata import time_ranges
 from cfgguide.automata.number_ranges import whole_numbers
 from cfgguide.automata.pattern_notations import headed
+from cfgguide.errors import GrammarError
 from cfgguide.schema import pydantic_strings as strings
 from cfgguide.schema.keywords import FINITE, FROM_NAMES, UNCHECKED, WHOLE
 
@@ -73,6 +74,34 @@ _OF_BOUNDS = frozenset(
 _ANY_TEXT = ("path", "file-path", "directory-path", "socket-path", "password")  # formats
 _MOST_LETTERS_OF_NAME = 500
 _SIGNS_ONLY = ("isfinite", "is_finite")  # of a number, as all tidy numbers are
+
+
+@contextlib.contextmanager
+def errors_of_pydantic(name: str) -> Iterator[None]:
+    """Raise what Pydantic raises of a type as a :class:`GrammarError` that names it."""
+    try:
+        from pydantic.errors import PydanticUserError
+        from pydantic_core import SchemaError as CoreError
+    except ImportError:
+        raise GrammarError(
+            f"Pydantic makes the schema of {name}: pip install pydantic, or give a JSON Schema"
+        ) from None
+    said = f"Pydantic makes no schema of {name}"
+    try:
+        yield
+    except PydanticUserError as error:
+        raise GrammarError(f"{said}: {error.message}") from error
+    # Assertions are of what it takes for impossible, such as `Literal[()]`.
+    except (AssertionError, NameError) as error:
+        raise GrammarError(f"{said}: {error}") from error
+    except CoreError as error:
+        why = " ".join(str(error).replace("SchemaError: ", "").split())
+        if "regex parse error" in why:
+            why += (
+                "; Pydantic reads patterns as Rust does: give pattern=re.compile(...), or a model "
+                'with ConfigDict(regex_engine="python-re")'
+            )
+        raise GrammarError(f"{said}: {why}") from error
 
 
 def schema_of_adapter(adapter: TypeAdapter[Any]) -> Any:

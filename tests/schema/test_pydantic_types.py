@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from pydantic import FiniteFloat, TypeAdapter, create_model
+from pydantic import Field, FiniteFloat, TypeAdapter, create_model
 from support.pydantic_types import ACCEPTED, IMPOSSIBLE, TYPES, UNCHECKED
 
 import cfgguide
@@ -150,3 +151,18 @@ def test_a_finite_number_may_have_an_exponent(wanted: Any) -> None:
             read.append(number)
             model.model_validate_json(text)
     assert {"1e5", "-7.25E+07", "123456e-400", "1.7976931348623157e308", "1e0308"} <= {*read}
+
+
+def test_a_pattern_that_rust_does_not_have_says_what_to_do() -> None:
+    def made(pattern: Any) -> Any:
+        return list[Annotated[str, Field(pattern=pattern)]]
+
+    def called(names: Any) -> None:
+        """Take names."""
+
+    called.__annotations__["names"] = made(r"^(?=.*x)y")
+
+    for wanted in (made(r"^(?=.*x)y"), called):
+        with pytest.raises(CfgGuideError, match=r"look-ahead.* give pattern=re\.compile"):
+            output_type(wanted)
+    assert output_type(made(re.compile(r"^(?=.*x)[xy]")))
