@@ -178,8 +178,10 @@ class Alternations:
         return starts[names, contexts]
 
     def _moved(self, state: UnionState, byte: int) -> UnionState | None:
+        fsms = [(name, self._fsm_of(name), mine) for name, mine in state.alive]
         moved = [
-            (name, self._fsm_of(name).transitions.item(mine, byte)) for name, mine in state.alive
+            (name, fsm.transitions.item(mine, fsm.byte_classes.item(byte)))
+            for name, fsm, mine in fsms
         ]
         state.moves[byte] = after = self._state(moved)
         return after
@@ -241,7 +243,7 @@ class Alternations:
                     holds = known
                     break
             if here < len(data):
-                state = fsm.transitions.item(state, data[here])
+                state = fsm.transitions.item(state, fsm.byte_classes.item(data[here]))
         text.answers.update(dict.fromkeys(passed, holds))
         return holds
 

@@ -17,9 +17,10 @@ Source: Russ Cox, "Regular Expression Matching in the Wild" (2010), leftmost-fir
 from __future__ import annotations
 
 import re
+from array import array
+from itertools import chain, count
 
 import numpy as np
-import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD, N_BYTES, Fsm
 from cfgguide.automata.look_behind import Behind, LookBehind, moves, truths
@@ -46,8 +47,13 @@ def fsm_of_pattern(pattern: str, *, name: str, flags: int = 0, budget: Budget | 
     budget = budget or Budget()
     if _PLAIN.fullmatch(pattern) and not flags & _CHANGING:
         return fsm_of_bytes(_ESCAPE.sub(r"\1", pattern).encode(), name=name, budget=budget)
+    return minimised(_determinised(pattern, name=name, flags=flags, budget=budget))
+
+
+def _determinised(pattern: str, *, name: str, flags: int, budget: Budget) -> Fsm:
+    """Return the machine before it is minimised; all that it was made from is let go."""
     nfa = parse_pattern(pattern, name=name, flags=flags, budget=budget)
-    return minimised(_Determiniser(nfa, name=name, budget=budget).run())
+    return _Determiniser(nfa, name=name, budget=budget).run()
 
 
 def fsm_of_bytes(text: bytes, *, name: str, budget: Budget | None = None) -> Fsm:
@@ -61,11 +67,15 @@ def fsm_of_bytes(text: bytes, *, name: str, budget: Budget | None = None) -> Fsm
     budget = budget or Budget()
     n_states = len(text) + 2
     budget.check("max_fsm_states", n_states - 1, f"terminal {name}")
-    transitions = np.full((n_states, N_BYTES), DEAD, dtype=np.int32)
+    used, classes = np.unique(np.frombuffer(text, dtype=np.uint8), return_inverse=True)
+    byte_classes = np.zeros(N_BYTES, dtype=np.int32)
+    byte_classes[used] = np.arange(1, len(used) + 1)
+    transitions = np.full((n_states, len(used) + 1), DEAD, dtype=np.int32)
     before = np.arange(1, n_states - 1)
-    transitions[before, np.frombuffer(text, dtype=np.uint8)] = before + 1
+    transitions[before, classes + 1] = before + 1
     return Fsm(
         transitions,
+        byte_classes,
         np.arange(n_states) == n_states - 1,
         np.zeros((n_states, 3), dtype=np.int32),
         np.array([1], dtype=np.int32),
@@ -95,40 +105,74 @@ class _Determiniser:
         self._numbers: dict[State, int] = {}
         self._states: list[State] = []
         self._assertions: list[list[int]] = []
+        self._after: dict[tuple[int, ...], int] = {}  # without look-behinds, by the targets
+        edges = chain.from_iterable(chain(*(each.edges for each in (nfa, *nfa.behinds))))
+        cuts = {cut for low, high, _ in edges for cut in (low, high + 1)}
+        self._firsts = sorted({0, *cuts} - {N_BYTES})  # of each run of bytes that act alike
+        # Where each run of classes that lead to one state begins in the table, and that state.
+        self._runs, self._targets = array("q"), array("i")
+        self._class_from = dict(zip([*self._firsts, N_BYTES], count(), strict=False))
 
     def run(self) -> Fsm:
         """Return the machine, before it is minimised."""
         self._new(((), (), NO_ANSWERS, None))  # DEAD
         found = self._behind.contexts(self._budget, f"terminal {self._name}")
         starts = [self._number((self._nfa.start,), context) for context in found]
-        rows: list[npt.NDArray[np.int32]] = []
-        while len(rows) < len(self._states):
-            rows.append(self._row(self._states[len(rows)]))
+        for state in self._states:  # grows while it is walked
+            self._make_row(state)
+        n_classes = len(self._firsts)
+        lengths = np.diff(self._runs, append=n_classes * len(self._states))
+        rows = np.repeat(np.array(self._targets, dtype=np.int32), lengths)
+        byte_classes = np.repeat(np.arange(n_classes), np.diff([*self._firsts, N_BYTES]))
         is_final = [question is None and MATCH in on for on, _, _, question in self._states]
         return Fsm(
-            np.stack(rows),
+            rows.reshape(-1, n_classes),
+            byte_classes.astype(np.int32),
             np.array(is_final, dtype=np.bool_),
             np.array(self._assertions, dtype=np.int32),
             np.array(starts, dtype=np.int32),
             np.array(list(found.values()), dtype=np.int32),
         )
 
-    def _row(self, state: State) -> npt.NDArray[np.int32]:
-        row = np.full(N_BYTES, DEAD, dtype=np.int32)
+    def _make_row(self, state: State) -> None:
+        """Note the runs of byte classes that lead from a state to one and the same."""
+        here = self._numbers[state] * len(self._firsts)
+        end = 0  # of the last run
         threads, behind, answers, question = state
         if question is not None:
             self._budget.check("max_nesting", len(answers), f"terminal {self._name}")
+            self._begin_run(here, DEAD)
             self._assertions[self._numbers[state]] = [
                 self._number((question,), behind),
                 self._number(threads, behind, answers | {(question, True)}),
                 self._number(threads, behind, answers | {(question, False)}),
             ]
-            return row
+            return
         edges = [edge for thread in threads for edge in self._nfa.edges[thread]]
-        for low, high, targets in moves(edges, self._behind.edges(behind) if edges else []):
-            if targets:
-                row[low : high + 1] = self._number(targets, self._behind.later(behind, low))
-        return row
+        others = self._behind.edges(behind) if edges else []
+        if len(threads) == 1 and not others:
+            runs = [(low, high, (target,)) for low, high, target in edges]
+        else:
+            runs = moves(edges, others)
+        for low, high, targets in runs:
+            if not targets:
+                continue
+            first = self._class_from[low]
+            if first > end:
+                self._begin_run(here + end, DEAD)
+            number = None if behind else self._after.get(targets)
+            if number is None:
+                number = self._number(targets, self._behind.later(behind, low))
+                if not behind:
+                    self._after[targets] = number
+            self._begin_run(here + first, number)
+            end = self._class_from[high + 1]
+        if end < len(self._firsts):
+            self._begin_run(here + end, DEAD)
+
+    def _begin_run(self, place: int, target: int) -> None:
+        self._runs.append(place)
+        self._targets.append(target)
 
     def _number(
         self, targets: tuple[int, ...], behind: Behind, answers: Answers = NO_ANSWERS
@@ -172,6 +216,8 @@ class _Determiniser:
 
 def _looking_behind(nfa: Nfa) -> frozenset[int]:
     """Return the states that can reach a split with a look-behind."""
+    if not nfa.guards:
+        return frozenset()
     rows = [
         [target for *_, target in edges] + splits
         for edges, splits in zip(nfa.edges, nfa.splits, strict=True)

@@ -44,8 +44,10 @@ class Fsm:
 
     Attributes
     ----------
-    transitions : int32, shape (n_states, 256)
+    transitions : int32, shape (n_states, n_byte_classes)
         Next state; 0 = dead.
+    byte_classes : int32, shape (256,)
+        The class of each byte: bytes of one class act alike in every state.
     is_final : bool, shape (n_states,)
         Whether the bytes read so far are the match preferred so far.
     assertions : int32, shape (n_states, 3)
@@ -58,6 +60,7 @@ class Fsm:
     """
 
     transitions: npt.NDArray[np.int32]
+    byte_classes: npt.NDArray[np.int32]
     is_final: npt.NDArray[np.bool_]
     assertions: npt.NDArray[np.int32]
     starts: npt.NDArray[np.int32]
@@ -67,6 +70,10 @@ class Fsm:
     def n_states(self) -> int:
         """Number of states, the dead one included."""
         return len(self.is_final)
+
+    def after_bytes(self, states: npt.ArrayLike) -> npt.NDArray[np.int32]:
+        """Return the state after each byte, in some states: shape (..., 256)."""
+        return self.transitions[states][..., self.byte_classes]
 
     def match(self, text: bytes, *, position: int = 0) -> int | None:
         """Return the length of the preferred match in `text` at `position`, or None.
@@ -107,5 +114,5 @@ class Fsm:
                 length = position - start
             if state == DEAD or position == len(text):
                 break
-            state = int(self.transitions[state, text[position]])
+            state = int(self.transitions[state, self.byte_classes[text[position]]])
         return length

@@ -9,7 +9,7 @@ a lexeme are the *contexts* of the pattern.
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import pairwise
+from itertools import count, pairwise
 
 from cfgguide.automata.dfa import N_BYTES
 from cfgguide.automata.nfa import MATCH, Nfa, closure
@@ -130,8 +130,12 @@ def moves(
     """
     both = [*edges, *others]
     cuts = sorted({low for low, _, _ in both} | {high + 1 for _, high, _ in both})
-    moves = []
-    for low, following in pairwise(cuts):
-        targets = tuple(target for first, last, target in edges if first <= low <= last)
-        moves.append((low, following - 1, targets))
-    return moves
+    place_of = dict(zip(cuts, count(), strict=False))
+    targets: list[list[int]] = [[] for _ in cuts]
+    for low, high, target in edges:
+        for place in range(place_of[low], place_of[high + 1]):
+            targets[place].append(target)
+    return [
+        (low, following - 1, tuple(some))
+        for (low, following), some in zip(pairwise(cuts), targets, strict=False)
+    ]

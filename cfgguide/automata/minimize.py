@@ -13,8 +13,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, IS_DEAD, IS_END, OPEN, Fsm
+from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, IS_DEAD, IS_END, NOWHERE, OPEN, Fsm
 from cfgguide.automata.partition import Moves, distinct_columns, refined
+
+
+def _columns(fsm: Fsm) -> npt.NDArray[np.int32]:
+    """Return where a machine's states lead, and what becomes of assertions if there are any."""
+    return np.hstack([fsm.transitions, fsm.assertions]) if fsm.questions else fsm.transitions
 
 
 def _trimmed(fsm: Fsm) -> Fsm:
@@ -41,10 +46,8 @@ def _renamed(
 
 def _equivalence_classes(fsm: Fsm) -> npt.NDArray[np.int64]:
     """Return each state's equivalence class: its states are final on the same continuations."""
-    columns = np.hstack([distinct_columns(fsm.transitions)[0], fsm.assertions])
     labels = fsm.is_final + 2 * fsm.assertions.any(axis=1).astype(np.int64)
-    labels[DEAD] = -1  # apart, so that `DEAD` stays a state of its own
-    return refined(columns, labels)
+    return refined(_columns(fsm), labels)
 
 
 def minimised(fsm: Fsm) -> Fsm:
@@ -60,11 +63,12 @@ def minimised(fsm: Fsm) -> Fsm:
     fsm = _with_fewest_contexts(fsm, class_of)
     order = _first_seen(class_of, fsm)
     renumber = np.zeros(int(class_of.max()) + 1, dtype=np.int32)
-    for number, state in enumerate(order):
-        renumber[class_of[state]] = number
+    renumber[class_of[order]] = np.arange(len(order))
     new = renumber[class_of]
+    transitions, classes = distinct_columns(new[fsm.transitions[order]])
     return Fsm(
-        new[fsm.transitions[order]],
+        transitions,
+        classes[fsm.byte_classes],
         fsm.is_final[order],
         new[fsm.assertions[order]],
         new[fsm.starts],
@@ -74,6 +78,8 @@ def minimised(fsm: Fsm) -> Fsm:
 
 def _answered(fsm: Fsm) -> Fsm:
     """Return the machine without assertions whose outcome is known or does not matter."""
+    if not fsm.questions:
+        return fsm
     fsm = _trimmed(fsm)
     new = np.arange(fsm.n_states)
     for state, (looked_for, yes, no) in fsm.questions.items():
@@ -95,8 +101,7 @@ def _with_fewest_contexts(fsm: Fsm, class_of: npt.NDArray[np.int64]) -> Fsm:
     merged = refined(columns, class_of[fsm.starts])
     order = _reached(merged, fsm.contexts, [0])
     renumber = np.zeros(int(merged.max()) + 1, dtype=np.int32)
-    for number, context in enumerate(order):
-        renumber[merged[context]] = number
+    renumber[merged[order]] = np.arange(len(order))
     return replace(
         fsm,
         starts=fsm.starts[order],
@@ -104,28 +109,18 @@ def _with_fewest_contexts(fsm: Fsm, class_of: npt.NDArray[np.int64]) -> Fsm:
     )
 
 
-def _first_seen(class_of: npt.NDArray[np.int64], fsm: Fsm) -> list[int]:
+def _first_seen(class_of: npt.NDArray[np.int64], fsm: Fsm) -> npt.NDArray[np.int32]:
     """Return one state per reachable class, in breadth-first order, `DEAD` and the starts first."""
-    return _reached(
-        class_of, np.hstack([fsm.transitions, fsm.assertions]), [DEAD, *fsm.starts.tolist()]
-    )
+    return _reached(class_of, _columns(fsm), [DEAD, *fsm.starts.tolist()])
 
 
 def _reached(
     class_of: npt.NDArray[np.int64], rows: npt.NDArray[np.int32], first: list[int]
-) -> list[int]:
+) -> npt.NDArray[np.int32]:
     """Return one state per class that rows lead to, in breadth-first order."""
-    order: list[int] = []
-    seen: set[int] = set()
-
-    def see(state: int) -> None:
-        if int(class_of[state]) not in seen:
-            seen.add(int(class_of[state]))
-            order.append(state)
-
-    for state in first:
-        see(state)
-    for state in order:  # grows while it is walked
-        for target in dict.fromkeys(rows[state].tolist()):
-            see(target)
-    return order
+    n_states, n_columns = rows.shape
+    table = np.full((n_states + 1, max(n_columns, len(first))), NOWHERE, dtype=np.int32)
+    table[:-1, :n_columns] = rows
+    table[-1, : len(first)] = first  # one more state, from which all begins
+    classes = np.append(class_of, class_of.max() + 1).astype(np.int32)
+    return Moves(table).numbered(classes, n_states)[0][1:]

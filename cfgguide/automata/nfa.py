@@ -62,7 +62,8 @@ class Nfa:
     Attributes
     ----------
     edges : list of list of (int, int, int)
-        Per state (first byte, last byte, next state); disjoint. Empty for splits and `MATCH`.
+        Per state (first byte, last byte, next state); disjoint, ascending. Empty for splits and
+        `MATCH`.
     splits : list of list of int
         Per state its empty moves, most preferred first. Empty for byte states and `MATCH`.
     enters, leaves, rounds : dict of int to int

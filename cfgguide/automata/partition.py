@@ -18,7 +18,7 @@ import numpy.ma  # np.unique would import it at its first call, for 15 ms at a b
 import numpy.typing as npt
 
 from cfgguide.automata import partition_kernels as kernels
-from cfgguide.automata.dfa import CLASS, IS_DEAD, IS_END, N_ROWS, NOWHERE, OPEN
+from cfgguide.automata.dfa import CLASS, DEAD, IS_DEAD, IS_END, N_ROWS, NOWHERE, OPEN
 
 Integer = TypeVar("Integer", np.int32, np.int64)
 Number = TypeVar("Number", bound=np.generic)
@@ -42,16 +42,21 @@ def refined(columns: npt.NDArray[np.int32], labels: npt.NDArray[np.int64]) -> np
     """
     if not len(columns):
         return np.zeros(0, dtype=np.int64)
-    columns = distinct_columns(columns)[0]
-    # Many states that go the same ways, as of 2,000 words that may stand in one place: joined at
-    # once, they may leave columns of which hardly any are distinct.
-    labelled, joined = distinct_rows(np.hstack([labels[:, None].astype(np.int32), columns]))
-    if 2 * len(labelled) < len(columns):
-        columns, labels = joined.astype(np.int32)[labelled[:, 1:]], labelled[:, 0].astype(np.int64)
-        return refined(columns, labels)[joined]
+    # Many states that go the same ways, as of 2,000 words that may stand in one place, are joined
+    # at once. Whether there are many is told by a number of each row: sorting rows takes longer.
+    weights = np.cumprod(np.full(columns.shape[1], 1_000_003, dtype=np.int32), dtype=np.int32)
+    if 2 * len(np.unique(columns @ weights)) < len(columns):
+        labelled, joined = distinct_rows(np.hstack([labels[:, None].astype(np.int32), columns]))
+        if 2 * len(labelled) < len(columns):
+            columns = joined.astype(np.int32)[labelled[:, 1:]]
+            return refined(columns, labelled[:, 0].astype(np.int64))[joined]
+    moves = Moves(columns)
+    if not columns[DEAD].any():  # what leads only to states like it is all one class
+        ends = np.where(labels == labels[DEAD], OPEN, IS_END).astype(np.int32)
+        moves.leave_dead(ends)
+        labels = np.where(ends == IS_DEAD, labels.min() - 1, labels)
     numbers: dict[int, int] = {}
     classes = [numbers.setdefault(label, len(numbers)) for label in labels.tolist()]
-    moves = Moves(columns)
     return moves.refined(np.array(classes, dtype=np.int32), len(numbers)).astype(np.int64)
 
 
@@ -84,13 +89,19 @@ class Moves:
         """Return the coarsest refinement of some classes."""
         if not _IS_COMPILED:
             return self._refined_by_parts(classes)
+        kept = np.flatnonzero(self.targets != NOWHERE).astype(np.int32)
+        columns, sources = np.divmod(kept, np.int32(self.n_states))
+        n_columns = len(self.targets) // self.n_states
         states = np.empty((N_ROWS, self.n_states + n_classes), dtype=np.int32)
-        moves = np.empty((N_ROWS, len(self.targets) + 2), dtype=np.int32)
+        moves = np.empty((N_ROWS, len(kept) + n_columns + 1), dtype=np.int32)
         states[CLASS, : self.n_states] = classes
         kernels.refine(
-            self.targets,
+            sources,
+            columns,
+            self.targets[kept],
             self.n_states,
             n_classes,
+            n_columns,
             states,
             moves,
             self._first_before,

@@ -16,11 +16,12 @@ cdef void _find_before(
     const int[::1] targets, int n_states, int[::1] first_before, int[::1] before
 ) noexcept nogil
 @cython.locals(
-    n_moves=int, n_columns=int, move=int, n_split=int, n_asked=int, place=int, state=int, index=int,
+    n_moves=int, move=int, n_split=int, n_asked=int, place=int, state=int, index=int,
 )
 cpdef int refine(
-    const int[::1] targets, int n_states, int n_labels, int[:, ::1] states, int[:, ::1] moves,
-    int[::1] first_before, int[::1] before
+    const int[::1] sources, const int[::1] columns, const int[::1] targets, int n_states,
+    int n_labels, int n_columns, int[:, ::1] states, int[:, ::1] moves, int[::1] first_before,
+    int[::1] before
 ) noexcept
 @cython.locals(n_pending=int, state=int, index=int, earlier=int, move=int)
 cpdef void leave_dead(

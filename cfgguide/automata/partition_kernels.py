@@ -126,9 +126,12 @@ def _find_before(
 
 
 def refine(
+    sources: Int32Array,
+    columns: Int32Array,
     targets: Int32Array,
     n_states: int,
     n_labels: int,
+    n_columns: int,
     states: Int32Array,
     moves: Int32Array,
     first_before: Int32Array,
@@ -138,30 +141,27 @@ def refine(
 
     Parameters
     ----------
-    targets : int32, shape (n_columns * n_states,)
-        Where the states lead, a column after the other; `NOWHERE` for nowhere.
-    n_states, n_labels : int
-        Number of states, and of the classes that they have.
-    states, moves : int32, shape (N_ROWS, at least n_states + 1 or n_columns * n_states + 1)
-        Partitions; the classes of states stand in `CLASS`.
-    first_before, before : int32, shape (n_states + 1,) and (n_columns * n_states,)
+    sources, columns, targets : int32, shape (n_moves,)
+        Where each move begins, what it reads and where it leads. What has no move leads nowhere.
+    n_states, n_labels, n_columns : int
+        Number of states, of the classes that they have, and of what moves read.
+    states, moves : int32, shape (N_ROWS, any)
+        Partitions, with room for as many classes as there can be; those of states stand in `CLASS`.
+    first_before, before : int32, shape (n_states + 1,) and (n_moves,)
         Room for the moves by where they lead.
     """
     with cython.nogil:
-        _part_by_class(states, n_states, n_labels)
-        _find_before(targets, n_states, first_before, before)
         n_moves = len(targets)
-        # The moves of one column are a class; those that lead nowhere are one that tells nothing.
-        n_columns = n_moves // n_states
         for move in range(n_moves):
-            moves[CLASS, move] = move // n_states if targets[move] != NOWHERE else n_columns
-        _part_by_class(moves, n_moves, n_columns + 1)
+            moves[CLASS, move] = columns[move]
+        _part_by_class(states, n_states, n_labels)
+        _part_by_class(moves, n_moves, n_columns)
+        _find_before(targets, n_states, first_before, before)
         n_split, n_asked = 1, 0
         while n_asked < moves[COUNTS, N_CLASSES]:
-            if n_asked != n_columns:
-                for place in range(moves[FIRST, n_asked], moves[END, n_asked]):
-                    _mark(states, moves[ELEMENT, place] % n_states)
-                _split(states)
+            for place in range(moves[FIRST, n_asked], moves[END, n_asked]):
+                _mark(states, sources[moves[ELEMENT, place]])
+            _split(states)
             n_asked += 1
             while n_split < states[COUNTS, N_CLASSES]:
                 for place in range(states[FIRST, n_split], states[END, n_split]):

@@ -11,12 +11,14 @@ too, and then refused. ::
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, LOOKED_FOR, N_BYTES, Fsm
+from cfgguide.automata.partition import distinct_columns
 from cfgguide.automata.preference import is_longest_first
 from cfgguide.base.limits import Budget
 from cfgguide.errors import PatternError
@@ -58,6 +60,7 @@ def counting_machine(n: int) -> Fsm:
     before = np.arange(n + 1)[:, None]
     return Fsm(
         transitions=after.astype(np.int32),
+        byte_classes=np.arange(N_BYTES, dtype=np.int32),
         is_final=np.arange(n + 2) != DEAD,
         assertions=np.zeros((n + 2, 3), dtype=np.int32),
         starts=(n + 1 - np.arange(n + 1)).astype(np.int32),
@@ -68,9 +71,7 @@ def counting_machine(n: int) -> Fsm:
 def without_contexts(machine: Fsm) -> Fsm:
     """Return a machine that knows nothing of the text before: that of the empty text."""
     contexts = np.zeros((1, N_BYTES), dtype=np.int32)
-    return Fsm(
-        machine.transitions, machine.is_final, machine.assertions, machine.starts[:1], contexts
-    )
+    return replace(machine, starts=machine.starts[:1], contexts=contexts)
 
 
 def restricted(fsm: Fsm, allowing: Iterable[Fsm]) -> tuple[Fsm, BoolArray]:
@@ -108,8 +109,8 @@ def _side_by_side(fsm: Fsm, machine: Fsm) -> tuple[Fsm, npt.NDArray[np.int64], B
     assertions = {DEAD: [DEAD] * 3}
     for first, second in pending:  # grows while it is walked
         here = numbers[first, second]
-        codes = fsm.transitions[first].astype(np.int64) * machine.n_states
-        codes += machine.transitions[second]
+        codes = fsm.after_bytes(first).astype(np.int64) * machine.n_states
+        codes += machine.after_bytes(second)
         targets, where = np.unique(codes, return_inverse=True)
         known = [number(*divmod(code, machine.n_states)) for code in targets.tolist()]
         rows[here] = np.array(known)[where]
@@ -121,8 +122,11 @@ def _side_by_side(fsm: Fsm, machine: Fsm) -> tuple[Fsm, npt.NDArray[np.int64], B
             for answer in (IF_HOLDS, IF_FAILS):
                 assertions[here][answer] = number(question[answer], second)
     firsts, seconds = np.array(list(numbers), dtype=np.int64).T
+    table = np.array([rows[state] for state in range(len(numbers))], dtype=np.int32)
+    transitions, byte_classes = distinct_columns(table)
     whole = Fsm(
-        transitions=np.array([rows[state] for state in range(len(numbers))], dtype=np.int32),
+        transitions=transitions,
+        byte_classes=byte_classes,
         is_final=fsm.is_final[firsts],
         assertions=np.array([assertions[state] for state in range(len(numbers))], dtype=np.int32),
         starts=np.array(starts, dtype=np.int32),

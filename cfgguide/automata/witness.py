@@ -125,10 +125,12 @@ def is_unbounded(fsm: Fsm) -> bool:
 
 def _joint_steps(first: Fsm, second: Fsm) -> list[tuple[int, tuple[list[int], list[int]]]]:
     """Return one byte of each joint byte class, most readable first, and where it leads."""
-    both = np.concatenate([first.transitions, second.transitions])[:, PREFERRED]
-    kept = np.sort(np.unique(both, axis=1, return_index=True)[1])
-    n_first = first.n_states
+    classes = np.stack([first.byte_classes, second.byte_classes])[:, PREFERRED]
+    kept = np.sort(np.unique(classes, axis=1, return_index=True)[1])
     return [
-        (PREFERRED[index], (both[:n_first, index].tolist(), both[n_first:, index].tolist()))
-        for index in kept.tolist()
+        (
+            PREFERRED[index],
+            (first.transitions[:, mine].tolist(), second.transitions[:, its].tolist()),
+        )
+        for index, (mine, its) in zip(kept.tolist(), classes[:, kept].T.tolist(), strict=True)
     ]

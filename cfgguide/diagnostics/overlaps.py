@@ -212,7 +212,7 @@ def _is_wide(pattern: str) -> bool:
 def _first_bytes(fsm: Fsm) -> npt.NDArray[np.bool_]:
     """Return which bytes can begin a match, shape (256,)."""
     starts = [resolved for start in fsm.starts.tolist() for resolved in fsm.resolved(start)]
-    is_first: npt.NDArray[np.bool_] = (fsm.transitions[starts] != DEAD).any(axis=0)
+    is_first: npt.NDArray[np.bool_] = (fsm.after_bytes(starts) != DEAD).any(axis=0)
     return is_first
 
 

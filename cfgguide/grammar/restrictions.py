@@ -152,9 +152,10 @@ def _after_one(fsm: Fsm, states: set[int]) -> dict[str, set[int]]:
     after: dict[str, set[int]] = {}
     begun = [(b"", state) for state in sorted(states)]
     for data, state in begun:  # grows while it is walked
-        for byte in np.flatnonzero(fsm.transitions[state]).tolist():
+        row = fsm.after_bytes(state)
+        for byte in np.flatnonzero(row).tolist():
             longer = data + bytes([byte])
-            targets = set(fsm.resolved(int(fsm.transitions[state, byte]))) - {DEAD}
+            targets = set(fsm.resolved(int(row[byte]))) - {DEAD}
             if len(longer) < _n_bytes(longer[0]):
                 begun += [(longer, target) for target in targets]
             else:

@@ -108,12 +108,12 @@ def _may_follow_blank(counted: Iterable[str], fsms: Fsms, is_allowed: Allowed) -
         moves = fsm.transitions, fsm.assertions[:, [IF_HOLDS, IF_FAILS]]
         leads_there = reaching(moves, (fsm.is_final & is_allowed[name])[:, None])[:, 0]
         starts = [each for start in fsm.starts.tolist() for each in fsm.resolved(start)]
-        first |= leads_there[fsm.transitions[starts]].any(axis=0)
+        first |= leads_there[fsm.after_bytes(starts)].any(axis=0)
     for name, fsm in fsms.items():
-        after = np.unique(fsm.transitions[:, list(restricted.BLANKS)]).tolist()
+        after = np.unique(fsm.transitions[:, fsm.byte_classes[list(restricted.BLANKS)]]).tolist()
         resolved = np.array([each for state in after for each in fsm.resolved(state)])
         is_end = fsm.is_final & is_allowed.get(name, fsm.is_final)
         ends = resolved[is_end[resolved]]
-        if (fsm.transitions[ends][:, first] == DEAD).any():
+        if (fsm.after_bytes(ends)[:, first] == DEAD).any():
             return True
     return False

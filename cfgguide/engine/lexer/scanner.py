@@ -328,9 +328,11 @@ class _Union:
         self._numbers: dict[_Key, int] = {((), False, _WHOLE): DEAD}
         self.states: list[_Key] = [((), False, _WHOLE)]
         self._n_answers = [0]
-        # Per state the first byte class of each run that leads to one state, and that state.
-        self._firsts: list[list[int]] = []
-        self._targets: list[list[int]] = []
+        # Per state of several rows the first byte class of each run that leads to one state, and
+        # that state; one that is a row alone moves as the row does.
+        self._runs: dict[int, tuple[list[int], list[int]]] = {}
+        self._rows_alone: dict[int, int] = {}
+        self._numbers_alone: dict[int, int] = {}
         self.assertions: list[list[int]] = []
 
     def number(
@@ -349,24 +351,33 @@ class _Union:
     def complete(self) -> None:
         """Make the rows of all states that were numbered, and of those that they lead to."""
         for state, (rows, is_start, kind) in enumerate(self.states):  # grows while it is walked
+            if kind == _WHOLE and len(rows) == 1 and not self._components.has_assertion(rows[0]):
+                self._move_alone(state, rows[0])
+                continue
             n_answers = self._n_answers[state] + 1
             assertion = self.assertion(rows) if kind == _WHOLE else None
             if assertion is not None:
                 looked_for, if_holds, if_fails = assertion
-                firsts, targets = [0], [DEAD]
                 assertions = [
                     self.number(looked_for),
                     self.number(self.kept(rows, if_holds), is_start=is_start, n_answers=n_answers),
                     self.number(self.kept(rows, if_fails), is_start=is_start, n_answers=n_answers),
                 ]
             elif (fork := self.fork(state, n_answers)) is not None:
-                firsts, targets, assertions = [0], [DEAD], [state, *fork]
+                assertions = [state, *fork]
             else:
-                firsts, targets = ([0], [DEAD]) if kind == _ENDING else self._moves(rows)
+                if kind != _ENDING:
+                    self._runs[state] = self._moves(rows)
                 assertions = [DEAD] * 3
-            self._firsts.append(firsts)
-            self._targets.append(targets)
             self.assertions.append(assertions)
+
+    def _move_alone(self, state: int, row: int) -> None:
+        """Go on from a state that is a row alone: a count of 2,000 has as many of them."""
+        for target in self._components.targets(row):
+            if target not in self._numbers_alone:
+                self._numbers_alone[target] = self.number(self.kept((row,), (target,)))
+        self._rows_alone[state] = row
+        self.assertions.append([DEAD] * 3)
 
     def _moves(self, rows: Rows) -> tuple[list[int], list[int]]:
         """Return the number of the union state after each run of byte classes."""
@@ -395,13 +406,21 @@ class _Union:
 
     def transitions(self) -> npt.NDArray[np.int32]:
         """Return the number of the state after each byte class, for each state."""
-        n_classes = self._components.n_byte_classes
+        table = self._components.table
+        found = np.full((len(self.states), table.shape[1]), DEAD, dtype=np.int32)
+        number_of = np.full(len(table), DEAD, dtype=np.int32)
+        number_of[[*self._numbers_alone]] = [*self._numbers_alone.values()]
+        found[[*self._rows_alone]] = number_of[table[[*self._rows_alone.values()]]]
         firsts = np.concatenate(
-            [state * n_classes + np.array(firsts) for state, firsts in enumerate(self._firsts)]
+            [
+                place * table.shape[1] + np.array(row)
+                for place, (row, _) in enumerate(self._runs.values())
+            ]
         )
-        targets = np.array(list(chain.from_iterable(self._targets)), dtype=np.int32)
-        lengths = np.diff(firsts, append=len(self.states) * n_classes)
-        return np.repeat(targets, lengths).reshape(-1, n_classes)
+        targets = np.array([*chain.from_iterable(row for _, row in self._runs.values())])
+        lengths = np.diff(firsts, append=len(self._runs) * table.shape[1])
+        found[[*self._runs]] = np.repeat(targets, lengths).reshape(-1, table.shape[1])
+        return found
 
 
 class _EachTerminal(_Union):
@@ -501,25 +520,6 @@ class _Components:
         names = dict.fromkeys(name for name, _, _ in in_order)
         self._fsms, is_allowed = terminal_fsms(grammar, names, budget=budget)
         n_rows = sum(self._fsms[pattern].n_states for pattern, _, _ in in_order)
-        # The parts, the whole, its columns and those that are kept.
-        budget.check_memory(4 * n_rows * (N_BYTES + 3) * 4, "the union of terminals")
-        self._offsets: dict[tuple[str, str | None, bool], int] = {}
-        tables: list[npt.NDArray[np.int32]] = [np.zeros((1, N_BYTES + 3), dtype=np.int32)]
-        terminal_ids: list[int] = [NO_MATCH]
-        riders: list[bool] = [False]
-        for pattern, host, is_ignored in in_order:
-            fsm = self._fsms[pattern]
-            offset = len(terminal_ids)
-            self._offsets[pattern, host, is_ignored] = offset
-            table = np.hstack([fsm.transitions, fsm.assertions])
-            tables.append(np.where(table == DEAD, DEAD, table + offset))
-            # A terminal that no rule uses has no column in the tables: the parser refuses it.
-            terminal_id = self.ignored if is_ignored else number.get(pattern, self.ignored + 1)
-            allowed = is_allowed.get(pattern, fsm.is_final)
-            found = np.where(allowed, terminal_id, self.ignored + 1)
-            terminal_ids.extend(np.where(fsm.is_final, found, NO_MATCH).tolist())
-            riders.extend([host is not None] * fsm.n_states)
-        table = np.concatenate(tables)
         self._context_fsms = {
             name: fsm for name, fsm in sorted(self._fsms.items()) if len(fsm.starts) > 1
         }
@@ -533,17 +533,42 @@ class _Components:
         apart = np.zeros((1, N_BYTES), dtype=np.int32)
         for place, byte in enumerate(grammar.bytes_apart, start=1):
             apart[0, byte] = place
-        columns, self.byte_classes = distinct_columns(
-            np.vstack([table[:, :N_BYTES], *self._context_machines, apart])
-        )
-        self._table = columns[: len(table)]
-        self._rows: list[list[int]] = self._table.tolist()
-        is_first = self._table[:, 1:] != self._table[:, :-1]
-        self._firsts = [(np.flatnonzero(changes) + 1).tolist() for changes in is_first]
-        self._moves_on: list[bool] = (self._table != DEAD).any(axis=1).tolist()
+        classes = [fsm.byte_classes for fsm in self._fsms.values()]
+        self.byte_classes = distinct_columns(np.vstack([*classes, *self._context_machines, apart]))[
+            1
+        ]
+        first_bytes = np.unique(self.byte_classes, return_index=True)[1]
+        n_columns = len(first_bytes) + 3
+        # The parts and the whole, and its edges.
+        budget.check_memory(4 * n_rows * n_columns * 4, "the union of terminals")
+        self._offsets: dict[tuple[str, str | None, bool], int] = {}
+        tables: list[npt.NDArray[np.int32]] = [np.zeros((1, n_columns), dtype=np.int32)]
+        terminal_ids: list[int] = [NO_MATCH]
+        riders: list[bool] = [False]
+        for pattern, host, is_ignored in in_order:
+            fsm = self._fsms[pattern]
+            offset = len(terminal_ids)
+            self._offsets[pattern, host, is_ignored] = offset
+            moves = fsm.transitions[:, fsm.byte_classes[first_bytes]]
+            table = np.hstack([moves, fsm.assertions])
+            tables.append(np.where(table == DEAD, DEAD, table + offset))
+            # A terminal that no rule uses has no column in the tables: the parser refuses it.
+            terminal_id = self.ignored if is_ignored else number.get(pattern, self.ignored + 1)
+            allowed = is_allowed.get(pattern, fsm.is_final)
+            found = np.where(allowed, terminal_id, self.ignored + 1)
+            terminal_ids.extend(np.where(fsm.is_final, found, NO_MATCH).tolist())
+            riders.extend([host is not None] * fsm.n_states)
+        table = np.concatenate(tables)
+        self.table = table[:, :-3]
+        is_first = np.ones(self.table.shape, dtype=np.bool_)
+        is_first[:, 1:] = self.table[:, 1:] != self.table[:, :-1]
+        self._firsts = np.nonzero(is_first)[1]
+        self._targets = self.table[is_first]
+        self._ends = np.append(0, np.cumsum(is_first.sum(axis=1))).tolist()
+        self._moves_on: list[bool] = (self.table != DEAD).any(axis=1).tolist()
         self._terminal_ids = terminal_ids
         self._is_rider = riders
-        self._assertions: list[list[int]] = self._shared_assertions(table[:, N_BYTES:]).tolist()
+        self._assertions: list[list[int]] = self._shared_assertions(table[:, -3:]).tolist()
         self._has_assertions = [any(row) for row in self._assertions]
 
     def _shared_assertions(self, assertions: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
@@ -552,7 +577,7 @@ class _Components:
             return assertions
         terminal_ids = np.array(self._terminal_ids) != NO_MATCH
         equivalence_classes = refined(
-            np.hstack([self._table, assertions]),
+            np.hstack([self.table, assertions]),
             terminal_ids + 2 * assertions.any(axis=1).astype(np.int64),
         )
         first = np.unique(equivalence_classes, return_index=True)[1][equivalence_classes]
@@ -575,10 +600,6 @@ class _Components:
                     "'dynamic_complete' cuts off for some of its matches; use lexer='dynamic', or "
                     "leave out look-around, \\b, ^ and $"
                 )
-
-    @property
-    def n_byte_classes(self) -> int:
-        return int(self._table.shape[1])
 
     @staticmethod
     def _in_order(sets: Sequence[TerminalSet]) -> dict[tuple[str, str | None, bool], None]:
@@ -664,9 +685,19 @@ class _Components:
 
         Neighbouring byte classes mostly lead to the same rows: only the first of each run counts.
         """
-        firsts = sorted({0}.union(*[self._firsts[row] for row in rows]))
-        tables = [self._rows[row] for row in rows]
-        return firsts, [tuple([row[first] for row in tables]) for first in firsts]
+        runs = [self._firsts[self._ends[row] : self._ends[row + 1]].tolist() for row in rows]
+        firsts = sorted({0}.union(*runs))
+        tables = self.table[list(rows)][:, firsts]
+        return firsts, list(zip(*tables.tolist(), strict=True)) if rows else [()]
+
+    def targets(self, row: int) -> list[int]:
+        """Return the rows that one moves to, in the order of byte classes."""
+        found: list[int] = self._targets[self._ends[row] : self._ends[row + 1]].tolist()
+        return found
+
+    def has_assertion(self, row: int) -> bool:
+        """Return whether a row asks for something before its lexeme goes on."""
+        return self._has_assertions[row]
 
     def cut(self, rows: Sequence[int], moved: Sequence[int]) -> Rows:
         """Drop dead rows, riders of dead names, and whatever stands after the first match."""

@@ -94,7 +94,7 @@ class _Readings:
 
     def _of_follower(self, name: str, members: TerminalSet, itself: str | None) -> str | None:
         fsm = self._fsm(name)
-        goes_on = np.flatnonzero((fsm.transitions[fsm.is_final] != DEAD).any(axis=0)).tolist()
+        goes_on = np.flatnonzero((fsm.after_bytes(fsm.is_final) != DEAD).any(axis=0)).tolist()
         after = {
             byte for each in self._texts(members) if each != itself for byte in self._first(each)
         }
@@ -108,7 +108,7 @@ class _Readings:
 
     def _first(self, name: str) -> list[int]:
         fsm = self._fsm(name)
-        return np.flatnonzero(fsm.transitions[int(fsm.starts[0])] != DEAD).tolist()
+        return np.flatnonzero(fsm.after_bytes(fsm.starts[0]) != DEAD).tolist()
 
     def _is_closed(self, name: str) -> bool:
         """Return whether two texts of a terminal in a row are one."""

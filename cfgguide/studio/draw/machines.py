@@ -276,7 +276,7 @@ def _asked(question: Sequence[int]) -> tuple[int, int, int] | None:
 
 
 def _of_fsm(machine: Fsm, title: str, most: int) -> Graph:
-    rows = machine.transitions.tolist()
+    rows = machine.after_bytes(slice(None)).tolist()
     starts = [start for start in dict.fromkeys(machine.starts.tolist()) if start != DEAD]
 
     def state(number: int, shown_as: int) -> State:
