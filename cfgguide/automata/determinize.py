@@ -150,6 +150,7 @@ class _Determiniser:
             return
         edges = [edge for thread in threads for edge in self._nfa.edges[thread]]
         others = self._behind.edges(behind) if edges else []
+        runs: list[tuple[int, int, tuple[int, ...]]]
         if len(threads) == 1 and not others:
             runs = [(low, high, (target,)) for low, high, target in edges]
         else:

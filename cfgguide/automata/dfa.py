@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -71,9 +72,10 @@ class Fsm:
         """Number of states, the dead one included."""
         return len(self.is_final)
 
-    def after_bytes(self, states: npt.ArrayLike) -> npt.NDArray[np.int32]:
-        """Return the state after each byte, in some states: shape (..., 256)."""
-        return self.transitions[states][..., self.byte_classes]
+    def after_bytes(self, states: Any) -> npt.NDArray[np.int32]:
+        """Return the state after each byte in some states, as numpy indexes them."""
+        after: npt.NDArray[np.int32] = self.transitions[states][..., self.byte_classes]
+        return after
 
     def match(self, text: bytes, *, position: int = 0) -> int | None:
         """Return the length of the preferred match in `text` at `position`, or None.

@@ -8,6 +8,7 @@ a lexeme are the *contexts* of the pattern.
 
 from __future__ import annotations
 
+from array import array
 from functools import cached_property
 from itertools import count, pairwise
 
@@ -31,7 +32,7 @@ class LookBehind:
     def __init__(self, behinds: list[Nfa]) -> None:
         self._behinds = behinds
         self._seen_after: dict[Behind, Behind] = {}
-        self._contexts: dict[Behind, list[int]] | None = None
+        self._contexts: dict[Behind, array[int]] | None = None
         self._later: dict[tuple[Behind, int], Behind] = {}
 
     @classmethod
@@ -78,7 +79,7 @@ class LookBehind:
             for edge in nfa.edges[state]
         ]
 
-    def contexts(self, budget: Budget, who: str) -> dict[Behind, list[int]]:
+    def contexts(self, budget: Budget, who: str) -> dict[Behind, array[int]]:
         """Return all contexts, and for each the index of the context after each byte.
 
         Raises
@@ -90,18 +91,18 @@ class LookBehind:
             self._contexts = self._found_contexts(budget, who)
         return self._contexts
 
-    def _found_contexts(self, budget: Budget, who: str) -> dict[Behind, list[int]]:
+    def _found_contexts(self, budget: Budget, who: str) -> dict[Behind, array[int]]:
         numbers = {self.before_any: 0}
-        rows: dict[Behind, list[int]] = {}
+        rows: dict[Behind, array[int]] = {}
         for behind in (pending := list(numbers)):  # grows while it is walked
-            rows[behind] = [0] * N_BYTES
+            row = rows[behind] = array("i", [0]) * N_BYTES
             for low, high, _ in moves([], [*self.edges(behind), (0, N_BYTES - 1, 0)]):
                 later = self.later(behind, low)
                 if later not in numbers:
                     budget.check("max_fsm_states", len(numbers), who)
                     numbers[later] = len(numbers)
                     pending.append(later)
-                rows[behind][low : high + 1] = [numbers[later]] * (high + 1 - low)
+                row[low : high + 1] = array("i", [numbers[later]]) * (high + 1 - low)
         return rows
 
     def _seen(self, reached: Behind) -> Behind:

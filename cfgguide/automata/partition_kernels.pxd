@@ -33,3 +33,10 @@ cpdef int number_breadth_first(
     const int[::1] targets, int n_states, int start, const int[::1] classes, int[::1] numbers,
     int[::1] order
 ) noexcept
+@cython.locals(
+    state=int, head=int, n_queued=int, index=int, earlier=int, is_more=bint, place=int
+)
+cpdef void pass_back(
+    const int[::1] sources, const int[::1] targets, int n_states, unsigned char[:, ::1] goals,
+    int[::1] first_before, int[::1] before, int[::1] queue, unsigned char[::1] is_queued
+) noexcept

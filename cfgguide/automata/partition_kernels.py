@@ -251,3 +251,50 @@ def number_breadth_first(
                     numbers[classes[state]] = n_found
             place += 1
         return n_found
+
+
+def pass_back(
+    sources: Int32Array,
+    targets: Int32Array,
+    n_states: int,
+    goals: npt.NDArray[np.uint8],
+    first_before: Int32Array,
+    before: Int32Array,
+    queue: Int32Array,
+    is_queued: npt.NDArray[np.uint8],
+) -> None:
+    """Give each state the goals of all states that it leads to.
+
+    Parameters
+    ----------
+    sources, targets : int32, shape (n_moves,)
+        Where each move begins and leads.
+    n_states : int
+        Number of states.
+    goals : uint8, shape (n_states, n_bytes)
+        Sets of goals as bits: those of the states themselves, and then all.
+    first_before, before : as of `refine`
+    queue, is_queued : int32 and uint8, shape (n_states,)
+        Room.
+    """
+    with cython.nogil:
+        _find_before(targets, n_states, first_before, before)
+        for state in range(n_states):
+            queue[state], is_queued[state] = state, 1
+        head, n_queued = 0, n_states
+        while n_queued:
+            state = queue[head]
+            head = (head + 1) % n_states
+            n_queued -= 1
+            is_queued[state] = 0
+            for index in range(first_before[state], first_before[state + 1]):
+                earlier = sources[before[index]]
+                is_more = False
+                for place in range(goals.shape[1]):
+                    if goals[state, place] & ~goals[earlier, place]:
+                        goals[earlier, place] |= goals[state, place]
+                        is_more = True
+                if is_more and not is_queued[earlier]:
+                    is_queued[earlier] = 1
+                    queue[(head + n_queued) % n_states] = earlier
+                    n_queued += 1

@@ -88,7 +88,7 @@ class Limits:
 
     max_nesting: int = 100
     max_nfa_states: int = 100_000
-    max_fsm_states: int = 20_000
+    max_fsm_states: int = 100_000
     max_scanner_states: int = 200_000
     max_hypotheses: int = 256
     max_pairs: int = 2_000_000

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD
+from cfgguide.automata.partition_kernels import pass_back
 from cfgguide.base.limits import check_step
 
 IntArray = npt.NDArray[np.integer[Any]]
@@ -42,24 +43,19 @@ def reaching(
     sources, targets = _edges(moves, is_inside)
     sets: npt.NDArray[np.uint8] = np.packbits(goals.reshape(len(goals), -1), axis=1)
     sets[~is_inside] = 0
-    # Sets of goals as bits, passed back along the edges to states that have just got more.
-    is_fresh: BoolArray = np.array(sets.any(axis=1))
-    while is_fresh.any():
-        active = np.flatnonzero(is_fresh[targets])
-        firsts = np.flatnonzero(np.diff(sources[active], prepend=-1))
-        states = sources[active[firsts]]
-        gained = sets[states]
-        if len(active):
-            gained |= np.bitwise_or.reduceat(sets[targets[active]], firsts, axis=0)
-        is_fresh[:] = False
-        is_fresh[states] = (gained != sets[states]).any(axis=1)
-        sets[states] = gained
+    n_states, n_moves = len(goals), len(sources)
+    first_before = np.empty(n_states + 1, dtype=np.int32)
+    before, queue = np.empty(n_moves, dtype=np.int32), np.empty(n_states, dtype=np.int32)
+    is_queued = np.empty(n_states, dtype=np.uint8)
+    pass_back(sources, targets, n_states, sets, first_before, before, queue, is_queued)
     n_goals = goals.size // len(goals)
     return np.unpackbits(sets, axis=1, count=n_goals).astype(np.bool_).reshape(goals.shape)
 
 
-def _edges(moves: Sequence[IntArray], is_inside: BoolArray) -> tuple[IntArray, IntArray]:
-    """Return from where to where any move leads, inside, by ascending sources."""
+def _edges(
+    moves: Sequence[IntArray], is_inside: BoolArray
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Return from where to where any move leads, inside."""
     rows = np.flatnonzero(is_inside)
     found = []
     for array in moves:
@@ -70,9 +66,8 @@ def _edges(moves: Sequence[IntArray], is_inside: BoolArray) -> tuple[IntArray, I
         places = np.nonzero(is_new)
         found.append((rows[places[0]], inner[places]))
     sources, targets = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    order = np.argsort(sources, kind="stable")
-    order = order[is_inside[targets[order]]]
-    return sources[order], targets[order]
+    kept = is_inside[targets]
+    return sources[kept].astype(np.int32), targets[kept].astype(np.int32)
 
 
 def reachable(

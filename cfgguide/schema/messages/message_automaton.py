@@ -41,8 +41,8 @@ class MessageAutomaton(SchemaAutomaton):
 
     Parameters
     ----------
-    structure : Structure
-        What is around the values.
+    structure : callable
+        Makes what is around the values, and asks for each state of it whether it can be read.
     roots : sequence of Node
         Of the schema of each value, by its number.
     symbols : mapping of str to int
@@ -58,7 +58,7 @@ class MessageAutomaton(SchemaAutomaton):
 
     def __init__(
         self,
-        structure: Structure,
+        structure: Callable[[Callable[[StructureState], None]], Structure],
         roots: Sequence[Node],
         symbols: Mapping[str, int],
         layout: JsonLayout,
@@ -66,21 +66,21 @@ class MessageAutomaton(SchemaAutomaton):
         is_ordered: bool,
         steps: Steps | None = None,
     ) -> None:
-        self.structure = structure
+        self._structure_with = structure
         self._symbols = {byte: name for name, byte in symbols.items()}
         super().__init__(roots, layout, is_ordered=is_ordered, steps=steps)
-        for state in structure.states:
-            self._check(state.moves, state.values)
+        for state in self.structure.states:
             for number, target in state.values:
-                self._check_end(self.roots[number], structure.states[target])
+                self._check_end(self.roots[number], self.structure.states[target])
 
     def _begun(self) -> int:
+        self.structure = self._structure_with(self._check)
         return self.state_of(0)
 
-    def _check(self, moves: list[tuple[bytes, int]], values: list[tuple[int, int]]) -> None:
+    def _check(self, state: StructureState) -> None:
         """Check that the next byte tells whether a value begins, and which."""
-        taken = {byte for data, _ in moves for byte in data} if values else set()
-        for number, _ in values:
+        taken = {byte for data, _ in state.moves for byte in data} if state.values else set()
+        for number, _ in state.values:
             for kind in self.roots[number].kinds:
                 begins = set(_BEGINS[kind])
                 if not taken.isdisjoint(begins):

@@ -199,9 +199,8 @@ class MessageGrammar(SchemaGrammar, Generic[T]):
             If the message is too large, or it cannot be told where a value begins.
         """
         numbers = symbols_of(symbols)
-        structure = Structure(self._part, numbers, spelled)
         automaton = MessageAutomaton(
-            structure,
+            partial(Structure, self._part, numbers, spelled),
             [self._values[value.key].root for value in values_in(self._part)],
             numbers,
             self.options.layout,

@@ -14,15 +14,16 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import count
+from itertools import chain, count
 
 from cfgguide.automata.charset import END, SURROGATES, ByteTree, CharacterClass, utf8_tree
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import DEAD, Language, smallest
 from cfgguide.automata.pattern_notations import as_whole
+from cfgguide.base.sets import reached_from
 from cfgguide.errors import SchemaError, VocabularyError
 from cfgguide.grammar.llguidance.languages import language_of
 from cfgguide.schema.messages.pairs import raw_language
@@ -88,6 +89,9 @@ class Structure:
         The bytes of added tokens, by names (:mod:`cfgguide.base.symbols`).
     spelled : frozenset of int
         The bytes that tokens have; by default all. Nothing leads to others.
+    check : callable, optional
+        Raises an error for a state that cannot be read. It is asked as soon as a state is made, so
+        that a message that cannot be read is not made whole before.
 
     Attributes
     ----------
@@ -112,10 +116,14 @@ class Structure:
     """
 
     def __init__(
-        self, part: Part, symbols: Mapping[str, int], spelled: frozenset[int] = ALL_BYTES
+        self,
+        part: Part,
+        symbols: Mapping[str, int],
+        spelled: frozenset[int] = ALL_BYTES,
+        check: Callable[[StructureState], None] = lambda state: None,
     ) -> None:
+        self._check = check
         self.states: list[StructureState] = []
-        self._spelled = spelled
         fragments = _Fragments(symbols, [value.key for value in values_in(part)])
         start, end = fragments.new(), fragments.new()
         fragments.add(part, start, end)
@@ -125,6 +133,7 @@ class Structure:
                 "a token for every byte"
             )
         self.limits = fragments.limits
+        fragments.keep_live(end, spelled)
         self._determinise(fragments, start, end)
         self._measure()
 
@@ -149,18 +158,17 @@ class Structure:
             texts = {fragments.texts[each] for each in states if each in fragments.texts}
             made = StructureState(is_end=end in states, text=min(texts, default=None))
             for data, targets in _moves(fragments, states):
-                spelled = bytes(byte for byte in data if byte in self._spelled)
-                if spelled:
-                    made.moves.append((spelled, number_of(targets)))
+                made.moves.append((data, number_of(targets)))
             values: dict[int, set[int]] = {}
             for each in states:
                 for value, target in fragments.values.get(each, ()):
                     values.setdefault(value, set()).add(target)
             made.values = [(value, number_of(after)) for value, after in values.items()]
+            self._check(made)
             self.states.append(made)
 
     def _measure(self) -> None:
-        """Find out how far the ends are, and remove what leads to none."""
+        """Find out how far the ends are."""
         before: list[list[tuple[int, int]]] = [[] for _ in self.states]
         for number, state in enumerate(self.states):
             for _, target in state.moves:
@@ -178,10 +186,6 @@ class Structure:
                 heapq.heappush(queue, (distance + cost, other))
         if self.states[0].distance == _FAR:
             raise SchemaError("a structural tag allows no message that the vocabulary can spell")
-        # A move to a state that reaches no end would be a dead end in the middle of a message.
-        for state in self.states:
-            state.moves = [each for each in state.moves if self.states[each[1]].distance < _FAR]
-            state.values = [each for each in state.values if self.states[each[1]].distance < _FAR]
 
     def nearer(self, number: int) -> tuple[bytes | int, int]:
         """Return a move to a state from which an end is nearer: bytes, one of which is read.
@@ -245,6 +249,33 @@ class _Fragments:
                     found.add(target)
                     queue.append(target)
         return frozenset(found)
+
+    def keep_live(self, end: int, spelled: frozenset[int]) -> None:
+        """Remove what leads to no end: it would be a dead end in the middle of a message."""
+        if spelled != ALL_BYTES:
+            self.edges = {
+                state: [(bytes([each for each in data if each in spelled]), to) for data, to in row]
+                for state, row in self.edges.items()
+            }
+        before: dict[int, list[int]] = {}
+        leads = chain(
+            ((state, to) for state, row in self.edges.items() for data, to in row if data),
+            ((state, to) for state, row in self.values.items() for _, to in row),
+            ((state, to) for state, row in self.empty.items() for to in row),
+        )
+        for state, to in leads:
+            before.setdefault(to, []).append(state)
+        live = reached_from([end], lambda state: before.get(state, ()))
+        self.edges = {
+            state: kept
+            for state, row in self.edges.items()
+            if (kept := [edge for edge in row if edge[0] and edge[1] in live])
+        }
+        self.values = {
+            state: values
+            for state, row in self.values.items()
+            if (values := [value for value in row if value[1] in live])
+        }
 
     def add(self, part: Part, start: int, end: int) -> None:
         """Add what reads a part."""

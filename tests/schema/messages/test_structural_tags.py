@@ -13,6 +13,8 @@ from support.message_judge import PRIVATE, Judge, random_spec
 
 import cfgguide
 from cfgguide.errors import BudgetError, GrammarError, SchemaError, VocabularyError
+from cfgguide.schema.messages.parts import PlainText, Sequence, UnsupportedTagError, Value
+from cfgguide.schema.messages.structure import Structure, StructureState
 
 TEXTS = [bytes([byte]) for byte in range(256)] + [
     b"<a>", b"</a>", b"ab", b'"k"', b"x</", b"}x", b"\xc3\xa9<",
@@ -477,3 +479,18 @@ def test_pairs_that_end_lines_meet_an_end_that_begins_one(end):
         assert byte in guide.allowed_token_ids()
         guide.advance(byte)
     assert guide.is_accepting
+
+
+def test_a_message_that_cannot_be_read_is_not_made_whole():
+    """After the first `</think>`, `{` may be more of the text, or the value."""
+    asked = []
+
+    def check(state: StructureState) -> None:
+        asked.append(state)
+        if state.moves and state.values:
+            raise UnsupportedTagError("cannot be told apart")
+
+    text = PlainText(r"<think>[\s\S]{0,2000}</think>")
+    with pytest.raises(UnsupportedTagError):
+        Structure(Sequence((text, Value("{}", "/"))), {}, check=check)
+    assert len(asked) < 200
