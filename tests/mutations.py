@@ -420,8 +420,8 @@ MUTATIONS = [
     Mutation(
         "schemas: more than one branch may hold",
         "schema/solver/values",
-        "    if len(possible) > 1:\n",
-        "    if False:\n",
+        "    if len(possible) > 1:\n        if not",
+        "    if False:\n        if not",
     ),
     Mutation(
         "schemas: exactly one branch holds",

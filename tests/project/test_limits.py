@@ -15,8 +15,10 @@ from cfgguide.errors import LimitError, SchemaError
 from cfgguide.index import compile_recognizer
 
 WORDS = "start: (NAME | " + " | ".join(f'"word{i}"' for i in range(50)) + ")+\nNAME: /[a-z]+\\b/"
-# What must match ahead is beyond what is known at once, and what is tried: 77 more letters.
-AHEAD = 'start: A "b"\nA: /a(?=(?:a{7})+b)(?=(?:a{11})+b)a+/'
+# What must match ahead is beyond what is known at once, and what is tried: 77 letters of rules.
+AHEAD = """start: A x "b"
+x: "a" | "a" x "c"
+A: /a(?=(?:[ac]{7})+b)(?=(?:[ac]{11})+b)/"""
 
 EXCEEDED = {
     "max_nesting": ("start: /" + "(" * 20 + "a" + ")" * 20 + "/", 10, "terminal __ANON_0"),
@@ -45,7 +47,7 @@ def test_what_exceeds_a_limit_is_usable_without_it(name):
 
 
 def test_the_limits_hold_with_a_vocabulary_too():
-    vocabulary = cfgguide.Vocabulary([b"a", b"b", b"!", None], eos_token_ids=3)
+    vocabulary = cfgguide.Vocabulary([b"a", b"b", b"c", b"!", None], eos_token_ids=4)
     grammar = Grammar(AHEAD.replace('"b"', '"b" ("!" | "?")'))
     with pytest.raises(LimitError, match="max_pairs"):
         cfgguide.compile(grammar, vocabulary, limits=Limits(max_pairs=3))
