@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from support.ci import IN_CI
 
-_EVERY = 54  # of the slow cases of one test, in CI
+_EVERY = 27  # of the slow cases of one test, in CI
 
 os.environ["CFGGUIDE_CACHE"] = "off"
 for _name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR"):  # tests set their own
