@@ -325,12 +325,17 @@ class MemoryCompletions:
             part = parts[-1]
             if stack.height < part.height or _at(stack, part.height) is not _at(base, part.height):
                 return False  # it has ended
+            # What the token has closed is not open any more.
+            opens = tuple([each for each in memory.opens if each.height <= stack.height + 1])
+            memory = memory._replace(opens=opens)
         above = islice(stack, stack.height - part.height + 1)
         if not self._automaton.remembering.isdisjoint(above):
             return False  # a walk does not know what a frame has to remember
         kind, *rest = self._part_to_begin(state)
         if kind in ("used", "unused") and rest[1].n_unknown:
             return False  # nor what the item was that has ended
+        if stack.height >= memory.opens[-1].height and _recalls(kind, *rest):
+            return False  # nor what has come of an array or object that begins in the token
         with suppress(_TooLongError), self._bounded():
             return self._has_ways(state, stack, memory._replace(text=text), n_used)
         return False
@@ -830,6 +835,13 @@ class MemoryCompletions:
             for byte, after in lexemes.row(here).entries():
                 if not isinstance(after, ScalarEnds):
                     pending.append((text + bytes((byte,)), after))
+
+
+def _recalls(kind: str, *rest: Any) -> bool:
+    """Return whether a part has ended of an array or object in which none may come twice."""
+    if kind == "next":
+        return bool(rest[0].are_different(rest[1]))
+    return kind == "more" and bool(rest[0].n_tags > rest[0].n_listed)
 
 
 def _at(stack: Stack, height: int) -> Stack:
