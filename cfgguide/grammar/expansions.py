@@ -44,7 +44,9 @@ _MAX_NAME = 10_000  # characters of a template with its arguments, which are a p
 _FACTOR = 5  # Lark splits large repetitions into rules of about so many symbols
 
 _QUOTED = re.compile(rf"{lark_parts.STRING}|{lark_parts.EXPRESSION}|(?://|#)[^\n]*")
-_DEFINED = re.compile(r"^[ \t]*(_?[A-Z][A-Z0-9_]*)(?:\.-?\d+)?[ \t]*:", re.MULTILINE)
+_DEFINED = re.compile(
+    r"^[ \t]*[?!]*(_*[A-Za-z]\w*)(?:\{[^}\n]*\})?(?:\.-?\d+)?[ \t]*:", re.MULTILINE
+)
 _USED = re.compile(r"\b_?[A-Z][A-Z0-9_]*\b")
 
 Node = Any  # a tree or a token of Lark's
@@ -352,7 +354,8 @@ def _check_references(text: str, budget: Budget) -> None:
     What is a definition is guessed from the text, before Lark reads it.
     """
     parts = _DEFINED.split(_QUOTED.sub(" ", text))
-    used = {name: _USED.findall(body) for name, body in zip(parts[1::2], parts[2::2], strict=True)}
+    defined = zip(parts[1::2], parts[2::2], strict=True)
+    used = {name: _USED.findall(body) for name, body in defined if name.isupper()}  # not rules
     sizes: dict[str, int] = {}
     for root in used:
         path = [root]

@@ -134,6 +134,12 @@ def test_terminals_that_double_are_refused(body):
         compile_recognizer(Grammar(f'start: A60\nA0: "a"\n{chain}'), use_cache=False)
 
 
+def test_the_rules_after_a_terminal_are_not_a_part_of_it():  # as in the grammar of Storm
+    links = "\n".join(f"A{i}: /a{i}/\nr{i}: A{i + 1} A{i + 1}" for i in range(30))
+    text = f"start: r0\n{links}\nA30: /x/"
+    load(Grammar(text), budget=Budget(Limits(max_symbols=1000)))
+
+
 def test_many_empty_lines_are_read():
     assert load(Grammar("\n" * 100_000 + 'start: "a"\n' + " \n" * 1000)).parse_table.n_states
 
