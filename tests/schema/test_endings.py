@@ -80,6 +80,8 @@ ENDINGS: list[tuple[Any, str, int]] = [
      '{"fa', len('r":"' + 40 * "a" + '"}')),
     ({"type": "object", "properties": {"ab": LONG, "abcdef": True}, "additionalProperties": False},
      '{"ab', len('cdef":0}')),
+    ({"type": "object", "properties": dict.fromkeys("abcdefghijk", True), "required": ["k"]},
+     '{"xy', len('":0,"k":0}')),
     ({"enum": [["\t", "a long one", "and another one"], ["abc"]]}, '["', len('abc"]')),
 ]  # fmt: skip
 

@@ -385,7 +385,8 @@ class PropertyNames(ScalarAutomaton):
         """Return what is known of a key."""
         if key[0] != "n":
             assert self._others is not None, "else there are no such keys"
-            return Traits(shared=(self._others.number(key), self._other_tag))
+            shared = (self._others.number(key), self._other_tag)
+            return Traits(below=1 << self._other_tag, shared=shared)
         _, pieces, other = key
         below = 0
         for _, beginning in pieces:
