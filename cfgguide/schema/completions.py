@@ -711,23 +711,22 @@ class MemoryCompletions:
 
     def _needed(self, members: Members, state: Any, used: frozenset[Hashable]) -> Written | None:
         """Return the properties that have to come, and the tag of the object then."""
-        path = members.path(state, self.shortest.length)
-        if not path:
+        path = self.shortest.path(members, state)
+        if path is None or not path.properties:
             return None
         texts = []
         n_left = LONGEST
         names: dict[int, Iterator[bytes]] = {}  # each yields what it has not yielded yet
-        for tag, wanted in path:
+        for tag, values, wanted in path.properties:
             name = next(names.setdefault(tag, self._names(members, tag, used)), None)
-            written = self.shortest.of(members.values(state, tag), wanted)
+            written = self.shortest.of(values, wanted)
             if name is None or written is None:
                 return None
             texts.append(name + self._automaton.layout.colon + written.text)
             if (n_left := n_left - len(texts[-1])) < 0:
                 return None
             used |= {value_of(name)}
-            state = members.after(state, tag, wanted, written.tag)
-        return Written(self._automaton.layout.comma.join(texts), members.ending(state))
+        return Written(self._automaton.layout.comma.join(texts), path.ending)
 
     def _names(self, members: Members, tag: int, used: frozenset[Hashable]) -> Iterator[bytes]:
         """Yield the names with a tag that have not come."""

@@ -14,11 +14,12 @@ answer, so an ending is a function of the state and the stack.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 from typing import Any
 
+from cfgguide.base import sets
 from cfgguide.base.limits import check_step
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.engine.byte_machine.seen_parts import BETWEEN, ByteConfiguration
@@ -211,7 +212,9 @@ class SchemaEndings:
         frame_kind, *frame = self._automaton.meaning_of_frame(stack.state)
         if frame_kind == "unique":
             return self._item(lexer, key, stack, is_string=frame[2])
-        ends = [self._name(lexer, key, *frame)] if frame_kind == "name" else self._ends(lexer, key)
+        if frame_kind == "name":
+            return self._name(lexer, key, stack, *frame)
+        ends = self._ends(lexer, key)
         ways = [(end.text, self._popped(stack, lexer.tags[end.tag])) for end in ends if end]
         if not ways:
             raise SchemaError(_NO_ENDING)
@@ -223,7 +226,7 @@ class SchemaEndings:
         classes = dict.fromkeys(lexer.tags)
         if len(classes) == 1 or nearest is None:
             return [nearest]
-        below = lexer.lexemes.traits(key).below
+        below = lexer.lexemes.below(key)
         bits = dict.fromkeys(classes, 0)
         for number, tag in enumerate(lexer.tags):
             bits[tag] |= (1 if below is None else below >> number & 1) << number
@@ -261,19 +264,32 @@ class SchemaEndings:
         texts = [b"".join(comma + item for item in way) + b"]" for way in ways]
         return max(texts, key=lambda text: self._n_tokens(text + rest) or 0), place
 
-    def _name(self, lexer: Any, key: Any, members: Members, inside: Any) -> Written | None:
+    def _name(
+        self, lexer: Any, key: Any, stack: Stack, members: Members, inside: Any
+    ) -> tuple[bytes, _Place]:
+        """Return the end of a name, and of its object where a way on from there is known."""
+        end = self._end_of_name(lexer, key, members, inside)
+        if end is None:
+            raise SchemaError(_NO_ENDING)
+        rest = self._values.after_known_name(members, inside, end.tag)
+        if rest is None:
+            return end.text, self._popped(stack, lexer.tags[end.tag])
+        return end.text + rest.text + b"}", self._popped(stack.pop(1), rest.tag)
+
+    def _end_of_name(self, lexer: Any, key: Any, members: Members, inside: Any) -> Written | None:
         """Return the end of a name: the nearest, one that has to come anyway, or any of a few."""
         allowed = members.allowed(inside)
         nearest = self._values.lexemes.end(lexer.lexemes, key, tags=allowed)
         found: dict[int, Written | None] = {} if nearest is None else {nearest.tag: nearest}
-        below = lexer.lexemes.traits(key).below
+        below = lexer.lexemes.below(key)
         bits = allowed if below is None else allowed & below
-        others: Iterable[int] = range(members.n_tags)
         most = _MAX_NAMES
-        if bits.bit_count() > _MAX_NAMES:
-            path = members.path(inside, self._values.length) or ()
-            others = [tag for tag, _ in path]
-            most = max(1, min(most, _MAX_NEEDED // (len(path) + 1)))  # after each come the others
+        if bits.bit_count() <= _MAX_NAMES:
+            others = sets.members(bits)
+        else:
+            path = self._values.path(members, inside)
+            others = [] if path is None else [tag for tag, *_ in path.properties]
+            most = max(1, min(most, _MAX_NEEDED // (len(others) + 1)))  # after each come the others
             # Any other name comes in addition to these: there is no need to look at it.
             if any(bits >> tag & 1 for tag in others):
                 found.clear()

@@ -15,7 +15,8 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
+from operator import or_
 from typing import Any
 
 from cfgguide.automata.language import Language, grouped
@@ -26,12 +27,14 @@ from cfgguide.schema.equality import hashable
 from cfgguide.schema.solver.counts import has_enough_items, plain_array_bounds
 from cfgguide.schema.solver.nodes import Constant, Node
 from cfgguide.schema.solver.objects import in_order
-from cfgguide.schema.solver.paths import Cost, Paths
+from cfgguide.schema.solver.paths import Cost, Path, Paths
+from cfgguide.schema.solver.plans import Plan
 from cfgguide.schema.solver.search import Search
 from cfgguide.schema.solver.tracked_values import Classes, Tracked
 from cfgguide.schema.solver.values import Values
 
 DEAD_END = -1  # no tag: it may not end here
+_MANY_NAMES = 100  # from then on any known way on from a name is taken, not the shortest
 _MOST_ITEMS = 500_000  # that come before an array can end: no model writes as many
 
 
@@ -164,11 +167,12 @@ class PlainMembers:
             return state
         return tag + 1 if self._is_ordered else state | 1 << tag
 
-    def path(self, state: int, _cost: Cost) -> list[tuple[int, Classes | None]]:
+    def path(self, state: int, _cost: Cost) -> Path:
         """Return the properties that still have to come."""
         tags = range(state if self._is_ordered else 0, len(self._names))
         missing = self._required if self._is_ordered else self._required & ~state
-        return [(tag, None) for tag in tags if missing >> tag & 1]
+        needed = [tag for tag in tags if missing >> tag & 1]
+        return Path([(tag, self.values(state, tag), None) for tag in needed], 0)
 
 
 class PlainItems:
@@ -253,6 +257,7 @@ class TrackedMembers:
         self._machine = tracked.objects
         self.are_counted = self._machine.are_counted
         self._allowed: dict[Any, int] = {}
+        self._plans: dict[Any, list[tuple[int, Plan]]] = {}  # of the names that are allowed
         self._within: dict[Any, int] = {}  # tags of which what is allowed in a state is a part
         self._known: dict[tuple[Any, int], Classes | None] = {}
         self.start = self._machine.start
@@ -312,7 +317,10 @@ class TrackedMembers:
 
     def _found_allowed(self, state: Any) -> int:
         within = self._within.get(state, -1)
-        return self._search.names(self._tracked, state, self._wanted, within)
+        plans = [*self._search.names(self._tracked, state, self._wanted, within)]
+        if self.n_tags > _MANY_NAMES:
+            self._plans[state] = plans
+        return reduce(or_, (names for names, _ in plans), 0)
 
     def ending(self, state: Any) -> int:
         """Return the tag of the object if it ends now, or `DEAD_END`."""
@@ -343,9 +351,19 @@ class TrackedMembers:
             self._within.setdefault(after, self._allowed[state])
         return after
 
-    def path(self, state: Any, cost: Cost) -> list[tuple[int, Classes | None]] | None:
+    def path(self, state: Any, cost: Cost) -> Path | None:
         """Return the properties that still come; None if no way is known."""
         return Paths(self._tracked, self._search, self._wanted).of_object(state, cost)
+
+    def path_from(self, state: Any, tag: int) -> Path | None:
+        """Return some way on that begins with an allowed name, where there are many names.
+
+        It is the one by which the name was found to be allowed: none is looked for.
+        """
+        if self.are_counted or self.n_tags <= _MANY_NAMES or not self.allowed(state) >> tag & 1:
+            return None
+        plan = next(plan for names, plan in self._plans[state] if names >> tag & 1)
+        return Paths(self._tracked, self._search, self._wanted).of_plan(state, plan, tag)
 
 
 class TrackedItems:
@@ -591,15 +609,15 @@ class ListedMembers(ListedParts):
         passed = tag + 1 if self._search.is_ordered else state.passed | 1 << tag
         return self._state(among, passed)
 
-    def path(self, state: Remaining, _cost: Cost) -> list[tuple[int, Classes | None]]:
+    def path(self, state: Remaining, _cost: Cost) -> Path:
         """Return the properties that still come: of a constant with a short rest."""
         number = min(state.constants, key=partial(self._length_left, state))
-        left = self._left(state, number)
-        return [
-            (tag, (frozenset((self._members[number][tag],)),))
-            for tag in sorted(self._members[number])
-            if left >> tag & 1
-        ]
+        left, of = self._left(state, number), self._search.values.of
+        nodes = self._members[number]
+        return Path(
+            [(tag, of([nodes[tag]]), None) for tag in sorted(nodes) if left >> tag & 1],
+            self._tags[number],
+        )
 
     def _length_left(self, state: Remaining, number: int) -> int:
         left = self._left(state, number)

@@ -17,8 +17,8 @@ from cfgguide.base.locks import new_lock
 from cfgguide.engine.byte_machine.scalars import ScalarAutomaton
 from cfgguide.engine.byte_machine.short_ends import ShortestLexemes, Written
 from cfgguide.schema.automaton import SchemaAutomaton
-from cfgguide.schema.members import Items, Members
-from cfgguide.schema.solver.paths import LONGEST
+from cfgguide.schema.members import Items, Members, TrackedMembers
+from cfgguide.schema.solver.paths import LONGEST, Path
 from cfgguide.schema.solver.tracked_values import Classes
 from cfgguide.schema.solver.values import Values
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
@@ -62,6 +62,7 @@ class ShortestValues:
         self._visited: dict[_Key, None] = {}  # in this round
         self._is_changed = False
         self._search = new_lock()  # held by one: whatever interrupts it, it is free afterwards
+        self._paths: dict[tuple[Members, Any], Path | None] = {}
         self._members: dict[tuple[Members, Any, bool], Written | None] = {}
         self._items: dict[tuple[Items, Any], Written | None] = {}
         self._names: dict[tuple[Members, int], bytes] = {}
@@ -216,33 +217,40 @@ class ShortestValues:
         key = (members, state, is_some)
         if key in self._members:
             return self._members[key]
-        path = members.path(state, self.length)
+        path = self.path(members, state)
         if path is None:
             found = None
-        elif path and members.are_counted:
+        elif path.properties and members.are_counted:
             found = self._named(members, state)
-        elif path or not is_some:
-            found = self._written(members, state, path)
+        elif path.properties or not is_some:
+            found = self._written(members, path)
         else:
             found = self._any(members, state)
         if not self._search.locked():
             self._members[key] = found
         return found
 
-    def _written(
-        self, members: Members, state: Any, path: list[tuple[int, Classes | None]]
-    ) -> Written | None:
+    def path(self, members: Members, state: Any) -> Path | None:
+        """Return the properties that still have to come; None if no way is known yet."""
+        key = (members, state)
+        if key in self._paths:
+            return self._paths[key]
+        found = members.path(state, self.length)
+        if not self._search.locked():
+            self._paths[key] = found
+        return found
+
+    def _written(self, members: Members, path: Path) -> Written | None:
         """Return the properties of a path."""
         texts = []
         n_left = LONGEST
-        for tag, wanted in path:
+        for tag, values, wanted in path.properties:
             check_step()
-            written = self.of(members.values(state, tag), wanted)
+            written = self.of(values, wanted)
             if written is None or (n_left := n_left - len(written.text)) < 0:
                 return None
             texts.append(self.name(members, tag) + self._automaton.layout.colon + written.text)
-            state = members.after(state, tag, wanted, written.tag)
-        return self._joined(texts, members.ending(state))
+        return self._joined(texts, path.ending)
 
     def _any(self, members: Members, state: Any) -> Written | None:
         """Return a short property, and what has to follow, where none has to come."""
@@ -266,6 +274,9 @@ class ShortestValues:
 
     def after_name(self, members: Members, state: Any, tag: int) -> Written | None:
         """Return what follows a name: colon, value, and the properties that still have to come."""
+        known = self.after_known_name(members, state, tag)
+        if known is not None:
+            return known
         wanted, layout = members.wanted(state, tag), self._automaton.layout
         found = []
         for written in self.of_each_class(members.values(state, tag), wanted):
@@ -275,6 +286,14 @@ class ShortestValues:
                 joined = self._joined(texts, rest.tag)
                 found += [joined] if joined is not None else []
         return _least(found)
+
+    def after_known_name(self, members: Members, state: Any, tag: int) -> Written | None:
+        """Return the same where a way on that begins with the name is known, but not the best."""
+        path = members.path_from(state, tag) if isinstance(members, TrackedMembers) else None
+        written = None if path is None else self._written(members, path)
+        if written is None:
+            return None
+        return Written(written.text[len(self.name(members, tag)) :], written.tag)
 
     def of_each_class(self, values: Values, wanted: Classes | None) -> Iterator[Written]:
         """Yield a shortest value, and one of each class, as what has to follow may depend on it."""

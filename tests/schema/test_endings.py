@@ -312,3 +312,55 @@ def test_the_ends_of_many_listed_texts_are_not_searched():
         most = max(most, work_of_thread() - before)
         guide.advance(byte)
     assert most < 10 * len(codes)
+
+
+def kinds(n: int, rng: random.Random, *, are_plain: bool = True) -> Any:
+    """Objects of so many kinds that a tag tells apart, one in another; some names are shared."""
+    values = [{"type": "string"}, {"type": "integer"}, {"enum": ["x", "yy"]}, {"const": None},
+              {"type": "array", "items": {"type": "boolean"}}, {"type": "array", "items": LONG},
+              {"$ref": "#"}, {"type": "array", "items": {"$ref": "#"}, "minItems": 1}]  # fmt: skip
+    found = []
+    for number in range(n):
+        own = {f"{rng.choice('abcd')}{number}_{each}": rng.choice(values) for each in range(12)}
+        shared = {name: rng.choice(values) for name in ("link", "title", "id", "date", "of")}
+        names = [*(own | shared).items()]
+        rng.shuffle(names)
+        properties: dict[str, Any] = {"kind": {"const": f"K{number}"}, **dict(names)}
+        kind = {"type": "object", "properties": properties, "required": ["kind"],
+                "additionalProperties": False}  # fmt: skip
+        if not are_plain:
+            short = [name for name, value in names if "$ref" not in str(value)]
+            kind["required"] += rng.sample(short, rng.choice([0, 0, 1, 2]))
+            kind |= rng.choice([{}, {}, {"minProperties": 3}, {"maxProperties": 4}])
+            kind["additionalProperties"] = rng.choice([False, False, {"type": "null"}])
+        found.append(kind)
+    return {"oneOf" if are_plain else rng.choice(["oneOf", "anyOf"]): found}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_an_object_of_many_names_is_finished_whichever_comes_first(seed):
+    """Its endings are not the shortest, but each completes a valid text."""
+    rng = random.Random(seed)
+    schema = kinds(10, rng, are_plain=seed % 2 == 0)
+    options = {"order": rng.choice(ORDERS)}
+    index = cfgguide.compile(json_schema(schema, **options), standard_library_vocabulary())
+    for _ in range(3):
+        walk(index, schema, rng)
+
+
+def test_work_within_a_budget_is_linear_in_the_kinds_of_objects():
+    """Also where names come before the tag that tells the kinds apart, and inside of those."""
+    work: dict[int, list[int]] = {}
+    for n in (20, 80):
+        rng = random.Random(0)
+        index = cfgguide.compile(json_schema(kinds(n, rng)), standard_library_vocabulary())
+        work[n] = []
+        for text in ('{"kind":"K1","id', '{"a1', '{"ti'):
+            guide = cfgguide.Guide(index)
+            for byte in text.encode():
+                before = work_of_thread()
+                guide.allowed_within(300)
+                work[n].append(work_of_thread() - before)
+                guide.advance(index.vocabulary.tokens.index(bytes((byte,))))
+    assert sum(work[80]) < 4 * sum(work[20]) + 4_000
+    assert max(work[80]) < 20_000

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
 from math import inf
+from operator import or_
 from typing import Any, NamedTuple
 
 from cfgguide.automata.charset import END, MAX_CODE_POINT, CharacterClass, common_ranges
@@ -222,6 +223,12 @@ class Words(ScalarAutomaton):
         if tag >= 0:
             entries.append(((QUOTE,), Pop(tag)))
         return ScalarRow(entries)
+
+    def below(self, key: Any) -> int | None:
+        """Return the tags of texts that go on from a key, as bits."""
+        kind, state = key
+        beginnings = [state] if kind == "c" else [beginning for _, beginning in state]
+        return reduce(or_, map(self.listed.below, beginnings))
 
     def shortest_listed(
         self, key: Any, tags: int, used: frozenset[int]

@@ -160,6 +160,10 @@ class ScalarAutomaton:
         """Return how many bytes have to come at least; no byte makes it less by more than one."""
         return 0
 
+    def below(self, key: Any) -> int | None:
+        """Return the tags of texts that go on from a key, as bits; None if that is not known."""
+        return self.traits(key).below
+
     def shortest_listed(
         self, _key: Any, _tags: int, _used: frozenset[int]
     ) -> tuple[bytes, int] | None:

@@ -102,8 +102,8 @@ class ShortestLexemes:
                     yield Written(text, key.tag)
                 continue
             n_passed += 1
-            traits = lexemes.traits(key)
-            if traits.below is not None and not traits.below & tags:
+            traits, below = lexemes.traits(key), lexemes.below(key)
+            if below is not None and not below & tags:
                 continue
             following = [  # unlike `steps`, with all bytes
                 (text + bytes((byte,)), after)
@@ -172,8 +172,8 @@ class ShortestLexemes:
                     way = n + known.length
                     heapq.heappush(pending, (way, next(order), way, key, key, known))
                 continue
-            traits = lexemes.traits(key)
-            if traits.below is not None and not traits.below & tags:
+            traits, below = lexemes.traits(key), lexemes.below(key)
+            if below is not None and not below & tags:
                 continue
             for more, after in sorted(
                 lexemes.steps(key, self._used), reverse=True, key=itemgetter(0)

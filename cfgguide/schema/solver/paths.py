@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Hashable, Iterator
-from functools import partial
 from itertools import count
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from cfgguide.base.limits import check_step
 from cfgguide.schema.solver.member_automata import ValueClass
@@ -38,6 +37,22 @@ Step = tuple[int, ValueClass]  # the tag of a property's name, and the class of 
 _Way = tuple[int, Any, Step | None]  # what it costs, where it leads, and what it adds
 _Ways = Callable[[Any], Iterator[_Way]]
 _Path = tuple["_Path", Step] | None  # the last step, and those before
+
+
+class Path(NamedTuple):
+    """How an object goes on to its end.
+
+    Attributes
+    ----------
+    properties : list of (int, Values, Classes or None)
+        The properties that still come: the tag of the name, and what the value is to be. Whichever
+        of such values they have, the object ends the same.
+    ending : int
+        The tag of the object then.
+    """
+
+    properties: list[tuple[int, Values, Classes | None]]
+    ending: int
 
 
 class Paths:
@@ -73,32 +88,25 @@ class Paths:
         path = self._found(state, ways, is_end)
         return None if path is None else [value_class for _, value_class in path]
 
-    def of_object(self, state: Any, cost: Cost) -> list[tuple[int, Classes | None]] | None:
-        """Return the properties that still come, with classes; None if no way is known.
+    def of_object(self, state: Any, cost: Cost) -> Path | None:
+        """Return the properties that still come; None if no way is known."""
+        ending = self._tracked.ending(self._tracked.objects, state)
+        if ending in self._wanted:
+            return Path([], self._wanted.index(ending))
+        plan = self._cheapest_plan(self._search.planner(self._tracked, state), state, cost)
+        return None if plan is None else self.of_plan(state, plan)
 
-        Whichever of its classes the value of a property has, the object is in the same state then.
-        """
-        tracked, search = self._tracked, self._search
-        if tracked.ending(tracked.objects, state) in self._wanted:
-            return []
-        planner = search.planner(tracked, state)
-        plan = self._cheapest_plan(planner, state, cost)
-        if plan is None:
-            return None
-        found: list[tuple[int, Classes | None]] = []
-        for number, holding, failing in planner.properties(plan):
-            symbol = tracked.objects.symbol(state, number)
-            values, classes = self._property(state, number, holding, failing)
-            ways: dict[Any, list[ValueClass]] = {}
-            for each in classes:
-                ways.setdefault(tracked.objects.after(state, symbol, each), []).append(each)
-            state = (
-                min(ways, key=partial(_price, values, ways, cost))
-                if len(ways) > 1
-                else next(iter(ways))
-            )
-            found.append((number, tuple(ways[state])))
-        return found
+    def of_plan(self, state: Any, plan: Plan, first: int | None = None) -> Path:
+        """Return the properties of a plan; with a name that comes first, if the plan has it not."""
+        planner = self._search.planner(self._tracked, state)
+        found = [*planner.properties(plan)]
+        if first is not None:
+            index = next((n for n, (number, *_) in enumerate(found) if number == first), None)
+            its = (first, planner.holding(plan, first), []) if index is None else found.pop(index)
+            found.insert(0, its)
+        ending = frozenset(node for node in self._tracked.values.nodes if plan.truth.get(node))
+        properties = [(each[0], *self._property(state, *each)) for each in found]
+        return Path(properties, self._wanted.index(ending))
 
     def _cheapest_plan(self, planner: Planner, state: Any, cost: Cost) -> Plan | None:
         """Return the cheapest of some plans; None if there is none."""
@@ -110,10 +118,7 @@ class Paths:
             check_step(0)
             key = number, frozenset(holding), frozenset(failing)
             if key not in prices:
-                if failing:
-                    known = cost(*self._property(state, number, holding, failing))
-                else:  # the same values, without all classes that others may have
-                    known = cost(self._search.values.of(holding), None)
+                known = cost(*self._property(state, number, holding, failing))
                 prices[key] = inf if known is None else known + name_classes[number].shortest
             return prices[key]
 
@@ -134,8 +139,10 @@ class Paths:
 
     def _property(
         self, state: Any, number: int, holding: list[Node], failing: list[Node]
-    ) -> tuple[Values, Classes]:
+    ) -> tuple[Values, Classes | None]:
         """Return the values of a property, and their classes for which some nodes hold or fail."""
+        if not failing:  # the same values, without all classes that others may have
+            return self._search.values.of(holding), None
         values = self._search.values.of(self._tracked.objects.symbol(state, number).nodes)
         holds = frozenset(node.meant for node in holding)
         fails = frozenset(node.meant for node in failing)
@@ -164,14 +171,6 @@ class Paths:
         if path is None and not is_all:
             path = _first(start, ways, is_end, is_possible, shape)
         return path
-
-
-def _price(values: Values, ways: dict[Any, list[ValueClass]], cost: Cost, state: Any) -> float:
-    """Return what a value costs after which an object is in a state; 0 if there is one way only."""
-    if len(ways) == 1:
-        return 0
-    price = cost(values, tuple(ways[state]))
-    return inf if price is None else price
 
 
 def _cheapest(

@@ -420,15 +420,21 @@ class Search:
             self._planner = key, made
         return self._planner[1]
 
-    def names(self, tracked: Tracked, state: Any, wanted: Classes, within: int = -1) -> int:
-        """Return the classes of names of which a property may come next, of some, as bits."""
+    def names(
+        self, tracked: Tracked, state: Any, wanted: Classes, within: int = -1
+    ) -> Iterator[tuple[int, Plan]]:
+        """Yield the classes of names of which a property may come next, of some, as bits.
+
+        Each with a plan that has the names, or leaves them open.
+        """
         plan = self.object_plan(tracked, state, wanted)
         if plan is None:
-            return 0
+            return
         planner, clauses = self.planner(tracked, state), tracked.clauses
         n_names = planner.n_names
         within &= reduce(or_, (clauses.names(each, state.failed) for each in wanted))
         found = self._open_names(planner, plan, within, state.last)
+        yield found, plan
         for number in members(within & ~found):
             check_step(0)
             if found >> number & 1:
@@ -439,11 +445,12 @@ class Search:
             missing = [Comes(each, False) for each in passed]
             plan = self.object_plan(tracked, state, wanted, (Fails(number, None), *missing))
             if plan is not None:
-                found |= 1 << number
+                more = 1 << number
                 # A plan that has other names, or leaves them open, needs no search for these.
                 if not self.is_ordered:
-                    found |= self._open_names(planner, plan, within & ~found, state.last)
-        return found
+                    more |= self._open_names(planner, plan, within & ~found, state.last)
+                yield more, plan
+                found |= more
 
     def _open_names(self, planner: Planner, plan: Plan, within: int, last: int) -> int:
         """Return the classes of names that a plan has, or that may come in it, both of some."""
