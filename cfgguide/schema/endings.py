@@ -170,6 +170,12 @@ class SchemaEndings:
         if kind in ("value", "colon"):
             colon = self._automaton.layout.colon if kind == "colon" else b""
             values, wanted, frame = rest[:3]
+            frame_kind, *place = self._automaton.meaning_of_frame(frame)
+            if frame_kind == "member" and values.listed is None:
+                known = self._values.after_known_name(*place)
+                if known is not None:
+                    text = known.text if colon else known.text[len(self._automaton.layout.colon) :]
+                    return text + b"}", self._popped(stack, known.tag)
             ways = [
                 (colon + written.text, (self._automaton.follow(frame, written.tag), stack))
                 for written in self._values.of_each_class(values, wanted)

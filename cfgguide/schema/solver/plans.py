@@ -40,7 +40,8 @@ Price = Callable[[int, list[Node], list[Node]], float]
 
 _OFTEN = 256  # alternatives, after which the limits are looked at
 _ANY_NAME = -1  # a topic: whatever name comes, a node has something to say of its value
-_MANY = 3  # open clauses: then it is tried to let no more names come
+_MANY = 3  # open clauses: then it is tried to let no more names come, if that is what costs
+_VERY_MANY = 12  # the same for any plan: of fewer, some choice is found sooner
 
 
 class Holds(NamedTuple):
@@ -446,6 +447,12 @@ class Planner:
         if begun is not None:
             yield from self._solved(begun.copy(begun.clauses), list(also), price, is_worth)
 
+    def longer(self, plan: Plan, literal: Literal) -> Plan | None:
+        """Return a plan in which one more literal comes true; None if that one has no such."""
+        if plan.n_filled:  # perhaps with names that may not come then
+            return None
+        return next(self._solved(plan.copy([]), [literal], None, lambda _: True), None)
+
     def _solved(
         self,
         plan: Plan,
@@ -463,7 +470,8 @@ class Planner:
                 yield plan
             return
         # Where no more names come, nothing that is left to choose makes it cheaper.
-        if len(plan.clauses) >= _MANY and (simple := self._without_more(plan, price)):
+        most = _VERY_MANY if price is None else _MANY
+        if len(plan.clauses) >= most and (simple := self._without_more(plan, price)):
             yield simple
             return
         clause = min(plan.clauses, key=lambda each: each.n_alternatives)

@@ -253,16 +253,22 @@ class Search:
         holding: frozenset[Node],
         failing: frozenset[Node],
         asked: list[Node],
+        known: Plan | None = None,
     ) -> Iterator[ValueClass]:
         """Yield the classes of objects that meet some nodes and don't meet some others."""
-        if self._plan(tracked, tracked.objects.start, _goal(holding, failing)) is None:
+        start = tracked.objects.start
+        plan = known or self._plan(tracked, start, _goal(holding, failing))
+        if plan is None:
             return
         if not asked:
             yield holding
             return
         node, *rest = asked
-        yield from self._object_classes(tracked, holding | {node}, failing, rest)
-        yield from self._object_classes(tracked, holding, failing | {node}, rest)
+        for is_true in (True, False):
+            more = frozenset([node])
+            goal = (holding | more, failing) if is_true else (holding, failing | more)
+            longer = self.planner(tracked, start).longer(plan, Holds(node, is_true))
+            yield from self._object_classes(tracked, *goal, rest, longer)
 
     def _array_classes(self, tracked: Tracked, holding: frozenset[Node]) -> Iterator[ValueClass]:
         """Yield the classes of arrays that meet some nodes."""
