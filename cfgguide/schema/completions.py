@@ -185,7 +185,8 @@ class MemoryCompletions:
             else:
                 has_ways = self._has_ways(state, stack, memory, n_used)
         except _TooLongError:
-            self._n_steps, has_ways = 0, False
+            has_ways = False
+        self._n_steps = 0  # so that it does not matter whether the ways were counted before
         return has_ways or self.ending(state, stack, memory) is not None
 
     def has_items(self, values: Values, wanted: Classes | None, n: int) -> bool:
@@ -461,14 +462,16 @@ class MemoryCompletions:
         for _, _, after in self._finished(state, stack, memory, limit):
             yield after.text[n:]
 
-    def closings(self, state: int, stack: Stack, memory: SeenParts) -> Iterator[Closing]:
+    def closings(
+        self, state: int, stack: Stack, memory: SeenParts, *, is_needed: bool = False
+    ) -> Iterator[Closing]:
         """Yield what closes all that remembers its parts, and where that leads.
 
-        As far as it is found in so many steps.
+        As far as it is found in so many steps; in any number if it is needed.
         """
         limit = memory.opens[0].height - 1
         n = len(memory.text)
-        with suppress(_TooLongError), self._bounded():
+        with suppress(_TooLongError), self._bounded(is_needed=is_needed):
             for then, below, after in self._finished(state, stack, memory, limit):
                 yield Closing(after.text[n:], then, below)
 

@@ -114,8 +114,12 @@ class SchemaEndings:
         n = 1
         if configuration.stands_for_others:
             n += sum(len(each.used) + (each.start != BETWEEN) for each in memory.opens)
-        closings = islice(self._completions.closings(state, stack, memory), n)
-        endings = [each.text + self._ending((each.state, each.stack)) for each in closings]
+        endings = list[bytes]()
+        for is_needed in (False, True):
+            closings = self._completions.closings(state, stack, memory, is_needed=is_needed)
+            endings = endings or [
+                each.text + self._ending((each.state, each.stack)) for each in islice(closings, n)
+            ]
         if not endings:
             return self._ending((state, stack))
         ending = max(endings, key=len)
