@@ -114,14 +114,14 @@ class SchemaEndings:
         n = 1
         if configuration.stands_for_others:
             n += sum(len(each.used) + (each.start != BETWEEN) for each in memory.opens)
-        endings = list[bytes]()
-        for is_needed in (False, True):
-            closings = self._completions.closings(state, stack, memory, is_needed=is_needed)
-            endings = endings or [
-                each.text + self._ending((each.state, each.stack)) for each in islice(closings, n)
-            ]
+        endings = self._after_closings(configuration, n)
         if not endings:
-            return self._ending((state, stack))
+            plain = self._ending((state, stack))  # if that is too long, no other is shorter
+            if not configuration.stands_for_others and self._completes(configuration, plain):
+                return plain
+            endings = self._after_closings(configuration, n, is_needed=True)
+        if not endings:
+            raise SchemaError(_NO_ENDING)
         ending = max(endings, key=len)
         if not configuration.stands_for_others:
             with suppress(NoShortEndingError):
@@ -129,6 +129,13 @@ class SchemaEndings:
                 if len(plain) < len(ending) and self._completes(configuration, plain):
                     return plain
         return ending
+
+    def _after_closings(
+        self, configuration: ByteConfiguration, n: int, *, is_needed: bool = False
+    ) -> list[bytes]:
+        """Return endings after the first closings of all that remembers its parts."""
+        closings = self._completions.closings(*configuration[:3], is_needed=is_needed)
+        return [each.text + self._ending((each.state, each.stack)) for each in islice(closings, n)]
 
     def _completes(self, configuration: ByteConfiguration, ending: bytes) -> bool:
         after = self._reader.read(configuration, ending)
