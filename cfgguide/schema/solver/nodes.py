@@ -223,8 +223,12 @@ class Node:
         if self.is_false or kind not in self.kinds:
             return {}
         if self.values is not None:
-            listed = self.values.by_value.items()
-            return {key: each for key, each in listed if kind_of(each.value) == kind}
+            listed: dict[Hashable, Constant] = {}
+            for key, constant in self.values.by_value.items():
+                check_step(0)
+                if kind_of(constant.value) == kind:
+                    listed[key] = constant
+            return listed
         found = [each.constants[kind] for each in self.all_of if kind in each.constants]
         for branches in (self.any_of, self.one_of):
             if branches is not None and all(kind in each.constants for each in branches):
