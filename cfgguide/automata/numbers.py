@@ -106,6 +106,7 @@ def without_zeros(text: str) -> str:
 
 def decimal_text(number: Decimal) -> str:
     """Return the shortest spelling of a number without an exponent."""
+    check_step(0)
     whole, fraction = _digits_of(number)
     sign = "-" if number < 0 else ""
     return f"{sign}{whole}.{fraction}" if fraction else sign + whole

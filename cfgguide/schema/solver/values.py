@@ -145,6 +145,7 @@ class Values:
         found: dict[Hashable, Constant] = {}
         for node in self.nodes:
             for key, each in node.constants.get(kind, {}).items():
+                check_step(0)
                 found.setdefault(key, each)
         try:
             return [
@@ -355,6 +356,7 @@ class Values:
 
 def _meeting(constant: Constant, nodes: list[Node]) -> Iterator[Node]:
     """Yield the nodes that a listed value meets."""
+    check_step(0)
     part = Part(constant.value)
     return filter(part.meets, nodes)
 
