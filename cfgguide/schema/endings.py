@@ -120,8 +120,9 @@ class SchemaEndings:
             if not configuration.stands_for_others and self._completes(configuration, plain):
                 return plain
             endings = self._after_closings(configuration, n, is_needed=True)
-        if not endings:
-            raise SchemaError(_NO_ENDING)
+            if not endings:
+                raise SchemaError(_NO_ENDING)
+            return max(endings, key=len)
         ending = max(endings, key=len)
         if not configuration.stands_for_others:
             with suppress(NoShortEndingError):

@@ -8,7 +8,7 @@ A :class:`Node` has the keywords of one schema, and the other nodes that see the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -195,12 +195,7 @@ class Node:
         listed = self.values
         if listed is None or not self.is_same_as(Node("", values=listed, kinds=self.kinds)):
             return None
-        found: dict[Hashable, None] = {}
-        for key, each in listed.by_value.items():
-            check_step(0)
-            if kind_of(each.value) in self.kinds:
-                found[key] = None
-        return found
+        return dict.fromkeys(_of_kinds(listed, self.kinds))
 
     @cached_property
     def any_listed(self) -> tuple[Counter[Hashable], list[Node]]:
@@ -223,12 +218,7 @@ class Node:
         if self.is_false or kind not in self.kinds:
             return {}
         if self.values is not None:
-            listed: dict[Hashable, Constant] = {}
-            for key, constant in self.values.by_value.items():
-                check_step(0)
-                if kind_of(constant.value) == kind:
-                    listed[key] = constant
-            return listed
+            return _of_kinds(self.values, (kind,))
         found = [each.constants[kind] for each in self.all_of if kind in each.constants]
         for branches in (self.any_of, self.one_of):
             if branches is not None and all(kind in each.constants for each in branches):
@@ -291,6 +281,16 @@ class Node:
         yield from (node for node in (*singles, self.names, self.unevaluated) if node is not None)
         yield from self.properties.values()
         yield from (node for _, node in self.patterns)
+
+
+def _of_kinds(listed: ListedValues, kinds: Collection[str]) -> dict[Hashable, Constant]:
+    """Return the listed values of some kinds, by what is equal for equal ones."""
+    found: dict[Hashable, Constant] = {}
+    for key, each in listed.by_value.items():
+        check_step(0)
+        if kind_of(each.value) in kinds:
+            found[key] = each
+    return found
 
 
 def _by_value(branches: Iterable[Node]) -> tuple[Counter[Hashable], list[Node]]:
