@@ -14,10 +14,9 @@ of names in each set only one order, of numbers one spelling.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import chain, count, islice
+from itertools import chain, islice
 from math import inf
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,7 +24,7 @@ from cfgguide.base.limits import Steps, check_step
 from cfgguide.engine.byte_machine.byte_machine import popped
 from cfgguide.engine.byte_machine.byte_views import DEAD
 from cfgguide.engine.byte_machine.property_names import ListedNumbers
-from cfgguide.engine.byte_machine.scalars import Numbers, Pop, ScalarAutomaton, ScalarEnds
+from cfgguide.engine.byte_machine.scalars import Numbers, ScalarAutomaton, ScalarEnds
 from cfgguide.engine.byte_machine.seen_parts import (
     BETWEEN,
     ByteConfiguration,
@@ -136,7 +135,6 @@ class MemoryCompletions:
 
     def __init__(self, automaton: SchemaAutomaton, used: frozenset[int]) -> None:
         self._automaton = automaton
-        self._unused = bytes(_ALL_BYTES - used)
         self.shortest = ShortestValues(automaton, used, self._different, self._named)
         # How many ways there are to finish a part, or some of them, and whether these are all.
         self._n_ways: dict[tuple[Hashable, ...], tuple[int, bool]] = {}
@@ -770,35 +768,7 @@ class MemoryCompletions:
 
     def _texts(self, lexemes: ScalarAutomaton, first: Any, tags: int) -> Iterator[Written]:
         """Yield the ends of a lexeme, the shortest first."""
-        number = count()
-        pending: list[tuple[int, int, int, bytes, Any, bytes]] = []
-
-        def add(price: int, text: bytes, after: Any, others: bytes) -> None:
-            heapq.heappush(pending, (price, -len(text), next(number), text, after, others))
-
-        def add_following(text: bytes, key: Any) -> None:
-            for after, data in lexemes.row(key).following:
-                following = data.translate(None, self._unused)
-                if not following:
-                    continue
-                if isinstance(after, Pop):
-                    n = 0 if tags >> after.tag & 1 else None
-                else:
-                    end = self.shortest.lexemes.end(lexemes, after, tags=tags)
-                    n = None if end is None else len(end.text)
-                if n is not None:
-                    add(len(text) + 1 + n, text + following[:1], after, following[1:])
-
-        add_following(b"", first)
-        while pending:
-            self._step()
-            price, _, _, text, key, others = heapq.heappop(pending)
-            if others:  # the next byte that leads to the same
-                add(price, text[:-1] + others[:1], key, others[1:])
-            if isinstance(key, Pop):
-                yield Written(text, key.tag)
-            else:
-                add_following(text, key)
+        return self.shortest.lexemes.ends(lexemes, first, tags, self._step)
 
     def _numbers(self, lexemes: Numbers, key: Any, begun: bytes) -> Iterator[Written]:
         """Yield ends of a number: a shortest one, and those after which it is written in one way.

@@ -8,7 +8,7 @@ written in one way each (:meth:`~cfgguide.engine.byte_machine.scalars.ScalarAuto
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -18,7 +18,6 @@ from cfgguide.engine.byte_machine.scalars import Pop, ScalarAutomaton, ScalarEnd
 
 _MAX_KNOWN = 100_000
 _N_EXACT = 300  # keys that are met while the shortest text is looked for, rather than any
-_MAX_PASSED = 300  # keys that are met between two texts of one lexeme
 
 
 class Written(NamedTuple):
@@ -80,45 +79,46 @@ class ShortestLexemes:
             self._find(lexemes, key, tags)
         return self._written(lexemes, key, tags)
 
-    def ends(self, lexemes: ScalarAutomaton, first: Any, tags: int) -> Iterator[Written]:
-        """Yield different texts that end a lexeme, the shortest first, while that is quick.
+    def ends(
+        self,
+        lexemes: ScalarAutomaton,
+        first: Any,
+        tags: int,
+        step: Callable[[], None] = check_step,
+    ) -> Iterator[Written]:
+        """Yield all texts that end a lexeme, the shortest first; `step` is called for each key."""
+        number = count()
+        pending: list[tuple[int, int, int, bytes, Any, bytes]] = []
 
-        There is at least the one of :meth:`end`, if there is one.
-        """
-        shortest = self.end(lexemes, first, tags=tags)
-        if shortest is None:
-            return
-        yield shortest
-        # As in `_find`, but each text is met by itself, and of equal ways the nearest to an end.
-        n_pending = count()
-        pending: list[tuple[float, float, bytes, int, Any]] = [(0, 0, b"", next(n_pending), first)]
-        n_passed = 0
-        while pending and n_passed < _MAX_PASSED:
-            check_step()
-            _, _, text, _, key = heapq.heappop(pending)
-            if isinstance(key, Pop):
-                if text != shortest.text:
-                    n_passed = 0
-                    yield Written(text, key.tag)
-                continue
-            n_passed += 1
-            traits, below = lexemes.traits(key), lexemes.below(key)
-            if below is not None and not below & tags:
-                continue
-            following = [  # unlike `steps`, with all bytes
-                (text + bytes((byte,)), after)
-                for after, data in lexemes.row(key).following
-                if not isinstance(after, ScalarEnds)
-                for byte in self._used.intersection(data)
-            ]
-            if traits.ending >= 0:
-                following.append((text, Pop(traits.ending)))
-            for longer, after in following:
-                if isinstance(after, Pop) and not tags >> after.tag & 1:
+        def add(price: int, text: bytes, after: Any, others: bytes) -> None:
+            heapq.heappush(pending, (price, -len(text), next(number), text, after, others))
+
+        def add_following(text: bytes, key: Any) -> None:
+            ending = lexemes.traits(key).ending
+            if ending >= 0 and tags >> ending & 1:
+                add(len(text), text, Pop(ending), b"")
+            for after, data in lexemes.row(key).following:
+                following = bytes(sorted(self._used.intersection(data)))
+                if not following or isinstance(after, ScalarEnds):
                     continue
-                rest = 0 if isinstance(after, Pop) else lexemes.nearest(after)
-                entry = (len(longer) + rest, rest, longer, next(n_pending), after)
-                heapq.heappush(pending, entry)
+                if isinstance(after, Pop):
+                    n = 0 if tags >> after.tag & 1 else None
+                else:
+                    end = self.end(lexemes, after, tags=tags)
+                    n = None if end is None else len(end.text)
+                if n is not None:
+                    add(len(text) + 1 + n, text + following[:1], after, following[1:])
+
+        add_following(b"", first)
+        while pending:
+            step()
+            price, _, _, text, key, others = heapq.heappop(pending)
+            if others:  # the next byte that leads to the same
+                add(price, text[:-1] + others[:1], key, others[1:])
+            if isinstance(key, Pop):
+                yield Written(text, key.tag)
+            else:
+                add_following(text, key)
 
     def _written(self, lexemes: ScalarAutomaton, key: Any, tags: int) -> Written | None:
         """Return what is known of a key."""
