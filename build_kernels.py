@@ -33,6 +33,7 @@ ROOT = Path(__file__).resolve().parent
 #: The modules that are compiled. A new one is added here, with its `.pxd` beside it.
 KERNELS = [
     "cfgguide/automata/partition_kernels",
+    "cfgguide/engine/index/memo",
     "cfgguide/engine/machine/reading",
     "cfgguide/engine/masks/views",
     "cfgguide/engine/masks/kernels",

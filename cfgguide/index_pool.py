@@ -288,8 +288,6 @@ class IndexPool:
                         n + entry.index.n_made, seconds + entry.index.seconds_made
                     )
                     dropped.append(entry.index)
-        for index in dropped:
-            index.clear_step_cache()  # which waits for a mask that is being made
 
     def _to_measure(self, requested: Grammar, *, is_new: bool) -> list[tuple[_Entry, Index]]:
         chosen: dict[_Entry, None] = {}

@@ -324,7 +324,7 @@ MUTATIONS = [
     Mutation(
         "the ending that a mask rested on is kept for a shortened stack",
         "guide/budget",
-        "            if step is not None and self._distance(configuration) > n:\n",
+        "            if before is not None and self._distance(configuration) > n:\n",
         "            if False:\n",
     ),
     Mutation(

@@ -44,7 +44,7 @@ from cfgguide.base.limits import check_step, work_of_thread
 from cfgguide.base.locks import new_rlock
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.index.index import Index
-from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.index.memo import Step
 from cfgguide.engine.machine.protocol import Outcomes
 from cfgguide.engine.masks.arrays import DEAD_END, NONE
 from cfgguide.engine.masks.subset import Int32Array, bitmask_of, is_in_bitmask
@@ -66,7 +66,6 @@ _MAX_MASK_BYTES = 16_000_000  # of masks that are remembered
 
 Configuration = Hashable  # of whatever machine
 Tokens = tuple[int, ...]
-Step = tuple[StepNode, int]  # a node, and the token that was consumed there
 
 
 @dataclass
@@ -136,8 +135,8 @@ class TokenBudget:
     >>> token_budget = TokenBudget(index)
     >>> token_budget.shortest(index.start)
     (0, 1, 3)
-    >>> step_node = index.advance(index.start, 0)
-    >>> [token_budget.within(step_node, n)[0].item() for n in (2, 3, 4)]  # `)`, or `(`
+    >>> step = index.advance(index.start, 0)
+    >>> [token_budget.within(step, n)[0].item() for n in (2, 3, 4)]  # `)`, or `(`
     [2, 3, 3]
     """
 
@@ -169,13 +168,13 @@ class TokenBudget:
         """Return that of an index, which is made once."""
         return index.derived(cls)
 
-    def shortest(self, step_node: StepNode) -> Tokens | None:
+    def shortest(self, step: Step) -> Tokens | None:
         """Return tokens that finish a sentence, EOS last: the fewest that were found.
 
         None if no ending was found, which may happen with an indenter or a monitor, or where
         deciding what follows would cost more than the limit.
         """
-        configuration = step_node.configuration
+        configuration = step.configuration
         with self._lock, self._steps.begun():
             if not self.is_quick and self._distance(configuration) > 2:
                 self._look_ahead(configuration)
@@ -186,7 +185,7 @@ class TokenBudget:
                 self._look_around(configuration, before - 1, effort)
             return self._path(configuration)
 
-    def check(self, step_node: StepNode, n: int) -> None:
+    def check(self, step: Step, n: int) -> None:
         """Raise an error if no sentence can be finished within `n` tokens.
 
         Raises
@@ -195,15 +194,15 @@ class TokenBudget:
             If none was found.
         """
         with self._lock, self._steps.begun():
-            if self._distance(step_node.configuration) > n:
+            if self._distance(step.configuration) > n:
                 is_all = False
                 if self.is_quick:
-                    effort = self._effort_at_first(step_node.configuration)
-                    is_all = self._look_around(step_node.configuration, n, effort)
+                    effort = self._effort_at_first(step.configuration)
+                    is_all = self._look_around(step.configuration, n, effort)
                 else:
-                    self._look_ahead(step_node.configuration)
-                if self._distance(step_node.configuration) > n:
-                    raise BudgetError(self._refusal(step_node, n, is_all=is_all))
+                    self._look_ahead(step.configuration)
+                if self._distance(step.configuration) > n:
+                    raise BudgetError(self._refusal(step, n, is_all=is_all))
 
     def _effort_at_first(self, configuration: Configuration) -> int:
         """Return how much is searched for the length of the shortest ending itself."""
@@ -215,7 +214,7 @@ class TokenBudget:
         """Whether the grammar is so small that a mask within a budget may search."""
         return self._effort >= _QUICK
 
-    def fits(self, following: StepNode, n: int) -> bool:
+    def fits(self, following: Step, n: int) -> bool:
         """Return whether an ending of at most `n` tokens is known; nothing is searched."""
         with self._lock, self._steps.begun():
             return self._distance(following.configuration) <= n
@@ -226,18 +225,18 @@ class TokenBudget:
             tokens = self._fewest.of(text)
             return NEVER if tokens is None else len(tokens)
 
-    def within(self, step_node: StepNode, n: int, *, step: Step | None = None) -> Int32Array:
+    def within(self, step: Step, n: int, *, before: Step | None = None) -> Int32Array:
         """Return the tokens after which a sentence can be finished within `n` tokens in all.
 
         Parameters
         ----------
-        step_node : StepNode
+        step : Step
             Where the text is.
         n : int
             How many tokens may be written from there, EOS included.
-        step : (StepNode, int), optional
-            How the text came there: the node before, and the token. If the mask there, within
-            ``n + 1``, allowed it, there is no error.
+        before : Step, optional
+            Where it was before its last token. If the mask there, within ``n + 1``, allowed that
+            token, there is no error.
 
         Returns
         -------
@@ -249,22 +248,22 @@ class TokenBudget:
         BudgetError
             If no sentence is known that is finished within `n` tokens.
         """
-        configuration = step_node.configuration
+        configuration = step.configuration
         with self._lock, self._steps.begun():
-            if step is not None and self._distance(configuration) > n:
-                self._keep_promise(configuration, step, n)
+            if before is not None and self._distance(configuration) > n:
+                self._keep_promise(before.configuration, step, n)
             reach = self._reaches.get(configuration) or self._reach(configuration)
             # No token leads further from an end than the budget: all such budgets have one mask.
             is_all = n > reach.most
-            if is_all and step_node.subset is not None:
-                return step_node.subset.bitmask
+            if is_all and step.subset is not None:
+                return step.subset.bitmask
             mask = reach.masks.get(NEVER if is_all else n)
             path = self._path(configuration) or ()
             is_near = 0 < len(path) <= n
             if mask is None or (is_near and not is_in_bitmask(path[0], mask)):  # it was far then
                 mask = self._mask_within(configuration, reach, n)
                 if not mask.any():
-                    raise BudgetError(self._refusal(step_node, n, is_all=False))
+                    raise BudgetError(self._refusal(step, n, is_all=False))
                 reach = self._reaches.get(configuration, reach)
                 self._keep(configuration, reach, NEVER if is_all else n, mask)
             return mask
@@ -321,13 +320,13 @@ class TokenBudget:
             mask |= bitmask_of(path[:1], self._vocabulary.n_words)
         return mask
 
-    def _keep_promise(self, configuration: Configuration, step: Step, n: int) -> None:
+    def _keep_promise(self, before: Configuration, step: Step, n: int) -> None:
         """Remember the ending of a whole stack for the configuration where `advance` shortened it.
 
         The mask before may have rested on that.
         """
-        before, token_id = step[0].configuration, step[1]
-        after = self._walker.advance(before, self._vocabulary.tokens[token_id] or b"")
+        configuration = step.configuration
+        after = self._walker.advance(before, self._vocabulary.tokens[step.token_id] or b"")
         if after is None:
             return  # EOS
         if self._distance(after) > n and self.is_quick:  # it was found there, and forgotten
@@ -477,8 +476,8 @@ class TokenBudget:
                         self._remember(here, (token_id, *path))
                         changed = True
 
-    def _refusal(self, step_node: StepNode, n: int, *, is_all: bool) -> str:
-        path = self._path(step_node.configuration)
+    def _refusal(self, step: Step, n: int, *, is_all: bool) -> str:
+        path = self._path(step.configuration)
         within = "1 token" if n == 1 else f"{n} tokens"
         if path is None:
             return f"no way was found to finish a sentence within {within}; allow more"
@@ -508,9 +507,7 @@ def check_finish(finish: object) -> None:
         raise GenerationError(f"finish is {shown(finish)}; it is True or False")
 
 
-def allowed_within(
-    index: Index, step_node: StepNode, n: int, *, step: Step | None = None
-) -> Int32Array:
+def allowed_within(index: Index, step: Step, n: int, *, before: Step | None = None) -> Int32Array:
     """Return the mask within a budget; see :meth:`TokenBudget.within`.
 
     Examples
@@ -518,10 +515,10 @@ def allowed_within(
     >>> import cfgguide
     >>> vocabulary = cfgguide.Vocabulary([b"(", b")", None], eos_token_ids=2)
     >>> index = cfgguide.compile(cfgguide.Grammar('start: "(" start? ")"'), vocabulary)
-    >>> step_node = index.advance(index.start, 0)
-    >>> allowed_within(index, step_node, 3), allowed_within(index, step_node, 4)  # `())`, EOS
+    >>> step = index.advance(index.start, 0)
+    >>> allowed_within(index, step, 3), allowed_within(index, step, 4)  # `())`, EOS
     (array([2], dtype=int32), array([3], dtype=int32))
     """
     if not isinstance(n, Integral):
         raise BudgetError(f"a budget is a number of tokens, not {shown(n)}")
-    return TokenBudget.of(index).within(step_node, n, step=step)
+    return TokenBudget.of(index).within(step, n, before=before)

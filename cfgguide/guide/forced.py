@@ -25,7 +25,7 @@ import numpy as np
 
 from cfgguide.base.limits import check_step, work_of_thread
 from cfgguide.engine.index.index import Index
-from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.index.memo import Step
 from cfgguide.engine.masks.subset import Subset
 
 MAX_BYTES = 1_000  # of forced text, found at once
@@ -57,18 +57,18 @@ class JumpForward:
         """Return that of an index, which is made once."""
         return index.derived(cls)
 
-    def forced(self, index: Index, step_node: StepNode) -> bytes:
+    def forced(self, index: Index, step: Step) -> bytes:
         """Return the bytes with which every sentence goes on; empty if there is a choice.
 
         Parameters
         ----------
         index : Index
             The index that this object was made for.
-        step_node : StepNode
+        step : Step
             Where the text is.
         """
         forced = bytearray()
-        here, n_read = step_node.configuration, 0  # where the last tokens ended
+        here, n_read = step.configuration, 0  # where the last tokens ended
         rests: set[bytes] = {b""}  # of the tokens that reach beyond the forced bytes
         with index.steps.begun():
             most = work_of_thread() + _MOST_WORK
@@ -79,7 +79,7 @@ class JumpForward:
                     assert after is not None, "allowed tokens led here"
                     here, n_read = after, len(forced)
                     rests.remove(b"")
-                    subset = index.allowed(step_node) if not forced else index.subset(here)
+                    subset = index.allowed(step) if not forced else index.subset(here)
                     if subset.n_tokens:  # without single-byte tokens there may be none
                         if self._byte(subset) is None:
                             break

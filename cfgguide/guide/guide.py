@@ -1,8 +1,8 @@
 """The guide: the state of one sequence.
 
 In: an :class:`~cfgguide.engine.index.index.Index`, and the tokens of a sequence one by one. Out:
-the mask for the next token. It is the only object of the pipeline that changes. It holds only its
-tokens and the step nodes that they led to, so copying and rolling back are cheap. They stand in one
+the mask for the next token. It is the only object of the pipeline that changes. It holds only the
+steps of its tokens, so copying and rolling back are cheap. They stand in one
 list that one instruction makes longer or shorter: an interruption comes before that, or after it.
 """
 
@@ -22,7 +22,7 @@ from cfgguide.diagnostics.explain import AFTER_EOS
 from cfgguide.diagnostics.explainers import expected_at_once, explainer_of
 from cfgguide.diagnostics.explanation import Explanation
 from cfgguide.engine.index.index import Index
-from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.index.memo import Step
 from cfgguide.engine.machine.partial import Partial, Reading, TextReading
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import token_ids_in
@@ -101,8 +101,7 @@ class Guide:
             self._output = output_type(index)
             index = self._output.grammar
         self._index = shared_index(index, tokenizer)
-        # What the tokens led to, with the token, and whether that ended it; first where they begin.
-        self._steps: list[tuple[StepNode, int, bool]] = [(self._index.start, -1, False)]
+        self._steps: list[Step] = [self._index.start]  # the one before any token first
         self._buffer = _NO_BUFFER  # that was filled last
         self._reading: _Reading | None = None  # that was asked for its value so far
         self.n_waits = 0
@@ -130,12 +129,12 @@ class Guide:
     @property
     def configuration(self) -> Any:
         """The machine's configuration after the text so far."""
-        return self._steps[-1][0].configuration
+        return self._steps[-1].configuration
 
     @property
-    def step_node(self) -> StepNode:
-        """The node of that configuration in the step cache of the index."""
-        return self._steps[-1][0]
+    def step(self) -> Step:
+        """The step of the last token."""
+        return self._steps[-1]
 
     @property
     def n_tokens(self) -> int:
@@ -145,12 +144,12 @@ class Guide:
     @property
     def last_token_id(self) -> int:
         """The token that was consumed last; -1 before the first."""
-        return self._steps[-1][1]
+        return self._steps[-1].token_id
 
     @property
     def token_ids(self) -> tuple[int, ...]:
         """The tokens consumed so far, EOS included."""
-        return tuple([token_id for _, token_id, _ in self._steps[1:]])
+        return tuple([step.token_id for step in self._steps[1:]])
 
     @property
     def text(self) -> bytes:
@@ -160,18 +159,18 @@ class Guide:
     @property
     def is_accepting(self) -> bool:
         """Whether the text so far is a sentence."""
-        return self._index.machine.is_sentence(self.configuration)
+        return self._index.is_sentence(self._steps[-1])
 
     @property
     def is_finished(self) -> bool:
         """Whether an EOS token was consumed that ends a sentence."""
-        return self._steps[-1][2]
+        return self._steps[-1].is_end
 
     @property
     def is_ready(self) -> bool:
         """Whether the mask of the next token is known, so that it need not be made."""
-        step_node, _, is_finished = self._steps[-1]
-        return is_finished or self._index.known(step_node) is not None
+        step = self._steps[-1]
+        return step.is_end or self._index.known(step) is not None
 
     def fill_bitmask(self, out: Any, *, within: int | None = None) -> None:
         """Write the mask of the next token into `out`; no token is allowed after EOS.
@@ -192,11 +191,11 @@ class Guide:
         BudgetError
             If no sentence is known that is finished within `within` tokens.
         """
-        step_node, _, is_finished = self._steps[-1]
-        if is_finished or within is not None:
+        step = self._steps[-1]
+        if within is not None or step.is_end:
             bitmask = self.bitmask(within=within)
         else:  # not by a call: a decode loop is here at every step
-            bitmask = (step_node.subset or self._index.allowed(step_node)).bitmask
+            bitmask = (step.subset or self._index.allowed(step)).bitmask
         words = self._buffer.words
         if out is not words:
             words = self._words_of(out)
@@ -213,21 +212,20 @@ class Guide:
         Without `trailing`, ignored text, such as white space, may not stand behind a sentence where
         nothing else could follow: only EOS may.
         """
-        step_node, _, is_finished = self._steps[-1]
-        if is_finished:
-            return np.zeros(self._index.vocabulary.n_words, dtype=np.int32)
-        index = self._index
-        if not trailing and step_node.is_at_end is not False and index.is_at_end(step_node):
+        step, index = self._steps[-1], self._index
+        if step.is_end:
+            return np.zeros(index.vocabulary.n_words, dtype=np.int32)
+        if not trailing and step.is_at_end is not False and index.is_at_end(step):
             return index.eos_bitmask
         if within is not None:
             return self._within(within)
-        return (step_node.subset or index.allowed(step_node)).bitmask
+        return (step.subset or index.allowed(step)).bitmask
 
     def allowed_token_ids(self) -> npt.NDArray[np.int64]:
         """Return the ids of the tokens that may come next, ascending; none after EOS."""
         if self.is_finished:
             return np.empty(0, dtype=np.int64)
-        return self._index.allowed(self.step_node).token_ids()
+        return self._index.allowed(self.step).token_ids()
 
     def allowed_within(self, n: int) -> npt.NDArray[np.int64]:
         """Return the tokens after which a sentence can be finished within `n` tokens in all.
@@ -255,9 +253,8 @@ class Guide:
         return token_ids_in(self._within(n))
 
     def _within(self, n: int) -> Int32Array:
-        *before, (step_node, token_id, _) = self._steps[-2:]
-        step = (before[0][0], token_id) if before else None
-        return allowed_within(self._index, step_node, n, step=step)
+        *before, step = self._steps[-2:]
+        return allowed_within(self._index, step, n, before=before[0] if before else None)
 
     def shortest_completion(self) -> tuple[int, ...]:
         """Return tokens that finish a sentence from here, EOS last; none after EOS.
@@ -283,7 +280,7 @@ class Guide:
         """
         if self.is_finished:
             return ()
-        token_ids = TokenBudget.of(self._index).shortest(self.step_node)
+        token_ids = TokenBudget.of(self._index).shortest(self.step)
         if token_ids is None:
             raise BudgetError(f"no way was found to finish a sentence after {self.text!r}")
         if len(token_ids) > 1 and token_ids[-2] in self._index.vocabulary.eos_token_ids:
@@ -307,7 +304,7 @@ class Guide:
         """
         if self.is_finished:
             return b""
-        return JumpForward.of(self._index).forced(self._index, self.step_node)
+        return JumpForward.of(self._index).forced(self._index, self.step)
 
     def forced_token_ids(self, tokenizer: object) -> tuple[int, ...]:
         """Return the tokens that a tokenizer makes of the forced bytes, as far as they are certain.
@@ -327,8 +324,8 @@ class Guide:
         """Return whether a token may come next; False for ids outside the vocabulary."""
         if type(token_id) is not int:
             token_id = as_token_id(token_id)
-        step_node, _, is_finished = self._steps[-1]
-        return not is_finished and self._index.accepts(step_node, token_id)
+        step = self._steps[-1]
+        return not step.is_end and self._index.accepts(step, token_id)
 
     def advance(self, token_id: int) -> None:
         """Consume a token.
@@ -342,10 +339,10 @@ class Guide:
         """
         if type(token_id) is not int:
             token_id = as_token_id(token_id)
-        step_node, _, is_finished = self._steps[-1]
-        following = step_node.following.get(token_id)
-        if following is not None and not is_finished:
-            self._steps.append((following, token_id, False))
+        step = self._steps[-1]
+        following = None if step.is_end else step.after(token_id)
+        if following is not None:
+            self._steps.append(following)
         elif not self.try_advance(token_id):
             raise self._refusal(token_id)
 
@@ -357,18 +354,18 @@ class Guide:
         """
         if type(token_id) is not int:
             token_id = as_token_id(token_id)
-        step_node, _, is_finished = self._steps[-1]
-        index, is_end = self._index, False
-        if not trailing and step_node.is_at_end is not False and index.is_at_end(step_node):
-            is_finished = is_finished or token_id not in index.vocabulary.eos_token_ids
-        following = step_node.following.get(token_id)
-        # What EOS leads to is never among the known nodes: a token found there ends no text.
-        if following is None or is_finished:
-            if is_finished or not index.accepts(step_node, token_id):
+        step, index = self._steps[-1], self._index
+        if step.is_end:
+            return False
+        is_over = not trailing and step.is_at_end is not False and index.is_at_end(step)
+        if is_over and token_id not in index.vocabulary.eos_token_ids:
+            return False
+        following = step.after(token_id)
+        if following is None:
+            if not index.accepts(step, token_id):
                 return False
-            following = index.advance(step_node, token_id)
-            is_end = index.is_end(step_node, token_id, following)
-        self._steps.append((following, token_id, is_end))
+            following = index.advance(step, token_id)
+        self._steps.append(following)
         return True
 
     def rollback(self, n: int) -> None:
@@ -411,8 +408,8 @@ class Guide:
         if begun is None or begun.n >= len(steps) or steps[begun.n] is not begun.step:
             reading = TextReading() if output is None else output.reading()
             begun = _Reading(reading, vocabulary.text_decoder(), 0, steps[0])
-        for _, token_id, _ in steps[begun.n + 1 :]:
-            begun.reading.feed(begun.decoder.decode(vocabulary.tokens[token_id] or b""))
+        for step in steps[begun.n + 1 :]:
+            begun.reading.feed(begun.decoder.decode(vocabulary.tokens[step.token_id] or b""))
         self._reading = begun._replace(n=len(steps) - 1, step=steps[-1])
         return begun.reading.partial(index.machine, self.configuration)
 
@@ -532,9 +529,9 @@ def bitmasks_of(guides: Iterable[Guide | None]) -> list[Int32Array]:
         if guide is None:
             masks.append(EVERYTHING)
             continue
-        step_node, _, is_finished = guide._steps[-1]
+        step = guide._steps[-1]
         try:
-            known = None if is_finished else step_node.subset
+            known = None if step.is_end else step.subset
             masks.append(guide.bitmask() if known is None else known.bitmask)
         except CfgGuideError as error:
             error.add_note(f"in row {len(masks)} of the batch")
@@ -548,7 +545,7 @@ class _Reading(NamedTuple):
     reading: Reading
     decoder: TextDecoder
     n: int
-    step: tuple[StepNode, int, bool]
+    step: Step
 
 
 def _read_again(index: Index, token_ids: tuple[int, ...]) -> Guide:

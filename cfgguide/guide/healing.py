@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cfgguide.engine.index.index import Index
-from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.index.memo import Step
 from cfgguide.engine.masks.subset import Int32Array, bitmask_of
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import VocabularyWarning
@@ -92,18 +92,18 @@ class Healing:
             kept, left = kept - 1, token + left
         return Healed(tuple(token_ids[:kept]), left)
 
-    def allowed(self, left: bytes, step_node: StepNode) -> Int32Array:
+    def allowed(self, left: bytes, step: Step) -> Int32Array:
         """Return the tokens that may come next; as :meth:`TokenBudget.within` has them.
 
         Parameters
         ----------
         left : bytes
             What is left to be spelled before the sentence goes on.
-        step_node : StepNode
+        step : Step
             Where the sentence is.
         """
         if not left:
-            return self._index.allowed(step_node).bitmask
+            return self._index.allowed(step).bitmask
         token_ids: list[int] = []
         for end in range(1, len(left) + 1):
             token_ids += self._ids.get(left[:end], [])
@@ -112,22 +112,22 @@ class Healing:
             rests = Vocabulary([token[len(left) :] for token in longer] + [None],
                                eos_token_ids=len(longer))  # fmt: skip
             with warnings.catch_warnings(action="ignore", category=VocabularyWarning):
-                allowed = self._index.with_vocabulary(rests).subset(step_node.configuration)
+                allowed = self._index.with_vocabulary(rests).subset(step.configuration)
             for rest_id in allowed.token_ids().tolist():
                 if rest_id < len(longer):
                     token_ids += self._ids[longer[rest_id]]
         return bitmask_of(token_ids, self._index.vocabulary.n_words)
 
-    def advance(self, left: bytes, step_node: StepNode, token_id: int) -> tuple[bytes, StepNode]:
+    def advance(self, left: bytes, step: Step, token_id: int) -> tuple[bytes, Step]:
         """Return what is left, and where the sentence is, after an allowed token."""
         token = self._index.vocabulary.tokens[token_id]
         if not left or not token:
-            return left, self._index.advance(step_node, token_id)
+            return left, self._index.advance(step, token_id)
         if len(token) <= len(left):
-            return left[len(token) :], step_node
-        after = self._index.machine.advance(step_node.configuration, token[len(left) :])
+            return left[len(token) :], step
+        after = self._index.machine.advance(step.configuration, token[len(left) :])
         assert after is not None, "the token was allowed"
-        return b"", StepNode(after)
+        return b"", self._index.step_to(after)
 
     def _longer(self, prefix: bytes) -> list[bytes]:
         """Return the tokens that are longer than a prefix and begin with it, sorted."""

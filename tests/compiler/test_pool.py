@@ -67,7 +67,7 @@ def test_an_index_knows_what_it_holds():
     index.release_workspace()
     workspace = used - index.footprint
     assert workspace > 100_000
-    index.clear_step_cache()
+    index.forget_steps()
     assert index.footprint < used - workspace
     assert walked(index, 1) == masks
     assert walked(index, 2)

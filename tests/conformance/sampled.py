@@ -34,7 +34,7 @@ from tqdm import tqdm
 
 import cfgguide
 from cfgguide.engine.index.index import Index
-from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.index.memo import Step
 from cfgguide.models import load_model
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -68,7 +68,7 @@ _STATEMENTS = (
 )
 
 BATCH = 500  # texts that are judged at once
-Walk = tuple[list[int], StepNode, bool]
+Walk = tuple[list[int], Step, bool]
 Judge = Callable[[list[str]], list[str | None]]  # what is wrong with each text; None: who knows
 
 
@@ -182,13 +182,13 @@ def _written(
 
 
 def _walk(index: Index, row: list[int]) -> Walk:
-    step_node, tokens = index.start, []
+    step, tokens = index.start, []
     for token_id in row:
         if token_id in index.vocabulary.eos_token_ids:
-            return tokens, step_node, True
+            return tokens, step, True
         tokens.append(token_id)
-        step_node = index.advance(step_node, token_id)
-    return tokens, step_node, False
+        step = index.advance(step, token_id)
+    return tokens, step, False
 
 
 def asked(command: list[str]) -> Judge:
@@ -255,11 +255,11 @@ class _Verdicts:
         self._saved = save.open("w", encoding="utf-8") if save else None
 
     def add(self, walk: Walk) -> None:
-        tokens, step_node, has_ended = walk
+        tokens, step, has_ended = walk
         self.n_texts += 1
         if not has_ended:
             self._n_open += 1
-            ending = self._endings.ending(step_node)
+            ending = self._endings.ending(step)
             if ending is None:
                 self._complain("no ending is found", text_of(self._index.vocabulary, tokens))
                 return

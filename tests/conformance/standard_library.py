@@ -89,14 +89,14 @@ class _Reader:
             tokens = [spelled[token_id] or b"" for token_id in ids]
         if b"".join(tokens) != data:
             return "the vocabulary cannot spell it"
-        step_node, at = self.index.start, 0
+        step, at = self.index.start, 0
         for token_id, token in zip(ids, tokens, strict=True):
-            if token_id not in self.index.allowed(step_node):
+            if token_id not in self.index.allowed(step):
                 return f"byte {at}: {data[max(0, at - 60) : at]!r} then {token!r}"
-            step_node = self.index.advance(step_node, token_id)
+            step = self.index.advance(step, token_id)
             at += len(token)
             self.n_tokens += 1
-        may_end = self.index.vocabulary.eos_token_ids[0] in self.index.allowed(step_node)
+        may_end = self.index.vocabulary.eos_token_ids[0] in self.index.allowed(step)
         return "" if may_end else "it may not end there"
 
     def _random_ids(self, data: bytes, rng: random.Random) -> Iterator[int]:

@@ -34,7 +34,7 @@ from support.schemas import (
 import cfgguide
 from cfgguide import json_schema
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
-from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.index.memo import Step
 from cfgguide.errors import BudgetError, CfgGuideError, SchemaError
 from fuzz.case import CRASHES
 from fuzz.compare import (
@@ -187,7 +187,7 @@ def check_endings(
             counts["places of schemas"] += 1
             _check_ending(index, guide, counts)
             if is_exact:
-                shorter = shorter_ending(index, finder(index), guide.step_node)
+                shorter = shorter_ending(index, finder(index), guide.step)
                 if shorter is not None:
                     raise UnlawfulEnding(f"after {guide.text!r}, {shorter!r} is shorter")
             guide.advance(rng.choice(guide.allowed_token_ids().tolist()))
@@ -197,7 +197,7 @@ def _check_ending(index: cfgguide.Index, guide: cfgguide.Guide, counts: Counter[
     ending = guide.shortest_completion()
     if ending is None:
         raise UnlawfulEnding(f"{guide.text!r} has no ending")
-    n, step_node = len(ending), guide.step_node
+    n, step = len(ending), guide.step
     before: set[int] = set()
     for more in LONGER:
         allowed = set(guide.allowed_within(n + more).tolist())
@@ -208,7 +208,7 @@ def _check_ending(index: cfgguide.Index, guide: cfgguide.Guide, counts: Counter[
         raise UnlawfulEnding(f"after {guide.text!r}, no budget allows all that may follow")
     if n > 1 and _fits(guide, n - 1):
         raise UnlawfulEnding(f"after {guide.text!r}, less than {n} tokens are enough")
-    fewest = _fewest(index, step_node, n)
+    fewest = _fewest(index, step, n)
     counts["endings that are surely shortest"] += fewest is not None
     if fewest is not None and fewest < n:
         raise UnlawfulEnding(f"after {guide.text!r}, {fewest} tokens are enough, not {n}")
@@ -299,14 +299,14 @@ def _fits(guide: cfgguide.Guide, n: int) -> bool:
     return True
 
 
-def _fewest(index: cfgguide.Index, step_node: StepNode, most: int) -> int | None:
+def _fewest(index: cfgguide.Index, step: Step, most: int) -> int | None:
     """Return how many bytes end a text, EOS included, by trying all; None if they are too many.
 
     A schema's endings have the fewest bytes; tokens of several are not looked for.
     """
     tokens = index.vocabulary.tokens
     single = [each for each, token in enumerate(tokens) if token is not None and len(token) == 1]
-    level, seen, n_read = [step_node], {step_node.configuration}, 0
+    level, seen, n_read = [step], {step.configuration}, 0
     for n in range(1, most):
         following = []
         for here in level:

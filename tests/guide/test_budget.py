@@ -19,7 +19,7 @@ from support.small_tokenizers import standard_library_vocabulary
 
 import cfgguide
 from cfgguide.base.limits import work_of_thread
-from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.index.memo import Step
 from cfgguide.errors import BudgetError
 from cfgguide.guide.budget import TokenBudget, allowed_within
 
@@ -95,21 +95,21 @@ class Distances:
         self._index = index
         self._known: dict[tuple[object, int], bool] = {}
 
-    def fits(self, step_node: StepNode, n: int) -> bool:
-        key = (step_node.configuration, n)
+    def fits(self, step: Step, n: int) -> bool:
+        key = (step.configuration, n)
         if key not in self._known:
-            self._known[key] = bool(self.allowed(step_node, n))
+            self._known[key] = bool(self.allowed(step, n))
         return self._known[key]
 
-    def allowed(self, step_node: StepNode, n: int) -> list[int]:
+    def allowed(self, step: Step, n: int) -> list[int]:
         """The tokens after which a sentence fits into what is left of `n`."""
         if n < 1:
             return []
         eos = self._index.vocabulary.eos_token_ids
         return [
             token_id
-            for token_id in self._index.allowed(step_node).token_ids().tolist()
-            if token_id in eos or self.fits(self._index.advance(step_node, token_id), n - 1)
+            for token_id in self._index.allowed(step).token_ids().tolist()
+            if token_id in eos or self.fits(self._index.advance(step, token_id), n - 1)
         ]
 
 
@@ -131,18 +131,18 @@ def test_masks_within_a_budget_are_those_of_brute_force(name):
         token_budget.check(index.start, most)
         pending, seen = [(index.start, most)], set()
         while pending:
-            step_node, n = pending.pop()
-            if (step_node.configuration, n) in seen:
+            step, n = pending.pop()
+            if (step.configuration, n) in seen:
                 continue
-            seen.add((step_node.configuration, n))
-            expected = distances.allowed(step_node, n)
-            assert ids_of(token_budget.within(step_node, n)) == expected, (
+            seen.add((step.configuration, n))
+            expected = distances.allowed(step, n)
+            assert ids_of(token_budget.within(step, n)) == expected, (
                 n,
-                step_node.configuration,
+                step.configuration,
             )
             n_compared += 1
             following = set(expected) - set(index.vocabulary.eos_token_ids)
-            pending += [(index.advance(step_node, token_id), n - 1) for token_id in following]
+            pending += [(index.advance(step, token_id), n - 1) for token_id in following]
     assert n_compared > 3
 
 
@@ -155,9 +155,9 @@ def test_the_shortest_completion_is_one_and_none_is_shorter(name):
         for token_id in tokens:
             guide.advance(token_id)
         found = guide.shortest_completion()
-        step_node = functools.reduce(index.advance, tokens, index.start)
-        assert distances.fits(step_node, len(found))
-        assert not distances.fits(step_node, len(found) - 1)
+        step = functools.reduce(index.advance, tokens, index.start)
+        assert distances.fits(step, len(found))
+        assert not distances.fits(step, len(found) - 1)
         for token_id in found:
             guide.advance(token_id)
         assert guide.is_finished
@@ -228,12 +228,12 @@ def finished_within(index: cfgguide.Index, n: int, rng: random.Random) -> list[i
     return list(guide.token_ids)
 
 
-def within_each(token_budget: TokenBudget, step_node: StepNode, most: int) -> list[list[int]]:
+def within_each(token_budget: TokenBudget, step: Step, most: int) -> list[list[int]]:
     """The masks within so many tokens and fewer; none where no sentence is known to fit."""
     masks = []
     for n in range(most, 0, -1):
         try:
-            masks.append(ids_of(token_budget.within(step_node, n)))
+            masks.append(ids_of(token_budget.within(step, n)))
         except BudgetError:
             masks.append([])
     return masks
@@ -266,11 +266,11 @@ def test_masks_within_a_budget_do_not_depend_on_when_the_token_classes_are_made(
         here = functools.reduce(early.advance, guide.token_ids, early.start)
         one, other = TokenBudget(late, effort=0), TokenBudget(early, effort=0)
         least = len(guide.shortest_completion())
-        within_each(one, guide.step_node, least + 4)
+        within_each(one, guide.step, least + 4)
         one._reaches = {c: replace(reach, masks={}) for c, reach in one._reaches.items()}
         assert not late.masks.token_classes.are_made
         make()
-        masks = within_each(one, guide.step_node, least + 3)
+        masks = within_each(one, guide.step, least + 3)
         assert masks == within_each(other, here, least + 3)
         n_restricted += len({tuple(mask) for mask in masks}) > 1
     assert n_restricted > 0
@@ -284,16 +284,15 @@ def test_what_was_promised_of_a_whole_stack_is_kept_for_a_shortened_one(name):
     for _ in range(20):
         token_budget = TokenBudget(index)
         n = len(token_budget.shortest(index.start)) + rng.randrange(2, 12)
-        step_node, step = index.start, None
+        step, before = index.start, None
         while True:
-            words = token_budget.within(step_node, n, step=step)
-            assert token_budget.fits(step_node, n)
+            words = token_budget.within(step, n, before=before)
+            assert token_budget.fits(step, n)
             token_id = rng.choice(ids_of(words))
             if token_id in index.vocabulary.eos_token_ids:
                 break
-            step, n = (step_node, token_id), n - 1
-            step_node = index.advance(step_node, token_id)
-            after, whole = step_node.configuration, step[0].configuration
+            before, step, n = step, index.advance(step, token_id), n - 1
+            after, whole = step.configuration, before.configuration
             if after != walking.advance(whole, index.vocabulary.tokens[token_id]):
                 token_budget._shorter.pop(after, None)
                 token_budget._paths[after] = None

@@ -49,7 +49,7 @@ def test_masks_are_those_of_the_definition(left, begun):
     guide = cfgguide.Guide(index())
     for byte in begun:
         guide.advance(index().vocabulary.tokens.index(bytes([byte])))
-    found = ids_of(Healing(index()).allowed(left, guide.step_node))
+    found = ids_of(Healing(index()).allowed(left, guide.step))
     assert found == (by_definition(left, begun) if left else guide.allowed_token_ids().tolist())
 
 
@@ -83,14 +83,14 @@ def test_healed_tokens_lead_where_their_bytes_do():
     healing, vocabulary = Healing(index()), index().vocabulary
     rng = random.Random(0)
     for _ in range(30):
-        left, step_node, spelled = b'x = "', index().start, b""
+        left, step, spelled = b'x = "', index().start, b""
         while left:
-            token_id = rng.choice(ids_of(healing.allowed(left, step_node)))
+            token_id = rng.choice(ids_of(healing.allowed(left, step)))
             spelled += vocabulary.tokens[token_id] or b""
-            left, step_node = healing.advance(left, step_node, token_id)
+            left, step = healing.advance(left, step, token_id)
         assert spelled.startswith(b'x = "')
         after = index().machine.advance(index().machine.initial, spelled[5:])
-        assert step_node.configuration == after
+        assert step.configuration == after
 
 
 def test_healing_knows_a_monitor() -> None:

@@ -109,9 +109,9 @@ def test_programs_taken_at_random_are_python() -> None:
     n_judged = 0
     for seed in range(30):
         rng = random.Random(seed)
-        tokens, step_node, has_ended = walked(index(), rng, rng.randint(1, 40))
+        tokens, step, has_ended = walked(index(), rng, rng.randint(1, 40))
         if not has_ended:
-            ending = endings.ending(step_node)
+            ending = endings.ending(step)
             assert ending is not None
             tokens += ending
         text = text_of(index().vocabulary, tokens).decode()

@@ -35,11 +35,11 @@ def files() -> list[Path]:
 @pytest.mark.parametrize("path", files(), ids=lambda path: path.name)
 def test_files_of_the_standard_library_can_be_written(path: Path) -> None:
     index, text = python_index(), path.read_text("utf-8")
-    step_node = index.start
+    step = index.start
     for token_id in standard_library_tokenizer().encode(text).ids:
-        assert token_id in index.allowed(step_node)
-        step_node = index.advance(step_node, token_id)
-    assert index.vocabulary.eos_token_ids[0] in index.allowed(step_node)
+        assert token_id in index.allowed(step)
+        step = index.advance(step, token_id)
+    assert index.vocabulary.eos_token_ids[0] in index.allowed(step)
 
 
 def test_programs_taken_at_random_are_python() -> None:
@@ -47,9 +47,9 @@ def test_programs_taken_at_random_are_python() -> None:
     endings = Endings(index)
     for seed in range(12):
         rng = random.Random(seed)
-        tokens, step_node, has_ended = walked(index, rng, rng.randint(1, 40))
+        tokens, step, has_ended = walked(index, rng, rng.randint(1, 40))
         if not has_ended:
-            ending = endings.ending(step_node)
+            ending = endings.ending(step)
             assert ending is not None
             tokens += ending
         text = text_of(index.vocabulary, tokens).decode()
@@ -63,15 +63,15 @@ def test_short_tokens_taken_at_random_are_python() -> None:
     n_with_blocks = 0
     for seed in range(20):
         rng = random.Random(seed)
-        step_node, tokens = index.start, []
+        step, tokens = index.start, []
         for _ in range(25):
-            ids = index.allowed(step_node).token_ids().tolist()
+            ids = index.allowed(step).token_ids().tolist()
             short = [each for each in ids if tokens_of[each] and len(tokens_of[each] or b"") < 4]
             odd = [each for each in short if not (tokens_of[each] or b"").isalnum()]
             token_id = rng.choice(odd if odd and rng.random() < 0.6 else short or ids)
             tokens.append(token_id)
-            step_node = index.advance(step_node, token_id)
-        ending = endings.ending(step_node)
+            step = index.advance(step, token_id)
+        ending = endings.ending(step)
         assert ending is not None
         text = text_of(index.vocabulary, tokens + ending).decode()
         assert is_python(text), text

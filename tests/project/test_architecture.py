@@ -229,7 +229,7 @@ KNOWN_BY = {
     "interegular": {"diagnostics.overlaps", "grammar.rejections"},
     "cython": {
         *("automata.partition_kernels", "engine.masks.kernels", "engine.masks.rows"),
-        *("engine.masks.trie_kernels", "engine.masks.effect_kernels"),
+        *("engine.masks.trie_kernels", "engine.masks.effect_kernels", "engine.index.memo"),
         *("engine.byte_machine.byte_kernels", "models.bitmask_kernels"),
     },
     "pygtrie": {"engine.index.configuration_trie"},

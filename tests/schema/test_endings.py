@@ -112,7 +112,7 @@ def test_no_token_leads_to_a_shorter_ending(seed):
     for _ in range(3):
         guide = cfgguide.Guide(index)
         for _ in range(12):
-            shorter = shorter_ending(index, find, guide.step_node)
+            shorter = shorter_ending(index, find, guide.step)
             assert shorter is None, (schema, guide.text, shorter)
             allowed = guide.allowed_token_ids().tolist()
             marks = [each for each in allowed if BYTES.tokens[each] in MARKS]

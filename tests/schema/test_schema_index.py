@@ -125,7 +125,7 @@ def test_nothing_is_made_ahead() -> None:
         precompute_masks(index)
     masks = masks_of(index, TEXT)
     index.release_workspace()
-    index.clear_step_cache()
+    index.forget_steps()
     assert masks_of(index, TEXT) == masks
 
 

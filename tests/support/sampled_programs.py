@@ -17,7 +17,7 @@ import numpy as np
 
 import cfgguide
 from cfgguide.engine.index.index import Index
-from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.index.memo import Step
 from cfgguide.engine.machine.recognizer import Configuration
 
 # What ends most texts: what closes brackets, strings and lines, and what must come before.
@@ -101,7 +101,7 @@ class Endings:
             *((closing, 30, 10_000), (few, 30, 20_000), (many, 30, 50_000)),
         ]
 
-    def ending(self, step_node: StepNode) -> list[int] | None:
+    def ending(self, step: Step) -> list[int] | None:
         """Return tokens that complete a sentence, without EOS; None if none is found soon.
 
         Raises
@@ -109,14 +109,14 @@ class Endings:
         AssertionError
             If the masks do not allow what the grammar does.
         """
-        text = self._ending(step_node.configuration)
+        text = self._ending(step.configuration)
         if text is None:
             return None
         path = self._spelled(text)
         for token_id in path:
-            assert token_id in self._index.allowed(step_node), (text, token_id)
-            step_node = self._index.advance(step_node, token_id)
-        assert self._index.vocabulary.eos_token_ids[0] in self._index.allowed(step_node), text
+            assert token_id in self._index.allowed(step), (text, token_id)
+            step = self._index.advance(step, token_id)
+        assert self._index.vocabulary.eos_token_ids[0] in self._index.allowed(step), text
         return path
 
     def _ending(self, here: Configuration) -> bytes | None:
@@ -170,7 +170,7 @@ def _height(here: Configuration) -> int:
     return min(each.stack.height for each in here.hypotheses)
 
 
-def walked(index: Index, rng: random.Random, n_tokens: int) -> tuple[list[int], StepNode, bool]:
+def walked(index: Index, rng: random.Random, n_tokens: int) -> tuple[list[int], Step, bool]:
     """Return tokens taken at random, the step node they lead to, and whether EOS was among them.
 
     Raises
@@ -178,16 +178,16 @@ def walked(index: Index, rng: random.Random, n_tokens: int) -> tuple[list[int], 
     AssertionError
         If no token is allowed somewhere.
     """
-    step_node, tokens = index.start, []
+    step, tokens = index.start, []
     for _ in range(n_tokens):
-        ids = index.allowed(step_node).token_ids()
+        ids = index.allowed(step).token_ids()
         assert len(ids), f"no token is allowed after {tokens}"
         token_id = int(ids[rng.randrange(len(ids))])
         if token_id in index.vocabulary.eos_token_ids:
-            return tokens, step_node, True
+            return tokens, step, True
         tokens.append(token_id)
-        step_node = index.advance(step_node, token_id)
-    return tokens, step_node, False
+        step = index.advance(step, token_id)
+    return tokens, step, False
 
 
 def text_of(vocabulary: cfgguide.Vocabulary, tokens: list[int]) -> bytes:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import cfgguide
-from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.index.memo import Step
 from support.schemas import is_valid
 
 SMALL = cfgguide.Vocabulary.of_bytes(
@@ -31,12 +31,12 @@ def check_ending(index: cfgguide.Index, find: Any, configuration: Any) -> bytes:
     return ending
 
 
-def shorter_ending(index: cfgguide.Index, find: Any, step_node: StepNode) -> bytes | None:
+def shorter_ending(index: cfgguide.Index, find: Any, step: Step) -> bytes | None:
     """What ends a text in less bytes than its ending: a token, and the ending after it."""
-    ending = find(step_node.configuration)
-    for token_id in index.allowed(step_node).token_ids().tolist():
+    ending = find(step.configuration)
+    for token_id in index.allowed(step).token_ids().tolist():
         token = index.vocabulary.tokens[token_id]
-        after = None if token is None else index.advance(step_node, token_id)
+        after = None if token is None else index.advance(step, token_id)
         if after is not None:
             other: bytes = token + find(after.configuration)
             if len(other) < len(ending):

@@ -50,7 +50,7 @@ class Busy:
                     each.begin()
                 index = each.index
                 if rng.random() < 0.3:
-                    index.clear_step_cache()
+                    index.forget_steps()
                 if rng.random() < 0.2:
                     self.pool.index(rng.choice(_FEW))
                 guide = guide_at(index, rng.choice(each.subject.places).token_ids)

@@ -47,7 +47,7 @@ class Tortured:
         if self.rng.random() < 0.02:
             self.begin()
         if self.rng.random() < 0.2:
-            self.index.clear_step_cache()
+            self.index.forget_steps()
         return self.rng.choices(self._kinds(), [20, 8, 8, 2, 1, 1, 1, 2])[0]()
 
     def operations(self) -> list[Operation]:

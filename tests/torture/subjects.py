@@ -17,7 +17,6 @@ from support.indenters import TreeIndenter
 
 import cfgguide
 from cfgguide import Grammar, Guide, Index, Vocabulary
-from cfgguide.engine.index.step_cache import StepNode
 
 N_TEXTS, N_TOKENS = 6, 24  # of a subject; of a text, at most
 
@@ -123,10 +122,11 @@ def by_hand(index: Index, place: Place) -> bytes:
     guide = guide_at(index, place.token_ids)
     if guide.is_finished:
         return np.zeros(index.vocabulary.n_words, dtype=np.int32).tobytes()
-    node = StepNode(guide.configuration)  # which knows no mask
+    step = index.step_to(guide.configuration)
+    assert step.subset is None, "nothing is known that could be wrong"
     bits = np.zeros(32 * index.vocabulary.n_words, dtype=np.bool_)
     for token_id in range(index.vocabulary.size):
-        bits[token_id] = index.accepts(node, token_id)
+        bits[token_id] = index.accepts(step, token_id)
     return np.packbits(bits, bitorder="little").tobytes()
 
 
@@ -149,7 +149,7 @@ def subjects(seed: int) -> list[Subject]:
     rng = random.Random(seed)
     found = [
         Subject("tree", _of_grammar(Grammar(TREE))),
-        Subject("json, bounded", _of_grammar(Grammar.bundled("json"), max_bytes=20_000)),
+        Subject("json, bounded", _of_grammar(Grammar.bundled("json"), max_bytes=6_000)),
         Subject("lines", _of_grammar(Grammar(LINES, postlex=TreeIndenter()))),
         Subject("schema", _of_grammar(cfgguide.json_schema(SCHEMA))),
     ]

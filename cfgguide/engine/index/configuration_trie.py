@@ -1,31 +1,35 @@
 """The configuration trie: which subset of the vocabulary belongs to which configurations.
 
 A mask depends on what the configuration knows of the lexer, and on as much of its stack, from the
-top, as was read when the mask was made. Entries are stored under just that path in a trie
-(``pygtrie.Trie``), so one entry serves all stacks that begin with it. To find the entry of a
-configuration, look for the longest prefix of its path. No two entries lie on one path: which state
-is read next depends only on those read before. ::
+top, as was read when the mask was made. Entries are stored under just that path, so one entry
+serves all stacks that begin with it. No two entries lie on one path: which state is read next
+depends only on those read before. ::
 
     configuration   ((inside STRING), stack 17 4 0)     path (12, 17, 4, 0)
     read            17 and 4 only                        entry under (12, 17, 4)
 
-Entries may be bounded in bytes; the least recently used go first. Files may hold more of them
-(:mod:`cfgguide.engine.index.index_file`): an entry that is found there is added to the trie.
+Paths are kept as ints (:mod:`cfgguide.engine.index.memo`), and looked up level by level in one
+hash table. As a trie (``pygtrie.Trie``) they are shown and saved.
 
-A change that was interrupted half-way is noticed before the next look-up, and trie and subsets are
-made again of the entries that are there.
+Entries may be bounded in bytes. Then old entries are dropped, those that were added first before
+others; what is used becomes young, and when no old ones are left, the young become old. Files may
+hold more entries (:mod:`cfgguide.engine.index.index_file`): one that is found there is added.
+
+A change that was interrupted half-way is noticed before the next look-up, and entries and subsets
+are made again of the entries that are there.
 
 Source: Willard & Louf 2023, section 4, "a trie-indexed map".
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pygtrie
 
+from cfgguide.engine.index.memo import Entries
 from cfgguide.engine.masks.subset import Int32Array, Subset, Subsets, UnpackedMasks
 from cfgguide.errors import GrammarError, shown
 
@@ -34,8 +38,9 @@ if TYPE_CHECKING:
 
 Path = tuple[Hashable, ...]
 
+NONE = -1
 _KEPT = 0.75  # of the bound, after entries were dropped
-_ENTRY, _LEVEL = 300, 100  # approximate bytes of an entry, and of each level of its path
+_ENTRY, _LEVEL = 40, 4  # approximate bytes of an entry, and of each level of its path
 
 
 class Mask(NamedTuple):
@@ -105,9 +110,9 @@ class ConfigurationTrie:
         self._unpacked = unpacked
         self.like = like
         self.max_bytes = max_bytes
-        self._trie: pygtrie.Trie = pygtrie.Trie()
-        self._order: OrderedDict[Path, Subset] = OrderedDict()  # the one used last is last
-        self._levels = 0
+        self._young, self._old = Entries(), Entries()
+        self._n_forgotten = 0  # of the old ones
+        self._n_entries = self._levels = 0
         self._deepest = 1  # how much of a stack some entry depends on
         self._stored: list[Stored] = []
         self.subsets = Subsets(unpacked)
@@ -116,10 +121,13 @@ class ConfigurationTrie:
         self.n_dropped = 0
 
     def __len__(self) -> int:
-        return len(self._order)
+        return self._n_entries
 
     def __iter__(self) -> Iterator[tuple[Path, Subset]]:
-        return iter(self._order.items())
+        for entries in (self._old, self._young):
+            for number, subset in enumerate(entries.values):
+                if subset is not None:
+                    yield entries.path(number), subset
 
     @property
     def nbytes(self) -> int:
@@ -129,34 +137,35 @@ class ConfigurationTrie:
     @property
     def nbytes_kept(self) -> int:
         """Approximate bytes of the entries and their subsets."""
-        return self.subsets.nbytes + _ENTRY * len(self._order) + _LEVEL * self._levels
+        return self.subsets.nbytes + _ENTRY * len(self) + _LEVEL * self._levels
 
     def mend(self) -> None:
-        """Make trie and subsets again, if a change was interrupted; call this before anything else.
+        """Make the subsets again, if a change was interrupted; call this before anything else.
 
         An entry came before what finds it, and its subset was complete by then.
         """
         if not self._is_changing:
             return
-        order: OrderedDict[Path, Subset] = OrderedDict()
-        trie, subsets, levels = pygtrie.Trie(), Subsets(self._unpacked), 0
-        for path, subset in self._order.items():
-            order[path] = subsets.add(subset.bitmask, like=self.like(path))
-            trie[path] = order[path]
-            levels += len(path)
-        self._order, self._trie, self.subsets, self._levels = order, trie, subsets, levels
+        young, subsets, levels = Entries(), Subsets(self._unpacked), 0
+        for path, subset in self:
+            if young.find(path) == NONE:
+                young.add(path, subsets.add(subset.bitmask, like=self.like(path)))
+                levels += len(path)
+        self._young, self._old, self.subsets = young, Entries(), subsets
+        self._n_entries, self._levels, self._n_forgotten = len(young), levels, 0
         self._is_changing = False
 
-    def all_entries(self) -> dict[Path, Subset]:
-        """Return all entries, those of files included."""
-        in_files = {path: subset for stored in self._stored for path, subset in stored.entries()}
-        return in_files | self._order
+    @property
+    def trie(self) -> pygtrie.Trie:
+        """A view of all entries, those of files included."""
+        return pygtrie.Trie(chain(*(stored.entries() for stored in self._stored), self))
 
     def paths(self) -> Iterator[Path]:
         """Yield the paths of all entries, those of files included."""
         for stored in self._stored:
             yield from stored.paths()
-        yield from self._order
+        for path, _ in self:
+            yield path
 
     def add_stored(self, stored: Stored) -> None:
         """Add stored entries; they are searched after those that were added before."""
@@ -167,9 +176,8 @@ class ConfigurationTrie:
         """Load all stored entries, so that their bytes count."""
         self._is_changing = True
         for path, subset in ((p, s) for stored in self._stored for p, s in stored.entries()):
-            if path in self._order:
-                continue
-            self._put(path, self.subsets.adopt(subset))
+            if self._known(path) is None:
+                self._put(path, self.subsets.adopt(subset))
         self._is_changing = False
 
     def subset(self, key: MaskKey, masks: MakesMasks) -> Subset:
@@ -193,10 +201,8 @@ class ConfigurationTrie:
 
     def find_path(self, path: Path) -> Subset | None:
         """Return the subset under a prefix of a path, if there is one."""
-        step = self._trie.longest_prefix(path)
-        if step:
-            self._order.move_to_end(step.key)
-            known: Subset = step.value
+        known = self._known(path)
+        if known is not None:
             return known
         for stored in self._stored:
             entry = stored.find(path)
@@ -209,9 +215,24 @@ class ConfigurationTrie:
                 return subset
         return None
 
+    def _known(self, path: Path) -> Subset | None:
+        """Return the subset under a prefix of a path, if it is in memory, and that it was used."""
+        number = self._young.find(path)
+        if number != NONE:
+            known: Subset = self._young.values[number]
+            return known
+        number = self._old.find(path)
+        old: Subset | None = None if number == NONE else self._old.values[number]
+        if old is not None:
+            self._is_changing = True
+            self._young.add(self._old.path(number), old)
+            self._old.values[number] = None
+            self._is_changing = False
+        return old
+
     def add_precomputed(self, path: Path, mask: Mask) -> None:
         """Add a mask under a path, unless some entry already serves that path."""
-        if not self._trie.longest_prefix(path):
+        if self._known(path) is None:
             self.add_path(path, mask)
 
     def add_path(self, path: Path, mask: Mask) -> Subset:
@@ -228,16 +249,25 @@ class ConfigurationTrie:
         return subset
 
     def _put(self, path: Path, subset: Subset) -> None:
-        self._order[path] = subset  # first: what is in the trie is in the order
-        self._trie[path] = subset
+        self._young.add(path, subset)
+        self._n_entries += 1
         self._levels += len(path)
-        if self.max_bytes is not None and self.nbytes_kept > self.max_bytes:
-            while len(self._order) > 1 and self.nbytes_kept > _KEPT * self.max_bytes:
-                self._drop_oldest()
+        if self.max_bytes is None:
+            return
+        if self.nbytes_kept > self.max_bytes:
+            while len(self) > 1 and self.nbytes_kept > _KEPT * self.max_bytes:
+                self._forget_oldest()
 
-    def _drop_oldest(self) -> None:
-        path, subset = self._order.popitem(last=False)
-        self._trie.pop(path, None)  # an interruption may have kept it from being added
-        self._levels -= len(path)
+    def _forget_oldest(self) -> None:
+        """Drop the old entry that was added first; if none is old, all are old then."""
+        values = self._old.values
+        while self._n_forgotten < len(values) and values[self._n_forgotten] is None:
+            self._n_forgotten += 1
+        if self._n_forgotten == len(values):
+            self._old, self._young, self._n_forgotten = self._young, Entries(), 0
+            return
+        self._levels -= len(self._old.path(self._n_forgotten))
+        self._n_entries -= 1
         self.n_dropped += 1
-        self.subsets.release(subset)
+        self.subsets.release(values[self._n_forgotten])
+        values[self._n_forgotten] = None

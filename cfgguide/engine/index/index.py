@@ -21,7 +21,7 @@ from cfgguide.base.footprint import footprint
 from cfgguide.base.limits import Steps, check_bound
 from cfgguide.engine.index import saved_index
 from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask, Path
-from cfgguide.engine.index.step_cache import StepCache, StepNode
+from cfgguide.engine.index.memo import Memo, Step
 from cfgguide.engine.machine.protocol import (
     AnyMachine,
     Walker,
@@ -36,6 +36,8 @@ from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import IndexFormatError, LimitError
 
 if TYPE_CHECKING:
+    import pygtrie
+
     from cfgguide.engine.index.index_file import Stored
     from cfgguide.output_types import OutputType
 
@@ -95,7 +97,7 @@ class Index:
         self._unpacked = UnpackedMasks(vocabulary.n_words)
         self._entries = ConfigurationTrie(self._unpacked, self.masks.like, max_bytes=max_bytes)
         self._eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
-        self._step_cache = StepCache(machine.initial)
+        self._memo = Memo(machine.initial)
         self._lock = machine.lock
         self._derived = Derived()
         self._n_cached = 0  # of `n_made`, when the cache was written
@@ -113,9 +115,9 @@ class Index:
         return coloured([(repr(self), PLAIN)]) + table
 
     @property
-    def start(self) -> StepNode:
-        """The node of the configuration before any token."""
-        return self._step_cache.start
+    def start(self) -> Step:
+        """The step before any token."""
+        return self._memo.start
 
     @property
     def eos_bitmask(self) -> Int32Array:
@@ -187,10 +189,9 @@ class Index:
         with self._lock:
             self.masks.release_workspace()
 
-    def clear_step_cache(self) -> None:
+    def forget_steps(self) -> None:
         """Forget where tokens led, but not the masks; guides are not affected."""
-        with self._lock:
-            self._step_cache.clear()
+        self._memo = self._memo.emptied()
 
     @property
     def digest(self) -> str:
@@ -230,11 +231,11 @@ class Index:
         """Use what the user's cache has of this index, if there is anything."""
         saved_index.use_cached(self)
 
-    def all_entries(self) -> dict[Path, Subset]:
-        """Return all entries, those of files included."""
+    def entries(self) -> pygtrie.Trie:
+        """Return a view of all entries, those of files included: paths, and what may follow."""
         with self._lock:
             self._entries.mend()
-            return self._entries.all_entries()
+            return self._entries.trie
 
     @classmethod
     def load(
@@ -319,7 +320,7 @@ class Index:
             if self._entries.n_made > n_made:
                 self.seconds_made += time.perf_counter() - started
             if self._entries.n_dropped > n_dropped:
-                self._step_cache.drop()  # its nodes hold what was dropped
+                self.forget_steps()  # which hold what was dropped
             return self.masks.narrowed(configuration, subset)
 
     def known_paths(self) -> list[Path]:
@@ -332,12 +333,6 @@ class Index:
             if self._entries.max_bytes is None:
                 self._entries.load_stored()
             return list(self._entries.paths())
-
-    def entries(self) -> dict[Path, Subset]:
-        """Return the entries that are in memory: paths, and the tokens that may follow there."""
-        with self._lock:
-            self._entries.mend()
-            return dict(self._entries)
 
     def add_mask(self, path: Path, mask: Mask) -> None:
         """Keep a mask that was made for all configurations with a path."""
@@ -362,92 +357,106 @@ class Index:
             self._entries.mend()
             return self.masks.mask(self.masks.key(configuration), self._entries)
 
-    def allowed(self, step_node: StepNode) -> Subset:
-        """Return the tokens that may follow the configuration of a node."""
-        if step_node.subset is None:
-            step_node.subset = self.subset(step_node.configuration)
-        return step_node.subset
+    def allowed(self, step: Step) -> Subset:
+        """Return the tokens that may follow a step."""
+        subset = step.subset
+        if subset is None:
+            subset = step.subset = self.subset(step.configuration)
+        return subset
 
-    def known(self, step_node: StepNode) -> Subset | None:
-        """Return the tokens that may follow the configuration of a node; None if that takes a mask.
+    def known(self, step: Step) -> Subset | None:
+        """Return the tokens that may follow a step; None if that takes a mask.
 
-        What another node made under the same path is found, and what a file holds.
+        What was made for another configuration under the same path is found, and what a file holds.
         """
-        if step_node.subset is None:
+        known = step.subset
+        if known is None:
             with self._lock, self.steps.begun():
                 self._entries.mend()
-                subset = self._entries.find(self.masks.key(step_node.configuration))
+                subset = self._entries.find(self.masks.key(step.configuration))
                 if subset is not None:
-                    step_node.subset = self.masks.narrowed(step_node.configuration, subset)
-        return step_node.subset
+                    known = step.subset = self.masks.narrowed(step.configuration, subset)
+        return known
 
-    def accepts(self, step_node: StepNode, token_id: int) -> bool:
+    def accepts(self, step: Step, token_id: int) -> bool:
         """Return whether one token may follow, without making the mask."""
-        subset = step_node.subset
+        subset = step.subset
         if subset is not None and (token_id in subset or self.masks.are_complete):
             return token_id in subset
-        return token_id in step_node.following or self._accepts(step_node.configuration, token_id)
+        return step.after(token_id) is not None or self._accepts(step, token_id)
 
-    def advance(self, step_node: StepNode, token_id: int) -> StepNode:
-        """Return the node that an accepted token leads to; EOS leads to the same node.
+    def advance(self, step: Step, token_id: int) -> Step:
+        """Return the step of an accepted token, and remember it.
 
-        An EOS may also be a special terminal. After a sentence it is EOS, elsewhere the terminal.
+        An EOS may also be a special terminal. After a sentence it is EOS, elsewhere the terminal,
+        which ends the text, too, if that completes a sentence.
 
         Raises
         ------
         IndexFormatError
             If the grammar refuses the token and only a mask from a file allows it.
         """
-        following = step_node.following.get(token_id)
+        following = step.after(token_id)
         if following is not None:
             return following
-        before, token = step_node.configuration, self.vocabulary.tokens[token_id]
-        if token_id in self.vocabulary.eos_token_ids and self.machine.is_sentence(before):
-            return step_node
-        if token is not None:
-            with self.steps.begun():
-                after = self.machine.advance(before, token)
-            if after is not None and token_id in self.vocabulary.eos_token_ids:
-                return StepNode(after)  # whether it ends the text is asked each time: not cached
-            if after is not None:
-                try:
-                    return self._step_cache.step(step_node, token_id, after)
-                except TypeError:
-                    what = f"what advance() of {type(self.machine).__name__} returned"
-                    check_hashable(after, what)
-                    raise
-        raise IndexFormatError(
+        is_eos = token_id in self.vocabulary.eos_token_ids
+        if is_eos and self.is_sentence(step):
+            return step.ended(token_id)
+        token = self.vocabulary.tokens[token_id]
+        if token is None:
+            raise self._contradiction(token_id)
+        with self.steps.begun():
+            after = self.machine.advance(step.configuration, token)
+        if after is None:
+            raise self._contradiction(token_id)
+        try:
+            if is_eos:  # whether it ends the text is asked each time
+                following = self._memo.at(after, token_id)
+                following.is_end = self.is_sentence(following)
+                return following
+            if self._memo.is_full:
+                self.forget_steps()
+            return self._memo.led(step, token_id, after)
+        except TypeError:
+            check_hashable(after, f"what advance() of {type(self.machine).__name__} returned")
+            raise
+
+    def step_to(self, configuration: Any) -> Step:
+        """Return a step to a configuration that was reached by other bytes than tokens."""
+        return self._memo.at(configuration)
+
+    def _contradiction(self, token_id: int) -> IndexFormatError:
+        return IndexFormatError(
             f"the index allows token {token_id}, but the grammar refuses it: the index was loaded "
             "from a file that cfgguide did not write; remove the file"
         )
 
-    def is_end(self, before: StepNode, token_id: int, following: StepNode) -> bool:
-        """Return whether a token that led from one node to another ends the text.
-
-        That is EOS, also one that is a special terminal with which a sentence is complete.
-        """
-        if token_id not in self.vocabulary.eos_token_ids:
-            return False
-        return following is before or self.machine.is_sentence(following.configuration)
-
-    def _accepts(self, configuration: Any, token_id: int) -> bool:
+    def _accepts(self, step: Step, token_id: int) -> bool:
         if not 0 <= token_id < self.vocabulary.size:
             return False
-        if token_id in self.vocabulary.eos_token_ids and self.machine.is_sentence(configuration):
+        if token_id in self.vocabulary.eos_token_ids and self.is_sentence(step):
             return True
         token = self.vocabulary.tokens[token_id]
         with self.steps.begun():
-            after = self.machine.advance(configuration, token) if token else None
+            after = self.machine.advance(step.configuration, token) if token else None
             return after is not None and self.machine.is_live(after)
 
-    def is_at_end(self, step_node: StepNode) -> bool:
+    def is_sentence(self, step: Step) -> bool:
+        """Return whether the text may end after a step."""
+        is_sentence = step.is_sentence
+        if is_sentence is None:
+            is_sentence = step.is_sentence = self.machine.is_sentence(step.configuration)
+        return is_sentence
+
+    def is_at_end(self, step: Step) -> bool:
         """Return whether the text is a sentence, and only EOS or ignored text may follow."""
-        if step_node.is_at_end is None:
+        is_at_end = step.is_at_end
+        if is_at_end is None:
             with self.steps.begun():
-                step_node.is_at_end = self.masks.is_at_end(
-                    step_node.configuration, lambda: self.allowed(step_node)
+                is_at_end = step.is_at_end = self.masks.is_at_end(
+                    step.configuration, lambda: self.allowed(step)
                 )
-        return step_node.is_at_end
+        return is_at_end
 
 
 def _unpickled(machine: AnyMachine, vocabulary: Vocabulary, max_bytes: int | None) -> Index:

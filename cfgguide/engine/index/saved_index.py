@@ -8,6 +8,7 @@ in another process. A file is written under another name and renamed when it is 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from cfgguide.base import archive
@@ -41,14 +42,14 @@ def packed(index: Index, *, with_masks: bool = True) -> tuple[Arrays, dict[str, 
     arrays, value = index.machine.packed()
     files = index.masks.files
     if files is not None:
-        entries = index.all_entries() if with_masks else {}
+        entries = index.entries() if with_masks else {}
         masks, described = _packed_masks(entries, index.vocabulary.n_words)
         arrays = arrays | masks | (files.packed() if with_masks else {})
         value = value | described
     return arrays, value | {"special": index.vocabulary.symbols}
 
 
-def _packed_masks(entries: dict[Path, Subset], n_words: int) -> tuple[Arrays, dict[str, object]]:
+def _packed_masks(entries: Mapping[Path, Subset], n_words: int) -> tuple[Arrays, dict[str, object]]:
     masks, lexers = index_file.packed(entries.items(), n_words)
     return {f"{_MASKS}{name}": array for name, array in masks.items()}, {"masks": lexers}
 
@@ -99,7 +100,7 @@ def cache(index: Index) -> None:
     """Store the masks of an index in the user's cache, with those that are there already."""
     if index.masks.files is not None:
         _use_cached_masks(index)
-        masks = _packed_masks(index.all_entries(), index.vocabulary.n_words)
+        masks = _packed_masks(index.entries(), index.vocabulary.n_words)
         index_cache.store(index.digest, *masks)
 
 

@@ -117,6 +117,11 @@ class ParsePoint:
     def relevant(self) -> Hashable:
         """What the monitor says is relevant for what may come."""
         relevant: Hashable = _said(self.monitor, "relevant")
+        try:
+            hash(relevant)
+        except TypeError as error:
+            kind = type(self.monitor).__name__
+            raise MonitorError(f"{kind}.relevant cannot be looked up: {error}") from error
         return relevant
 
     def ways_out(self) -> Iterator[tuple[int, bytes]]:
@@ -409,11 +414,7 @@ class Places:
     def answers(self, place: ParsePoint) -> tuple[Answers, int, int, int]:
         """Return what may come at a place, as :class:`ParsePoint` has it."""
         key = place.stack, place.relevant
-        try:
-            known = self._answers.get(key)
-        except TypeError as error:
-            kind = type(place.monitor).__name__
-            raise MonitorError(f"{kind}.relevant cannot be looked up: {error}") from error
+        known = self._answers.get(key)
         if known is None:
             if can_finish(place.monitor) is False:
                 known = {}, 0, 0, 0

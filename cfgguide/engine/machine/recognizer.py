@@ -35,7 +35,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property
 from itertools import islice
 from math import inf
@@ -94,8 +94,7 @@ class Hypothesis(NamedTuple):
     indentation: Indentation = FLAT
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(NamedTuple):
     """What the lexer and the parser know after some bytes.
 
     Attributes

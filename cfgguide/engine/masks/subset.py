@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterator, Sequence
-from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +45,8 @@ class Subset:
         Those words; or all of them, if it is stored whole.
     is_whole : bool
         Whether it is stored whole.
+    walks : tuple of bytes
+        Digests of walks that found it.
     """
 
     __slots__ = (
@@ -56,6 +57,7 @@ class Subset:
         "base",
         "is_whole",
         "places",
+        "walks",
         "words",
     )
 
@@ -70,6 +72,7 @@ class Subset:
         self.is_whole = places is None
         self.places = np.empty(0, dtype=np.uint32) if places is None else places
         self.base = base
+        self.walks: tuple[bytes, ...] = ()
         self._unpacked = unpacked
         self._key: bytes | None = None
         self._bitmask: Int32Array | None = words if self.is_whole else None
@@ -173,22 +176,21 @@ class Subsets:
 
     def __init__(self, unpacked: UnpackedMasks) -> None:
         self._unpacked = unpacked
-        self._known: dict[bytes, Subset] = {}
+        self._known: dict[bytes, Subset] = {}  # by their digests, and by those of walks
         self._bases: dict[Hashable, Subset] = {}
         self._key_of_base: dict[Subset, Hashable] = {}  # in `_bases`
-        self._walked: WeakValueDictionary[bytes, Subset] = WeakValueDictionary()
         self._n_users: dict[Subset, int] = {}  # entries of an index, and subsets with this base
         self.nbytes = 0
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._n_users)
 
     def __iter__(self) -> Iterator[Subset]:
-        return iter(self._known.values())
+        return iter(self._n_users)
 
     def walked(self, digest: bytes) -> Subset | None:
         """Return the subset that was added with a digest of what a walk found, if it is known."""
-        return self._walked.get(digest)
+        return self._known.get(digest)
 
     def add(self, bitmask: Int32Array, like: Hashable, walked: bytes = b"") -> Subset:
         """Return the subset of a bitmask, with one more user.
@@ -202,7 +204,7 @@ class Subsets:
         walked : bytes
             A digest that only equal bitmasks share; empty if there is none.
         """
-        subset = self._walked.get(walked) if walked else None
+        subset = self._known.get(walked) if walked else None
         if subset is None:
             key = _key_of(bitmask)
             subset = self._known.get(key)
@@ -210,7 +212,8 @@ class Subsets:
                 subset = self._made(bitmask, like)
                 subset.remember(key, bitmask)
             if walked:
-                self._walked[walked] = subset
+                subset.walks = (*subset.walks, walked)  # first: whatever is known is forgotten
+                self._known[walked] = subset
         return self.adopt(subset)
 
     def adopt(self, subset: Subset) -> Subset:
@@ -229,7 +232,9 @@ class Subsets:
         self._n_users[subset] -= 1
         if self._n_users[subset]:
             return
-        del self._n_users[subset], self._known[subset.key]
+        del self._n_users[subset]
+        for key in (subset.key, *subset.walks):
+            self._known.pop(key, None)
         self.nbytes -= subset.nbytes
         if subset in self._key_of_base:
             del self._bases[self._key_of_base.pop(subset)]

@@ -21,6 +21,8 @@ class Stack:
         The rest of the stack.
     height : int
         Number of cells, this one included.
+    cell : int
+        Its number in the memo that wrote it down last (:mod:`cfgguide.engine.index.memo`).
 
     Examples
     --------
@@ -29,11 +31,12 @@ class Stack:
     ([7, 0], 2, True)
     """
 
-    __slots__ = ("_hash", "below", "height", "state")
+    __slots__ = ("_hash", "below", "cell", "height", "state")
 
     def __init__(self, state: int, below: Stack | None = None) -> None:
         self.state = state
         self.below = below
+        self.cell = 0
         self.height: int = 1 if below is None else below.height + 1
         # Of the whole stack: different stacks are told apart without a walk.
         self._hash: int = hash((state, 0 if below is None else below._hash))

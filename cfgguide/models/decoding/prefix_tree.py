@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.engine.index.index import Index
-from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.index.memo import Step
 from cfgguide.engine.masks.subset import Int32Array, Subset, is_in_bitmask, token_ids_in
 from cfgguide.errors import GenerationError, TokenRejectedError, shown
 from cfgguide.guide.budget import TokenBudget, check_finish, check_max_new_tokens
@@ -36,10 +36,10 @@ from cfgguide.models.decoding.model import (
     not_numbers,
 )
 
-#: Narrows a step further: a function of the step node and the number of tokens left, this step's
+#: Narrows a step further: a function of the last step and the number of tokens left, this step's
 #: and EOS included. It returns a packed mask (int32, shape (n_words,)), or None for no restriction.
 #: A token must be in both masks.
-Restriction = Callable[[StepNode, int], Int32Array | None]
+Restriction = Callable[[Step, int], Int32Array | None]
 
 _SHOWN_BYTES = 40  # of the text so far, in messages
 
@@ -75,7 +75,7 @@ class PrefixNode:
         The prefix that is one token shorter; None for a root, which has no new token.
     token_id : int
         The last token; -1 for a root.
-    step_node : StepNode
+    step : Step
         Where the index is.
     left : bytes
         What healing still has to spell before the sentence goes on; mostly empty.
@@ -111,7 +111,7 @@ class PrefixNode:
         "next_tokens",
         "parent",
         "read_ids",
-        "step_node",
+        "step",
         "token_id",
         "total",
     )
@@ -120,7 +120,7 @@ class PrefixNode:
         self,
         parent: PrefixNode | None,
         token_id: int,
-        step_node: StepNode,
+        step: Step,
         *,
         is_finished: bool,
         is_forced: bool = False,
@@ -128,7 +128,7 @@ class PrefixNode:
     ) -> None:
         self.parent = parent
         self.token_id = token_id
-        self.step_node = step_node
+        self.step = step
         self.left = left
         self.is_finished = is_finished
         self.is_forced = is_forced
@@ -225,7 +225,7 @@ class PrefixTree:
         guide = Guide(index)
         for token_id in self.prefix_ids:
             guide.advance(token_id)  # says why, if it may not stand there
-        self._start = guide.step_node
+        self._start = guide.step
         self._is_finished = guide.is_finished
         self.token_budget = TokenBudget.of(index) if finish and not guide.is_finished else None
         self._roots: dict[tuple[int, ...], PrefixNode] = {}
@@ -329,14 +329,14 @@ class PrefixTree:
         """
         if node.left:
             return []
-        subset = self._only_eos if self._ends(node) else self.index.allowed(node.step_node)
+        subset = self._only_eos if self._ends(node) else self.index.allowed(node.step)
         is_only = subset.n_tokens == 1
         token_ids: tuple[int, ...]
         if is_only:
             token_ids = (int(subset.token_ids()[0]),)
         else:
             jump_forward = JumpForward.of(self.index)
-            forced_bytes = jump_forward.forced(self.index, node.step_node)
+            forced_bytes = jump_forward.forced(self.index, node.step)
             before = (*node.read_ids, *node.token_ids) if forced_bytes else ()
             token_ids = jump_forward.token_ids(forced_bytes, before, encode)
         nodes: list[PrefixNode] = []
@@ -358,49 +358,48 @@ class PrefixTree:
         """Return whether it is known how to finish a sentence in time after an allowed token."""
         if self.token_budget is None or token_id in self.index.vocabulary.eos_token_ids:
             return True
-        left, step_node = self._after(node, token_id)
+        left, step = self._after(node, token_id)
         n_left = self.n_left(node) - 1 - self.token_budget.n_tokens_of(left)
-        return self.token_budget.fits(step_node, n_left)
+        return self.token_budget.fits(step, n_left)
 
     def within(self, node: PrefixNode, token_budget: TokenBudget) -> Int32Array:
         """Return the tokens after which a sentence can still be finished in time."""
-        before = node.parent
-        step = (before.step_node, node.token_id) if before and not before.left else None
-        return token_budget.within(node.step_node, self.n_left(node), step=step)
+        parent = node.parent
+        before = parent.step if parent and not parent.left else None
+        return token_budget.within(node.step, self.n_left(node), before=before)
 
     def _child(self, node: PrefixNode, token_id: int, *, is_forced: bool = False) -> PrefixNode:
-        left, step_node = self._after(node, token_id)
-        is_finished = self.index.is_end(node.step_node, token_id, step_node)
+        left, step = self._after(node, token_id)
         return PrefixNode(
-            node, token_id, step_node, is_finished=is_finished, is_forced=is_forced, left=left
+            node, token_id, step, is_finished=step.is_end, is_forced=is_forced, left=left
         )
 
-    def _after(self, node: PrefixNode, token_id: int) -> tuple[bytes, StepNode]:
+    def _after(self, node: PrefixNode, token_id: int) -> tuple[bytes, Step]:
         """Return what is left to spell, and where the index is, after a token."""
         if self._healing is not None and node.left:
-            return self._healing.advance(node.left, node.step_node, token_id)
-        return b"", self.index.advance(node.step_node, token_id)
+            return self._healing.advance(node.left, node.step, token_id)
+        return b"", self.index.advance(node.step, token_id)
 
     def _allowed(self, node: PrefixNode) -> Int32Array:
         if self._healing is not None and node.left:
-            words = self._healing.allowed(node.left, node.step_node)
+            words = self._healing.allowed(node.left, node.step)
         elif self._ends(node):
             words = self._only_eos.bitmask
         elif self.token_budget is not None and self.is_measured:
             words = self.within(node, self.token_budget)
         else:
-            words = self.index.allowed(node.step_node).bitmask
+            words = self.index.allowed(node.step).bitmask
         narrower = self._narrower(node)
         return words if narrower is None else words & narrower
 
     def _ends(self, node: PrefixNode) -> bool:
         """Return whether the sentence is to end here."""
-        return not self._is_trailing and self.index.is_at_end(node.step_node)
+        return not self._is_trailing and self.index.is_at_end(node.step)
 
     def _narrower(self, node: PrefixNode) -> Int32Array | None:
         if self._restrict is None:
             return None
-        narrower = self._restrict(node.step_node, self.n_left(node))
+        narrower = self._restrict(node.step, self.n_left(node))
         n_words = self.index.vocabulary.n_words
         if narrower is not None and (narrower.shape != (n_words,) or narrower.dtype != np.int32):
             raise GenerationError(

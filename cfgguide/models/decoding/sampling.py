@@ -117,7 +117,7 @@ def sample(
         (:mod:`cfgguide.guide.forced`): a fast tokenizer of transformers, a ``tokenizers.Tokenizer``
         or a function from text to token ids. Forced tokens have no log-probability.
     restrict : callable, optional
-        Narrows the mask of each step: called with the step node of the index and the number of
+        Narrows the mask of each step: called with the last step and the number of
         tokens left (this one included), it returns a packed mask, or None for no restriction.
 
     Returns

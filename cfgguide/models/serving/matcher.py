@@ -236,11 +236,11 @@ class Matcher:
             self._n_ended += 1
             return True
         if self._allowance is not None:  # not by a call: a decode loop is here at every step
-            step_node = guide.step_node
-            is_end_known = self._is_trailing or step_node.is_at_end is not None
-            if not is_end_known or token_id not in step_node.following:
-                step = partial(guide.try_advance, token_id, trailing=self._is_trailing)
-                return self._allowance.run(step, self.n_tokens)
+            step = guide.step
+            is_end_known = self._is_trailing or step.is_at_end is not None
+            if not is_end_known or step.after(token_id) is None:
+                advance = partial(guide.try_advance, token_id, trailing=self._is_trailing)
+                return self._allowance.run(advance, self.n_tokens)
         return guide.try_advance(token_id, trailing=self._is_trailing)
 
     def validate(self, token_ids: Sequence[int]) -> list[int]:
@@ -325,13 +325,13 @@ class Matcher:
         if self._n_ended or (self._ending and self.is_terminated):
             bitmask = self.index.eos_bitmask
         else:
-            allowance, step_node = self._allowance, self._guide.step_node
-            is_end_known = self._is_trailing or step_node.is_at_end is not None
-            if allowance is None or (is_end_known and step_node.subset is not None):
+            allowance, step = self._allowance, self._guide.step
+            is_end_known = self._is_trailing or step.is_at_end is not None
+            if allowance is None or (is_end_known and step.subset is not None):
                 bitmask = self._guide.bitmask(trailing=self._is_trailing)
             else:
-                step = partial(self._guide.bitmask, trailing=self._is_trailing)
-                bitmask = allowance.run(step, self.n_tokens)
+                mask = partial(self._guide.bitmask, trailing=self._is_trailing)
+                bitmask = allowance.run(mask, self.n_tokens)
         if stops is None:
             return bitmask
         if int(bitmask[self._eos_word]) & self._eos_bit:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.engine.index.index import Index
-from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.index.memo import Step
 from cfgguide.engine.masks.subset import Int32Array, is_in_bitmask
 from cfgguide.errors import BudgetError, BudgetWarning, GenerationError
 from cfgguide.guide.budget import TokenBudget, allowed_within
@@ -67,7 +67,7 @@ class GeneratedRows:
         self._is_trailing = trailing
         self._prompts = prompts.copy()
         # For each index: from generated ids to where they lead, or None if the row has ended.
-        self._states: list[dict[Ids, StepNode | None]] = [{} for _ in indexes]
+        self._states: list[dict[Ids, Step | None]] = [{} for _ in indexes]
         self._is_cut = False
         self._index_of = self._shared_out()  # for each row, the number of its index
         self._indexes_of: dict[Ids, set[int]] = {}  # for each prompt
@@ -164,51 +164,50 @@ class GeneratedRows:
         """
         masks: list[Int32Array | None] = []
         for number, generated in zip(self._numbers(ids) or (), self._generated(ids), strict=True):
-            step_node = self._step_node(number, generated)
-            masks.append(None if step_node is None else self._mask(number, step_node, generated))
+            step = self._step(number, generated)
+            masks.append(None if step is None else self._mask(number, step, generated))
         for states in self._states:
             _forget(states, len(ids))
         return masks
 
-    def _step_node(self, number: int, generated: Ids) -> StepNode | None:
+    def _step(self, number: int, generated: Ids) -> Step | None:
         index, states = self._indexes[number], self._states[number]
         known = len(generated)
         while known and generated[:known] not in states:
             known -= 1
-        step_node = states[generated[:known]] if known else index.start
+        step = states[generated[:known]] if known else index.start
         for n_read in range(known + 1, len(generated) + 1):
-            if step_node is None:
+            if step is None:
                 break
             token_id = generated[n_read - 1]
-            if not self._is_allowed(number, step_node, generated[:n_read]):
-                step_node = None
+            if not self._is_allowed(number, step, generated[:n_read]):
+                step = None
                 break
-            following = index.advance(step_node, token_id)
-            step_node = None if index.is_end(step_node, token_id, following) else following
-        states[generated] = step_node
-        return step_node
+            following = index.advance(step, token_id)
+            step = None if following.is_end else following
+        states[generated] = step
+        return step
 
-    def _is_allowed(self, number: int, before: StepNode, generated: Ids) -> bool:
+    def _is_allowed(self, number: int, before: Step, generated: Ids) -> bool:
         return is_in_bitmask(generated[-1], self._mask(number, before, generated[:-1]))
 
-    def _mask(self, number: int, step_node: StepNode, generated: Ids) -> Int32Array:
+    def _mask(self, number: int, step: Step, generated: Ids) -> Int32Array:
         index = self._indexes[number]
-        if not self._is_trailing and index.is_at_end(step_node):
+        if not self._is_trailing and index.is_at_end(step):
             return index.eos_bitmask
         if self._max_new_tokens is None:
-            return index.allowed(step_node).bitmask
+            return index.allowed(step).bitmask
         n_left = self._max_new_tokens - len(generated)
-        if not self._is_exact and TokenBudget.of(index).fits(step_node, n_left - RESERVE):
-            return index.allowed(step_node).bitmask
+        if not self._is_exact and TokenBudget.of(index).fits(step, n_left - RESERVE):
+            return index.allowed(step).bitmask
         before = self._states[number].get(generated[:-1]) if generated else None
-        step = (before, generated[-1]) if before is not None else None
         try:
-            return allowed_within(index, step_node, n_left, step=step)
+            return allowed_within(index, step, n_left, before=before)
         except BudgetError as error:
             if self._is_exact:
                 raise
             self._say_cut(error)
-            return index.allowed(step_node).bitmask
+            return index.allowed(step).bitmask
 
     def _say_cut(self, error: BudgetError) -> None:
         if not self._is_cut:
@@ -222,7 +221,7 @@ def _rows_of(ids: IdArray) -> list[Ids]:
     return [tuple(row) for row in ids.tolist()]
 
 
-def _forget(states: dict[Ids, StepNode | None], n_rows: int) -> None:
+def _forget(states: dict[Ids, Step | None], n_rows: int) -> None:
     """Forget the oldest rows, but none to which a rejected draft may return."""
     while len(states) > _MAX_STEPS * n_rows:
         del states[next(iter(states))]

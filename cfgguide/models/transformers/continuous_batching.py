@@ -151,7 +151,7 @@ def _mask(guide: Guide, state: Any) -> Int32Array:
         return guide.index.eos_bitmask
     limit = state.max_new_tokens
     n_left = _MOST if limit is None else limit - len(state.generated_tokens)
-    if TokenBudget.of(guide.index).fits(guide.step_node, n_left - RESERVE):
+    if TokenBudget.of(guide.index).fits(guide.step, n_left - RESERVE):
         return guide.bitmask(trailing=False)
     try:
         return guide.bitmask(within=n_left, trailing=False)

@@ -203,7 +203,7 @@ class TextSoFar:
         self._stops = stops
         self._held = ""  # which may begin a stop
         #: Of nodes without half a character: how long the text is, and where the machine is.
-        self._marks = [(len(prefix), root.step_node.configuration)]
+        self._marks = [(len(prefix), root.step.configuration)]
         self._decoder = index.vocabulary.text_decoder()
         self.node = self.root = root
         self.text = prefix
@@ -226,7 +226,7 @@ class TextSoFar:
         if node.is_finished:
             self.is_complete = True
         elif self._until is not None and not node.left:
-            is_sentence = self._index.machine.is_sentence(node.step_node.configuration)
+            is_sentence = self._index.machine.is_sentence(node.step.configuration)
             self.is_complete = is_sentence and self._until(self.text + self._held)
         if self.is_complete:
             self.flush()
@@ -262,7 +262,7 @@ class TextSoFar:
         self._held = text[begin:]
         self._add(text[:begin])
         if piece and (piece.encode().endswith(token) or token[0] in SYMBOLS):
-            self._marks.append((len(self.text) + len(self._held), node.step_node.configuration))
+            self._marks.append((len(self.text) + len(self._held), node.step.configuration))
         return False
 
     def _is_sentence(self) -> bool:
@@ -274,4 +274,4 @@ class TextSoFar:
 
     def partial(self) -> Callable[[], Partial[Any]]:
         """Return what makes the value so far, when it is asked for."""
-        return self._pieces.partial(self.node.step_node.configuration)
+        return self._pieces.partial(self.node.step.configuration)

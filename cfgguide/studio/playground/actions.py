@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cfgguide.base.locks import new_lock
-from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.index.memo import Step
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import CfgGuideError, ModelError, TextError
 from cfgguide.grammar.grammar import PARSERS, Grammar
@@ -329,7 +329,7 @@ class Actions:
         return self.writer is not None and reading.compiled.tokenizer_id == _MODEL
 
     def _chances(
-        self, compiled: Compiled, node: StepNode, token_ids: list[int], prompt: str
+        self, compiled: Compiled, node: Step, token_ids: list[int], prompt: str
     ) -> Chances:
         assert self.writer is not None, "asked only where there is a model"
         allowed = compiled.index.allowed(node).token_ids()

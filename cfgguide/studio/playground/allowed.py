@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.index.memo import Step
 from cfgguide.studio.playground.model import Chances
 from cfgguide.studio.playground.reading import Compiled
 
@@ -49,7 +49,7 @@ class TokenList:
     def part(
         self,
         compiled: Compiled,
-        node: StepNode,
+        node: Step,
         asked: Asked,
         first: int,
         n: int,
@@ -83,7 +83,7 @@ class TokenList:
 
     @staticmethod
     def _found(
-        compiled: Compiled, node: StepNode, asked: Asked, chances: Chances | None
+        compiled: Compiled, node: Step, asked: Asked, chances: Chances | None
     ) -> npt.NDArray[np.int64]:
         ids = compiled.index.allowed(node).token_ids()
         if asked.is_refused:

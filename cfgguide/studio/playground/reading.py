@@ -20,7 +20,7 @@ from typing import Any
 from cfgguide.diagnostics.explanation import Lexeme
 from cfgguide.diagnostics.trace import Lexing, name_of
 from cfgguide.engine.index.index import Index
-from cfgguide.engine.index.step_cache import StepNode
+from cfgguide.engine.index.memo import Step
 from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.machine.recognizer import Configuration, Recognizer
@@ -96,7 +96,7 @@ class Reading:
         The text.
     token_ids : list of int
         Its tokens.
-    nodes : list of StepNode
+    nodes : list of Step
         Before each token that may stand where it does, and after the last of them.
     lexings : list of Lexing
         Before each byte of these tokens, and after the last.
@@ -105,7 +105,7 @@ class Reading:
     compiled: Compiled
     text: str = ""
     token_ids: list[int] = field(default_factory=list)
-    nodes: list[StepNode] = field(default_factory=list)
+    nodes: list[Step] = field(default_factory=list)
     lexings: list[Lexing] = field(default_factory=list)
     error: str = ""
 
@@ -238,7 +238,7 @@ class MaskMaker:
         self._turn = 0
         self._lock = threading.Lock()
 
-    def make(self, index: Index, nodes: Iterable[StepNode], seconds: float) -> bool:
+    def make(self, index: Index, nodes: Iterable[Step], seconds: float) -> bool:
         """Make masks of nodes in order; return whether all are made within some seconds."""
         missing = [node for node in nodes if node.subset is None]
         with self._lock:

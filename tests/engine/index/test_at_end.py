@@ -29,15 +29,15 @@ def test_it_is_the_end_if_no_terminal_may_come(name):
         index = cfgguide.compile(grammar, vocabulary)
     rng = random.Random(7)
     for _ in range(15):
-        step_node = index.start
+        step = index.start
         for _ in range(20):
-            is_sentence = index.machine.is_sentence(step_node.configuration)
-            expected = set(index.machine.expected(step_node.configuration)) == {"$END"}
-            assert index.is_at_end(step_node) == (is_sentence and expected)
-            ids = [each for each in index.allowed(step_node).token_ids() if each < len(tokens)]
+            is_sentence = index.machine.is_sentence(step.configuration)
+            expected = set(index.machine.expected(step.configuration)) == {"$END"}
+            assert index.is_at_end(step) == (is_sentence and expected)
+            ids = [each for each in index.allowed(step).token_ids() if each < len(tokens)]
             if not ids:
                 break
-            step_node = index.advance(step_node, int(rng.choice(ids)))
+            step = index.advance(step, int(rng.choice(ids)))
 
 
 def test_it_is_not_the_end_if_only_a_long_lexeme_may_come():

@@ -97,7 +97,7 @@ def compiled(name: str, **options) -> cfgguide.Index:
 
 
 def entries(index: cfgguide.Index) -> dict[EntryPath, bytes]:
-    return {path: each.bitmask.tobytes() for path, each in index._entries.all_entries().items()}
+    return {path: each.bitmask.tobytes() for path, each in index.entries().items()}
 
 
 def known_part(path: EntryPath) -> tuple[int, int, list[int]]:
@@ -131,7 +131,7 @@ def is_plain(configuration: Configuration) -> bool:
 @pytest.mark.parametrize("name", GRAMMARS)
 def test_a_mask_made_ahead_is_that_of_every_stack_that_begins_so(name):
     index, lazy = compiled(name), compiled(name)
-    precompute_masks(index, max_bytes=1_000_000)
+    precompute_masks(index, max_bytes=200_000)
     rng = random.Random(0)
     made = entries(index)
     n_compared = 0
@@ -186,7 +186,7 @@ def test_what_is_built_is_told():
     assert (built.is_complete, built.n_left, built.n_given_up) == (True, 0, 0)
     assert built.n_entries <= built.n_decided
     assert str(built).startswith(f"100.0% covered: {built.n_decided} pairs")
-    bounded = precompute_masks(compiled("json"), max_bytes=100_000)
+    bounded = precompute_masks(compiled("json"), max_bytes=15_000)
     assert 0 < bounded.share < 1
     assert not bounded.is_complete
     assert f"{bounded.n_left:,} left" in str(bounded)
@@ -197,7 +197,7 @@ def test_what_is_built_is_told():
 
 def test_a_bound_on_bytes_holds():
     index = compiled("json")
-    for most in (0, 30_000, 80_000):
+    for most in (0, 14_000, 20_000):
         built = precompute_masks(index, max_bytes=most)
         assert built.n_bytes <= most
         assert (built.n_entries > 0) == (most > 0)
@@ -226,10 +226,10 @@ def test_a_bound_on_seconds_holds():
 
 
 def test_a_bounded_index_is_filled_and_nothing_dropped():
-    index = compiled("json", max_bytes=100_000)
+    index = compiled("json", max_bytes=22_000)
     assert not precompute_masks(index).is_complete
     assert index._entries.n_dropped == 0
-    assert index.n_entries > 50
+    assert index.n_entries > 30
 
 
 def test_stacks_that_never_decide_end_at_the_bound():
@@ -252,7 +252,7 @@ def test_a_saved_index_is_built_further_without_doing_anything_twice(name, tmp_p
     whole = compiled(name)
     precompute_masks(whole, max_bytes=3_500_000)
     some = compiled(name)
-    n_some = precompute_masks(some, max_bytes=60_000).n_entries
+    n_some = precompute_masks(some, max_bytes=12_000).n_entries
     assert 0 < n_some < whole.n_entries
     some.save(tmp_path / "index")
     rest = cfgguide.Index.load(tmp_path / "index", some.vocabulary)
@@ -262,7 +262,7 @@ def test_a_saved_index_is_built_further_without_doing_anything_twice(name, tmp_p
         assert entries(rest) == entries(whole)
     rest.save(tmp_path / "index")
     again = cfgguide.Index.load(tmp_path / "index", some.vocabulary)
-    precompute_masks(again, max_bytes=60_000)  # full from the beginning
+    precompute_masks(again, max_bytes=12_000)  # full from the beginning
     assert again.n_made == 0
     assert entries(again) == entries(rest)
 
@@ -531,7 +531,7 @@ def started(*arguments: str) -> subprocess.Popen:
 
 
 def n_saved() -> int:
-    return len(cfgguide.Index.load("index", small_tokenizer())._entries.all_entries())
+    return len(cfgguide.Index.load("index", small_tokenizer()).entries())
 
 
 def wait_until_saved(ran: subprocess.Popen, n_more_than: int) -> None:

@@ -359,7 +359,7 @@ def test_forced_text_stays_within_the_budget_and_the_restriction():
 def test_a_restriction_narrows_the_mask_and_knows_what_is_left():
     seen = []
 
-    def restrict(step_node, n_left):
+    def restrict(step, n_left):
         seen.append(n_left)
         return packed(0, 1, 2) if n_left == 5 else None
 

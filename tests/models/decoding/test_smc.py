@@ -141,16 +141,16 @@ def test_that_all_particles_are_finished_in_time_changes_no_law():
     model = table_model(4, 9)
     law = model_law(model, sequences)
 
-    def is_possible(step_node, n_left):
-        allowed = index.allowed(step_node).token_ids().tolist() if n_left else []
+    def is_possible(step, n_left):
+        allowed = index.allowed(step).token_ids().tolist() if n_left else []
         return 3 in allowed or any(
-            is_possible(index.advance(step_node, token_id), n_left - 1) for token_id in allowed
+            is_possible(index.advance(step, token_id), n_left - 1) for token_id in allowed
         )
 
-    def restrict(step_node, n_left):
-        allowed = index.allowed(step_node).token_ids().tolist()
+    def restrict(step, n_left):
+        allowed = index.allowed(step).token_ids().tolist()
         return packed(
-            *(i for i in allowed if i == 3 or is_possible(index.advance(step_node, i), n_left - 1))
+            *(i for i in allowed if i == 3 or is_possible(index.advance(step, i), n_left - 1))
         )
 
     settings = [{"finish": False}, {"finish": False, "restrict": restrict}, {"finish": True}]

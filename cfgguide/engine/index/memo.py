@@ -1,0 +1,545 @@
+"""What an index knows, in ints: configurations, where tokens lead, and the paths of masks.
+
+In: configurations, as guides reach them. Out: a :class:`Step` for each token that a guide consumes.
+So a known step costs a look-up, instead of reading the bytes of a token and the states of a stack.
+
+A configuration is written down as ints, its stacks as cells that stacks with the same bottom share;
+equal ones have one number. A token leads from number to number. ::
+
+    Configuration((Hypothesis(7, (), Stack.of([0, 4]), FLAT),), 0)
+
+    cells           0: (0, none)   1: (4, cell 0)
+    configuration   Configuration of 2: tuple of 1: Hypothesis of 4: 7, tuple of 0, cell 1, ...; 0
+    step            (number, token) -> number
+
+All of these are sequences of ints, each of which is there once: :class:`Sequences` finds them by
+open addressing. So Python's collector tracks nothing of it, however much is known; but objects of a
+machine's own, such as the states of a monitor, stay what they are.
+
+All of it may be forgotten at any time: the masks belong to the index, and the rest is read again. A
+full :class:`Memo` is replaced by an empty one. A step keeps the memo that it is of, so guides go on
+as before, and what is forgotten is freed at once: no memo refers to a step.
+
+Methods that only look may be called while another thread adds. Those that add hold a lock, and what
+they add is complete before anything leads to it: an interruption leaves at most ints that are never
+found.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+try:
+    import cython
+except ImportError:
+    from cfgguide.base import uncompiled as cython
+
+import numpy as np
+
+from cfgguide.base.locks import new_lock
+from cfgguide.grammar.lr.stack import Stack
+
+if TYPE_CHECKING:
+    from cfgguide.engine.masks.subset import Subset
+
+NONE = -1
+MAX_CONFIGURATIONS = 20_000
+MAX_STEPS = 200_000
+_MAX_INTS = 2_000_000  # of configurations, and of cells: 8 MB
+_MAX_OBJECTS = 20_000  # of a machine's own
+_ROOM = 32  # sequences, at first
+_LARGEST = (1 << 29) - 1  # ints that are written down as they are
+_MAX_TOKEN = (1 << 31) - 1
+# What an int stands for, by its lowest bits.
+_INT, _CELL, _TUPLE, _OBJECT = 0, 1, 2, 3
+_CELL_BITS = 32
+_UNKNOWN, _NO, _YES = 0, 1, 2
+_ANSWERS = (None, False, True)
+_SEED, _PRIME, _BITS = 0x811C9DC5, 0x9E3779B1, 0xFFFFFFFF
+
+_serials = count(1)  # of memos: which one a stack's cell is of
+
+
+def _mixed(key: int, value: int) -> int:
+    key = ((key ^ (value & _BITS)) * _PRIME) & _BITS
+    return key ^ (key >> 15)
+
+
+def _view(array: Any) -> Any:
+    """Return what is quick to index; uncompiled, with numbers that never overflow."""
+    return array if cython.compiled else memoryview(array)
+
+
+def _hash(data: Any, start: int, n: int) -> int:
+    key = _SEED
+    for place in range(start, start + n):
+        key = _mixed(key, data[place])
+    return key
+
+
+class Sequences:
+    """Sequences of ints, each once, with numbers from 0 on.
+
+    Attributes
+    ----------
+    length : int
+        How many there are.
+    items : int32, shape (room,)
+        All of them, one after the other.
+    offsets : int32, shape (room,)
+        Where each begins in `items`, and where the last one ends.
+    slots : int32, shape (a power of two,)
+        The number of a sequence plus 1, at its hash or after it; 0 is free.
+    values : int32, shape (room,)
+        What each leads to, or `NONE`.
+    """
+
+    items: Any
+    offsets: Any
+    slots: Any
+    values: Any
+
+    def __init__(self) -> None:
+        self.length = 0
+        self._allocate(_ROOM, 2 * _ROOM, 2 * _ROOM)
+
+    @property
+    def n_items(self) -> int:
+        """Ints of all sequences."""
+        n: int = self.offsets[self.length]
+        return n
+
+    def find(self, data: Any, n: int) -> int:
+        """Return the number of the first `n` of some ints; `NONE` if they are not there."""
+        number: int
+        slots = self.slots  # first: arrays that are read later have what it leads to
+        most = len(slots) - 1
+        slot = _hash(data, 0, n) & most
+        while True:
+            number = slots[slot] - 1
+            if number < 0:
+                return NONE
+            if self._is_at(number, data, n):
+                return number
+            slot = (slot + 1) & most
+
+    def find_beginning(self, data: Any, n: int, lengths: Any) -> int:
+        """Return the number of a sequence that some ints begin with; `NONE` if there is none.
+
+        `lengths` has for each length whether there are such sequences; none begins with another.
+        """
+        most = len(self.slots) - 1
+        key = _SEED
+        for length in range(1, min(n, len(lengths) - 1) + 1):
+            key = _mixed(key, data[length - 1])
+            slot = key & most
+            number = self.slots[slot] - 1 if lengths[length] else NONE
+            while number >= 0:
+                if self._is_at(number, data, length):
+                    return number
+                slot = (slot + 1) & most
+                number = self.slots[slot] - 1
+        return NONE
+
+    def _is_at(self, number: int, data: Any, n: int) -> bool:
+        start = self.offsets[number]
+        if self.offsets[number + 1] - start != n:
+            return False
+        place = 0
+        while place < n and self.items[start + place] == data[place]:
+            place += 1
+        return place == n
+
+    def add(self, data: Any, n: int) -> int:
+        """Return the number of the first `n` ints, which are added unless they are there."""
+        number = self.find(data, n)
+        if number != NONE:
+            return number
+        self._make_room(n)
+        start = self.offsets[self.length]
+        for place in range(n):
+            self.items[start + place] = data[place]
+        return self._added(start + n, NONE)
+
+    def find_pair(self, first: int, second: int) -> int:
+        """Return the number of a sequence of two, where all have two; `NONE` if it is not there."""
+        number: int
+        slots = self.slots  # as above
+        most = len(slots) - 1
+        slot = _mixed(_mixed(_SEED, first), second) & most
+        while True:
+            number = slots[slot] - 1
+            if number < 0:
+                return NONE
+            if self.items[2 * number] == first and self.items[2 * number + 1] == second:
+                return number
+            slot = (slot + 1) & most
+
+    def add_pair(self, first: int, second: int, value: int) -> int:
+        """Return the number of a sequence of two, which is added if it is not there."""
+        number = self.find_pair(first, second)
+        if number != NONE:
+            return number
+        self._make_room(2)
+        number = self.length
+        self.items[2 * number], self.items[2 * number + 1] = first, second
+        return self._added(2 * number + 2, value)
+
+    def _added(self, end: int, value: int) -> int:
+        number = self.length
+        self.offsets[number + 1] = end
+        self.values[number] = value
+        self.length = number + 1
+        self._lead_to(self.slots, self.items, number)  # last: now it is found
+        return number
+
+    def _lead_to(self, slots: Any, items: Any, number: int) -> None:
+        start = self.offsets[number]
+        most = len(slots) - 1
+        slot = _hash(items, start, self.offsets[number + 1] - start) & most
+        while slots[slot]:
+            slot = (slot + 1) & most
+        slots[slot] = number + 1
+
+    def _make_room(self, n: int) -> None:
+        """Make room for one more sequence, of `n` ints."""
+        n_rows, n_items, end = len(self.values), len(self.items), self.offsets[self.length]
+        if self.length == n_rows or end + n > n_items:
+            n_rows = 2 * n_rows if self.length == n_rows else n_rows
+            n_items = max(2 * n_items, end + n) if end + n > n_items else n_items
+            self._allocate(n_rows, n_items, 2 * n_rows)
+
+    def _allocate(self, n_rows: int, n_items: int, n_slots: int) -> None:
+        """Copy everything to larger arrays."""
+        items, offsets = np.zeros(n_items, np.int32), np.zeros(n_rows + 1, np.int32)
+        slots, values = np.zeros(n_slots, np.int32), np.full(n_rows, NONE, np.int32)
+        if self.length:
+            end = self.n_items
+            items[:end] = self.items[:end]
+            offsets[: self.length + 1] = self.offsets[: self.length + 1]
+            values[: self.length] = self.values[: self.length]
+        self.items, self.offsets, self.values = _view(items), _view(offsets), _view(values)
+        found = _view(slots)
+        for number in range(self.length):
+            self._lead_to(found, self.items, number)
+        self.slots = found  # last: who has the old ones finds what they lead to
+
+
+class Entries:
+    """Values by path, of which none begins with another; not for two threads at a time.
+
+    Each level of a path is one int: itself, or the number of what is no int.
+
+    Attributes
+    ----------
+    values : list
+        By the number of a path; None where one was removed.
+    """
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._paths = Sequences()
+        self._lengths = bytearray(2)  # for each length whether a path has it
+        self._objects: list[Any] = []
+        self._number_of_object: dict[Any, int] = {}
+        self._data: Any = _view(np.zeros(_ROOM, np.int32))  # the path that is looked at
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def find(self, path: tuple[Any, ...]) -> int:
+        """Return the number of the path that a path begins with; `NONE` if there is none."""
+        n = 0
+        self._make_room(len(path))
+        for level in path:
+            if type(level) is int and -_LARGEST <= level <= _LARGEST:
+                self._data[n] = 4 * level + _INT
+            else:
+                number = self._number_of_object.get(level)
+                if number is None:
+                    break
+                self._data[n] = 4 * number + _OBJECT
+            n += 1
+        return self._paths.find_beginning(self._data, n, self._lengths)
+
+    def add(self, path: tuple[Any, ...], value: Any) -> int:
+        """Return the number of a path, which has a value now."""
+        self._make_room(len(path))
+        for place, level in enumerate(path):
+            if type(level) is int and -_LARGEST <= level <= _LARGEST:
+                self._data[place] = 4 * level + _INT
+            else:
+                number = _number(level, self._objects, self._number_of_object)
+                self._data[place] = 4 * number + _OBJECT
+        while len(self._lengths) <= len(path):
+            self._lengths.append(False)
+        if len(self.values) == self._paths.length:
+            self.values.append(None)
+        number = self._paths.add(self._data, len(path))
+        self.values[number] = value
+        self._lengths[len(path)] = True
+        return number
+
+    def path(self, number: int) -> tuple[Any, ...]:
+        """Return a path."""
+        start, end = self._paths.offsets[number], self._paths.offsets[number + 1]
+        written = [self._paths.items[place] for place in range(start, end)]
+        return tuple(
+            [self._objects[each >> 2] if each & _OBJECT else each >> 2 for each in written]
+        )
+
+    def _make_room(self, n: int) -> None:
+        if n > len(self._data):
+            self._data = _view(np.zeros(2 * n, np.int32))
+
+
+class Memo:
+    """Configurations by number, where tokens lead from each, and what is known there.
+
+    Parameters
+    ----------
+    initial : configuration
+        Of no text; its number is 0.
+    max_configurations, max_steps : int
+        With so many of either it is full.
+
+    Attributes
+    ----------
+    subsets : list of (Subset or None)
+        The tokens that may follow each configuration, once they were needed.
+    """
+
+    def __init__(
+        self,
+        initial: Any,
+        *,
+        max_configurations: int = MAX_CONFIGURATIONS,
+        max_steps: int = MAX_STEPS,
+    ) -> None:
+        self._max_configurations = max_configurations
+        self._max_steps = max_steps
+        self._lock = new_lock()
+        self._serial = next(_serials)
+        self._cells = Sequences()  # of two: the state on top, and the cell below
+        self._configurations = Sequences()
+        self._steps = Sequences()  # of two: a configuration and a token; the value is what follows
+        self._is_at_end = bytearray()  # for each configuration an answer
+        self._is_sentence = bytearray()
+        self.subsets: list[Subset | None] = []
+        self._types: list[Any] = []
+        self._number_of_type: dict[Any, int] = {}
+        self._objects: list[Any] = []
+        self._number_of_object: dict[Any, int] = {}
+        self._data: Any = _view(np.zeros(_ROOM, np.int32))  # what is being written, or read
+        self._n = 0
+        self._add(initial)
+
+    def __len__(self) -> int:
+        return self._configurations.length
+
+    @property
+    def is_full(self) -> bool:
+        """Whether another one should take its place."""
+        return (
+            self._configurations.length >= self._max_configurations
+            or self._steps.length >= self._max_steps
+            or self._configurations.n_items >= _MAX_INTS
+            or self._cells.n_items >= _MAX_INTS
+            or len(self._objects) >= _MAX_OBJECTS
+        )
+
+    def emptied(self) -> Memo:
+        """Return an empty memo with the same bounds."""
+        most, most_steps = self._max_configurations, self._max_steps
+        return Memo(self.configuration(0), max_configurations=most, max_steps=most_steps)
+
+    @property
+    def start(self) -> Step:
+        """The step before any token."""
+        return _made(self, 0, NONE, None)
+
+    def at(self, configuration: Any, token_id: int = NONE) -> Step:
+        """Return the step of a token that led to a configuration, from wherever.
+
+        Raises
+        ------
+        TypeError
+            If it cannot be looked up.
+        """
+        with self._lock:
+            return _made(self, self._add(configuration), token_id, configuration)
+
+    def led(self, before: Step, token_id: int, configuration: Any) -> Step:
+        """Remember where a token led, and return the step; raises as :meth:`at`."""
+        with self._lock:
+            first = before.number if before.memo is self else self._add(before.configuration)
+            number = self._add(configuration)
+            self._steps.add_pair(first, token_id, number)
+        return _made(self, number, token_id, configuration)
+
+    def configuration(self, number: int) -> Any:
+        """Return the configuration with a number."""
+        with self._lock:
+            self._n = self._configurations.offsets[number]
+            return self._read()
+
+    def _add(self, configuration: Any) -> int:
+        """Return the number of a configuration, which is added unless it is there."""
+        self._n = 0
+        self._write(configuration)
+        if len(self.subsets) == self._configurations.length:
+            self._is_at_end.append(_UNKNOWN)
+            self._is_sentence.append(_UNKNOWN)
+            self.subsets.append(None)  # last: an interruption leaves too many of the others
+        return self._configurations.add(self._data, self._n)
+
+    # --- Configurations as ints -------------------------------------------------------------------
+
+    def _write(self, value: Any) -> None:
+        kind = type(value)
+        if kind is int and -_LARGEST <= value <= _LARGEST:
+            self._put(value, _INT)
+        elif kind is Stack:
+            self._put(self._cell(value), _CELL)
+        elif isinstance(value, tuple) and (kind is tuple or hasattr(kind, "_make")):
+            self._put(_number(kind, self._types, self._number_of_type), _TUPLE)
+            self._put(len(value), _INT)
+            for part in value:
+                self._write(part)
+        else:
+            self._put(_number(value, self._objects, self._number_of_object), _OBJECT)
+
+    def _put(self, value: int, kind: int) -> None:
+        if self._n == len(self._data):
+            longer = np.zeros(2 * self._n, np.int32)
+            longer[: self._n] = self._data
+            self._data = _view(longer)
+        self._data[self._n] = 4 * value + kind
+        self._n += 1
+
+    def _read(self) -> Any:
+        """Return what is written from `_n` on, and move that to its end."""
+        written = self._configurations.items[self._n]
+        kind, value = written & 3, written >> 2
+        self._n += 1
+        if kind == _INT:
+            return value
+        if kind == _CELL:
+            return self._stack(value)
+        if kind == _OBJECT:
+            return self._objects[value]
+        n = self._configurations.items[self._n] >> 2
+        self._n += 1
+        parts = tuple([self._read() for _ in range(n)])
+        type_ = self._types[value]
+        return parts if type_ is tuple else type_._make(parts)
+
+    def _cell(self, stack: Any) -> int:
+        """Return the cell of a stack; each part of a stack remembers its own."""
+        new = []
+        while stack is not None and stack.cell >> _CELL_BITS != self._serial:
+            new.append(stack)
+            stack = stack.below
+        cell = NONE if stack is None else stack.cell & _BITS
+        for stack in reversed(new):
+            cell = self._cells.add_pair(stack.state, cell, NONE)
+            stack.cell = self._serial << _CELL_BITS | cell
+        return cell
+
+    def _stack(self, cell: int) -> Any:
+        states = []
+        while cell != NONE:
+            states.append(self._cells.items[2 * cell])
+            cell = self._cells.items[2 * cell + 1]
+        return Stack.of(reversed(states))
+
+
+def _number(value: Any, values: list[Any], numbers: dict[Any, int]) -> int:
+    """Return the number of an object, which is added unless it is there."""
+    number = numbers.get(value)
+    if number is None:
+        number = len(values)
+        values.append(value)  # first: an interruption leaves one that has no number
+        numbers[value] = number
+    return number
+
+
+class Step:
+    """A token that was consumed, and what is known of the text with it.
+
+    Attributes
+    ----------
+    memo : Memo
+        Knows the configuration after it.
+    number : int
+        Of the configuration.
+    token_id : int
+        The token; `NONE` before any.
+    is_end : bool
+        Whether the token ended the text.
+    """
+
+    memo: Memo
+    number: int
+    token_id: int
+    is_end: bool
+    _configuration: Any  # None until it is asked for
+
+    __slots__ = ("_configuration", "is_end", "memo", "number", "token_id")
+
+    @property
+    def configuration(self) -> Any:
+        """The configuration; the same object each time."""
+        if self._configuration is None:
+            self._configuration = self.memo.configuration(self.number)
+        return self._configuration
+
+    @property
+    def subset(self) -> Subset | None:
+        """The tokens that may follow; None until they were needed."""
+        return self.memo.subsets[self.number]
+
+    @subset.setter
+    def subset(self, subset: Subset) -> None:
+        self.memo.subsets[self.number] = subset
+
+    @property
+    def is_at_end(self) -> bool | None:
+        """Whether only EOS and ignored text may follow; None until that was asked."""
+        return _ANSWERS[self.memo._is_at_end[self.number]]
+
+    @is_at_end.setter
+    def is_at_end(self, answer: bool) -> None:
+        self.memo._is_at_end[self.number] = _YES if answer else _NO
+
+    @property
+    def is_sentence(self) -> bool | None:
+        """Whether the text is a sentence; None until that was asked."""
+        return _ANSWERS[self.memo._is_sentence[self.number]]
+
+    @is_sentence.setter
+    def is_sentence(self, answer: bool) -> None:
+        self.memo._is_sentence[self.number] = _YES if answer else _NO
+
+    def after(self, token_id: int) -> Step | None:
+        """Return the step of a token, if it was consumed here before; it ends no text."""
+        if not 0 <= token_id <= _MAX_TOKEN:
+            return None
+        place = self.memo._steps.find_pair(self.number, token_id)
+        if place < 0:
+            return None
+        return _made(self.memo, self.memo._steps.values[place], token_id, None)
+
+    def ended(self, token_id: int) -> Step:
+        """Return the step of a token that has no text and ends this one."""
+        step = _made(self.memo, self.number, token_id, self._configuration)
+        step.is_end = True
+        return step
+
+
+def _made(memo: Memo, number: int, token_id: int, configuration: Any) -> Step:
+    step = Step.__new__(Step)
+    step.memo, step.number, step.token_id = memo, number, token_id
+    step._configuration, step.is_end = configuration, False
+    return step
