@@ -134,4 +134,4 @@ def test_few_bytes_of_masks_are_kept() -> None:
     free = cfgguide.compile(json_schema(SCHEMA), small_vocabulary())
     for _ in range(3):
         assert masks_of(index, TEXT) == masks_of(free, TEXT)
-    assert index.nbytes_kept <= 2_000
+    assert index.nbytes <= 2_000

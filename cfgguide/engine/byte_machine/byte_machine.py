@@ -32,7 +32,7 @@ from cfgguide.engine.byte_machine.seen_parts import (
     SeenParts,
 )
 from cfgguide.engine.index.configuration_trie import Mask, Path
-from cfgguide.engine.masks.subset import Subset, bitmask_of
+from cfgguide.engine.masks.subset import Subset
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.grammar.lr.stack import Stack
 
@@ -176,7 +176,7 @@ class ByteMasks:
 
     def __init__(self, machine: ByteMachine, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
+        self._eos = vocabulary.eos_bitmask
         self._near: dict[int, int] = {}  # by state, the one whose mask it has
         self._walker = self.new_walker()
 

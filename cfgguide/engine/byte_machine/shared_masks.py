@@ -26,7 +26,7 @@ from cfgguide.engine.byte_machine.automaton import Pushdown
 from cfgguide.engine.byte_machine.byte_views import BOTTOM, DEAD, POP
 from cfgguide.engine.byte_machine.byte_walk import ROOT, Trie, WalkMemory
 from cfgguide.engine.byte_machine.scalars import Pop, ScalarAutomaton, shared_key
-from cfgguide.engine.masks.subset import Subset, Subsets, UnpackedMasks, bitmask_of
+from cfgguide.engine.masks.subset import Subset, Subsets, bitmask_of
 from cfgguide.engine.masks.token_classes import ClassTrie
 from cfgguide.engine.vocabulary.trie import END_TOKEN, FIRST_CHILD, FIRST_TOKEN, PackedTrie
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
@@ -230,7 +230,7 @@ class SharedMasks:
         self._known: dict[tuple[int, int], SharedMask] = {}
         self._matching: dict[re.Pattern[bytes], Int32Array] = {}
         self._made: OrderedDict[bytes, Subset] = OrderedDict()  # the one used last is last
-        self._subsets = Subsets(UnpackedMasks(vocabulary.n_words))
+        self._subsets = Subsets(vocabulary.n_words)
         self._lock = new_lock()
 
     @classmethod

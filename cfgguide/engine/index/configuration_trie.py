@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import pygtrie
 
 from cfgguide.engine.index.memo import Entries
-from cfgguide.engine.masks.subset import Int32Array, Subset, Subsets, UnpackedMasks
+from cfgguide.engine.masks.subset import Int32Array, Subset, Subsets
 from cfgguide.errors import GrammarError, shown
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ class ConfigurationTrie:
 
     Parameters
     ----------
-    unpacked : UnpackedMasks
-        Remembers bitmasks that were unpacked.
+    n_words : int
+        Length of a bitmask.
     like : callable
         Masks of paths for which this is equal are expected to be alike.
     max_bytes : int, optional
@@ -102,12 +102,12 @@ class ConfigurationTrie:
 
     def __init__(
         self,
-        unpacked: UnpackedMasks,
+        n_words: int,
         like: Callable[[Path], Hashable],
         *,
         max_bytes: int | None = None,
     ) -> None:
-        self._unpacked = unpacked
+        self._n_words = n_words
         self.like = like
         self.max_bytes = max_bytes
         self._young, self._old = Entries(), Entries()
@@ -115,7 +115,7 @@ class ConfigurationTrie:
         self._n_entries = self._levels = 0
         self._deepest = 1  # how much of a stack some entry depends on
         self._stored: list[Stored] = []
-        self.subsets = Subsets(unpacked)
+        self.subsets = Subsets(n_words)
         self._is_changing = False  # still True if a change was interrupted
         self.n_made = 0  # entries that no file has
         self.n_dropped = 0
@@ -131,11 +131,6 @@ class ConfigurationTrie:
 
     @property
     def nbytes(self) -> int:
-        """Approximate bytes of the entries, their subsets and unpacked masks."""
-        return self.nbytes_kept + self._unpacked.nbytes
-
-    @property
-    def nbytes_kept(self) -> int:
         """Approximate bytes of the entries and their subsets."""
         return self.subsets.nbytes + _ENTRY * len(self) + _LEVEL * self._levels
 
@@ -146,7 +141,7 @@ class ConfigurationTrie:
         """
         if not self._is_changing:
             return
-        young, subsets, levels = Entries(), Subsets(self._unpacked), 0
+        young, subsets, levels = Entries(), Subsets(self._n_words), 0
         for path, subset in self:
             if young.find(path) == NONE:
                 young.add(path, subsets.add(subset.bitmask, like=self.like(path)))
@@ -254,8 +249,8 @@ class ConfigurationTrie:
         self._levels += len(path)
         if self.max_bytes is None:
             return
-        if self.nbytes_kept > self.max_bytes:
-            while len(self) > 1 and self.nbytes_kept > _KEPT * self.max_bytes:
+        if self.nbytes > self.max_bytes:
+            while len(self) > 1 and self.nbytes > _KEPT * self.max_bytes:
                 self._forget_oldest()
 
     def _forget_oldest(self) -> None:

@@ -30,7 +30,7 @@ from cfgguide.engine.machine.protocol import (
     masks_of,
 )
 from cfgguide.engine.masks.arrays import Int32Array
-from cfgguide.engine.masks.subset import Subset, UnpackedMasks, bitmask_of
+from cfgguide.engine.masks.subset import Subset, UnpackedMasks
 from cfgguide.engine.vocabulary.notebook import PLAIN, coloured, token_table
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import IndexFormatError, LimitError
@@ -94,9 +94,7 @@ class Index:
         self.steps: Steps = getattr(machine, "steps", own)
         self.output_type: OutputType | None = None
         self.seconds_made = 0.0
-        self._unpacked = UnpackedMasks(vocabulary.n_words)
-        self._entries = ConfigurationTrie(self._unpacked, self.masks.like, max_bytes=max_bytes)
-        self._eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
+        self._entries = ConfigurationTrie(vocabulary.n_words, self.masks.like, max_bytes=max_bytes)
         self._memo = Memo(machine.initial)
         self._lock = machine.lock
         self._derived = Derived()
@@ -122,7 +120,7 @@ class Index:
     @property
     def eos_bitmask(self) -> Int32Array:
         """The mask where only EOS may come, to be read only; int32, shape (n_words,)."""
-        return self._eos
+        return self.vocabulary.eos_bitmask
 
     @property
     def n_entries(self) -> int:
@@ -141,17 +139,12 @@ class Index:
 
     @property
     def nbytes(self) -> int:
-        """Approximate bytes of the masks, of what finds them, and of unpacked masks."""
+        """Approximate bytes of the masks and of what finds them."""
         return self._entries.nbytes
 
     @property
-    def nbytes_kept(self) -> int:
-        """Approximate bytes of the masks and of what finds them."""
-        return self._entries.nbytes_kept
-
-    @property
     def max_bytes(self) -> int | None:
-        """The bound on `nbytes_kept`, if there is one."""
+        """The bound on `nbytes`, if there is one."""
         return self._entries.max_bytes
 
     @property
@@ -166,7 +159,7 @@ class Index:
     @property
     def shared(self) -> list[object]:
         """What other indexes of the vocabulary hold as well, beside the vocabulary."""
-        return self.masks.shared()
+        return [*self.masks.shared(), UnpackedMasks.of(self.vocabulary.n_words)]
 
     def derived(self, make: Callable[[Index], Value]) -> Value:
         """Return what a function makes of this index; it is made once and kept with the index.
@@ -298,11 +291,6 @@ class Index:
         """Use masks that are not in memory."""
         with self._lock:
             self._entries.add_stored(stored)
-
-    @property
-    def unpacked(self) -> UnpackedMasks:
-        """The masks that are remembered unpacked."""
-        return self._unpacked
 
     def subset(self, configuration: Any) -> Subset:
         """Return the tokens that may follow, EOS among them where the text is a sentence.

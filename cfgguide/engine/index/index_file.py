@@ -107,8 +107,6 @@ class Stored:
         Likewise.
     possible : int32, shape (n_words,)
         The tokens that some mask may allow, as bits: those with text, and EOS.
-    unpacked : UnpackedMasks
-        Remembers bitmasks that were unpacked.
 
     Raises
     ------
@@ -122,11 +120,10 @@ class Stored:
         value: Any,
         *,
         possible: npt.NDArray[np.int32],
-        unpacked: UnpackedMasks,
     ) -> None:
         _check(arrays, value, possible)
         self._arrays = arrays
-        self._unpacked = unpacked
+        self._unpacked = UnpackedMasks.of(len(possible))
         self._hashes = arrays["hashes"]
         self._lexers = [_lexer(parts) for parts in value["lexers"]]
         _check_widths(arrays, self._lexers)

@@ -89,9 +89,7 @@ def use_packed(index: Index, arrays: Arrays, value: Any) -> None:
     masks = value.get("masks") if isinstance(value, dict) else None
     tokens = index.vocabulary.trie.packed.token_ids
     possible = index.eos_bitmask | bitmask_of(tokens, index.vocabulary.n_words)
-    stored = index_file.Stored(
-        archive.part(arrays, _MASKS), masks, possible=possible, unpacked=index.unpacked
-    )
+    stored = index_file.Stored(archive.part(arrays, _MASKS), masks, possible=possible)
     files.use_packed(arrays)
     index.add_stored(stored)
 

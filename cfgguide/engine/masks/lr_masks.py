@@ -22,7 +22,7 @@ from cfgguide.engine.machine.recognizer import Configuration
 from cfgguide.engine.masks import stored_classes
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.lr_keys import IndentationKeys, LrKey, scanner_part
-from cfgguide.engine.masks.subset import Subset, bitmask_of
+from cfgguide.engine.masks.subset import Subset
 from cfgguide.engine.masks.token_classes import ClassTrie, TokenClasses
 from cfgguide.engine.masks.walk import LrWalker, Outcome
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
@@ -68,7 +68,7 @@ class LrMasks:
         self._vocabulary = vocabulary
         self.token_classes = token_classes or TokenClasses(self.recognizer, vocabulary.trie)
         self.own_walker = self.new_walker()
-        self._eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
+        self._eos = vocabulary.eos_bitmask
 
     def new_walker(self) -> LrWalker:
         """Return a walker of its own for one thread."""

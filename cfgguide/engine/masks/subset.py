@@ -11,20 +11,21 @@ whole for the same scanner state. ::
     after `tru`         00 00 10 00 00 00 ...     words 2: 10
 
 The whole bitmask is unpacked when it is needed, and remembered. Unpacked masks may be forgotten at
-any time; they are all forgotten when they reach a bound.
+any time. Those of all indexes in a process share one bound: all are forgotten when they reach it.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterator, Sequence
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from cfgguide.base.locks import new_lock
 
-DEFAULT_MAX_UNPACKED = 16_000_000  # bytes of unpacked masks
+_MAX_UNPACKED = 16_000_000  # bytes of unpacked masks of one length
 
 _OVERHEAD = 400  # approximate bytes of the objects of a subset
 
@@ -150,11 +151,17 @@ class UnpackedMasks:
         Most bytes of all; beyond that all are forgotten.
     """
 
-    def __init__(self, n_words: int, max_bytes: int = DEFAULT_MAX_UNPACKED) -> None:
+    def __init__(self, n_words: int, max_bytes: int = _MAX_UNPACKED) -> None:
         self.n_words = n_words
         self._max_masks = max(1, max_bytes // (4 * n_words + 1))
         self._owners: list[Subset] = []
         self._lock = new_lock()  # guides unpack without holding the index's lock
+
+    @staticmethod
+    @cache
+    def of(n_words: int) -> UnpackedMasks:
+        """Return those of all masks of a length."""
+        return UnpackedMasks(n_words)
 
     @property
     def nbytes(self) -> int:
@@ -174,8 +181,8 @@ class UnpackedMasks:
 class Subsets:
     """The distinct subsets of an index."""
 
-    def __init__(self, unpacked: UnpackedMasks) -> None:
-        self._unpacked = unpacked
+    def __init__(self, n_words: int) -> None:
+        self._unpacked = UnpackedMasks.of(n_words)
         self._known: dict[bytes, Subset] = {}  # by their digests, and by those of walks
         self._bases: dict[Hashable, Subset] = {}
         self._key_of_base: dict[Subset, Hashable] = {}  # in `_bases`

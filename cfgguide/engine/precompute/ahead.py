@@ -213,7 +213,7 @@ class _Run:
             min(frontier.share, 1.0) if frontier.n_left or frontier.n_given_up else 1.0,
             index.n_entries,
             index.n_subsets,
-            index.nbytes_kept,
+            index.nbytes,
             self._seconds,
             self._n_lost_workers,
         )
@@ -232,7 +232,7 @@ class _Run:
     def _is_full(self) -> bool:
         if self._max_bytes is None:
             return False
-        n_bytes = self._index.nbytes_kept + _PART_BYTES * self._frontier.n_kept
+        n_bytes = self._index.nbytes + _PART_BYTES * self._frontier.n_kept
         n_bytes += 4 * self._index.vocabulary.n_words + _ENTRY_BYTES  # the next mask, at most
         return n_bytes > self._max_bytes
 

@@ -274,7 +274,8 @@ class Vocabulary:
     def parts(self) -> list[object]:
         """The vocabulary and what it is made of, which all indexes hold."""
         trie = self.trie
-        return [self, self.tokens, self.spelling, trie, trie.packed, *trie.packed]
+        made = [trie, trie.packed, *trie.packed, self.eos_bitmask]
+        return [self, self.tokens, self.spelling, *made]
 
     @cached_property
     def nbytes(self) -> int:
@@ -284,6 +285,17 @@ class Vocabulary:
         return (
             footprint(self.trie) + sys.getsizeof(self.tokens) + sum(map(sys.getsizeof, self.tokens))
         )
+
+    @cached_property
+    def eos_bitmask(self) -> npt.NDArray[np.int32]:
+        """The mask of EOS alone, to be read only; int32, shape (n_words,)."""
+        import numpy as np
+
+        bits = np.zeros(32 * self.n_words, dtype=np.bool_)
+        bits[list(self.eos_token_ids)] = True
+        bitmask = np.packbits(bits, bitorder="little").view(np.int32)
+        bitmask.flags.writeable = False
+        return bitmask
 
     @cached_property
     def tokens_by_first_byte(self) -> npt.NDArray[np.int32]:

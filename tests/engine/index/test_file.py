@@ -28,6 +28,7 @@ from cfgguide.base import archive
 from cfgguide.base.cache import Cache, user_cache
 from cfgguide.engine.index import index_cache as cached_masks
 from cfgguide.engine.index.saved_index import packed, use_packed
+from cfgguide.engine.masks.subset import UnpackedMasks
 from cfgguide.engine.masks.token_classes import TokenClasses
 from cfgguide.errors import IndexFormatError
 
@@ -153,7 +154,7 @@ def test_a_bounded_index_with_a_file_behind_it(path):
     assert tight.n_made == 0
     assert tight._entries.n_dropped > tight.n_entries
     (stored,) = tight._entries._stored
-    tight._unpacked._owners.clear()
+    UnpackedMasks.of(index.vocabulary.n_words)._owners.clear()
     tight.forget_steps()
     assert len(stored._subsets) == tight.n_subsets
 

@@ -72,7 +72,8 @@ def bitmasks(draw) -> list[tuple[int, np.ndarray]]:
 @given(bitmasks(), st.sampled_from([0, 500, 10**6]), st.randoms(use_true_random=False))
 def test_subsets_are_what_a_plain_dict_holds(masks, max_bytes, rng):
     unpacked = UnpackedMasks(N_WORDS, max_bytes)
-    subsets = Subsets(unpacked)
+    subsets = Subsets(N_WORDS)
+    subsets._unpacked = unpacked
     plain: dict[bytes, Subset] = {}
     users: list[tuple[Subset, bytes]] = []
     for like, mask in masks:
@@ -102,7 +103,7 @@ def test_subsets_are_what_a_plain_dict_holds(masks, max_bytes, rng):
 
 
 def test_a_mask_like_another_is_kept_as_what_differs():
-    subsets = Subsets(UnpackedMasks(N_WORDS))
+    subsets = Subsets(N_WORDS)
     full = bitmask(dict.fromkeys(range(N_WORDS), -1))
     base = subsets.add(full, "state")
     near, few = full.copy(), bitmask({3: 8})
@@ -125,7 +126,7 @@ def test_masks_are_right_whatever_was_dropped(name):
     for seed in range(12):
         assert walked(tight, seed) == walked(free, seed)
         entries = tight._entries
-        assert entries.nbytes_kept <= 1_500 or len(entries) == 1
+        assert entries.nbytes <= 1_500 or len(entries) == 1
         kept = {id(subset) for _, subset in entries}
         kept |= {id(subset.base) for _, subset in entries if subset.base is not None}
         assert kept == {id(subset) for subset in entries.subsets}, "nobody's subset is kept"
@@ -143,7 +144,7 @@ def test_what_was_looked_up_longest_ago_goes_first():
     for text in texts:
         index.subset(after[text])
     entries = index._entries
-    entries.max_bytes = entries.nbytes_kept
+    entries.max_bytes = entries.nbytes
     for text in (b"[n", b"[1e"):
         index.subset(index.machine.advance(index.machine.initial, text))
         n_made = index.n_made
@@ -226,7 +227,9 @@ def test_eight_threads_fill_one_index_as_one_thread_does(grammar, max_bytes):
     try:
         while not n_rounds or time.monotonic() < end:
             index = cfgguide.compile(Grammar(grammar), vocabulary, max_bytes=max_bytes)
-            index._unpacked._max_masks = 3  # unpacked again and again
+            index._entries.subsets._unpacked = UnpackedMasks(
+                vocabulary.n_words, 1
+            )  # unpacked again and again
             found = walked_in_threads(index, list(expected), n_rounds)
             assert all(masks == expected[seed] for seed, masks in found)
             assert len(found) == 8 * len(expected)
