@@ -1,23 +1,18 @@
 """The entries of an index in a file, and how they are found there.
 
 In: paths and subsets. Out: named arrays and a JSON value for :mod:`cfgguide.base.archive`; and
-back: a :class:`Stored`, which reads from the mapped file only what is looked up, so that an index
-of any size opens at once. ::
+back: a :class:`Stored`. Paths are held as they are in memory; of the masks only those are read from
+a mapped file that are looked up. ::
 
     paths           int32 (n,)            all paths, one after the other
-    path_offsets    int64 (n_entries+1,)  where each starts in `paths`
-    hashes          uint64 (n_entries,)   of each path, ascending: entries are found by bisection
+    path_offsets    int32 (n_entries+1,)  where each starts in `paths`
     subset_of_entry int32 (n_entries,)
     rows            int32 (n_rows, n_words)       bitmasks that are stored whole
     base_of_subset  int32 (n_subsets,)    the row that a subset is like, -1 = the empty one
     change_offsets  int64 (n_subsets+1,)  where the changes of each start in the next two
     change_places   uint32                the indices of the words that differ from the base
     change_words    int32                 those words
-    value           {"lexers": [[[[state, [obligation, ...]], ...], context], ...]}
-
-A path is the scanner state and then parse states, the top first. If there is more than one
-hypothesis, or an obligation, or a context, it is ``-1 - i`` for the lexer's part number ``i`` and
-then, level by level, a parse state of each hypothesis, -1 for none.
+    value           {"parts": [...]}      the parts of paths that are no int
 
 A file is checked: every index lies in its array, and no bit stands for a token without text. Which
 texts the masks allow is not checked.
@@ -26,7 +21,6 @@ texts the masks allow is not checked.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import chain, pairwise
 from typing import Any, NoReturn
 from weakref import WeakValueDictionary
 
@@ -35,18 +29,17 @@ import numpy.typing as npt
 
 from cfgguide.base.archive import Arrays
 from cfgguide.engine.index.configuration_trie import Path
+from cfgguide.engine.index.memo import Entries
 from cfgguide.engine.masks.subset import Subset, UnpackedMasks
 from cfgguide.errors import IndexFormatError
 
 _EMPTY = -1  # in `base_of_subset`
-_NO_STATE = -1  # in `paths`
-_PRIME, _SEED, _MASK = 0x100000001B3, 0xCBF29CE484222325, (1 << 64) - 1
-_MAX_ALIKE = 8  # paths of one hash; no writer comes to two
+_NONE = -1
+_DEEPEST = 8  # lists in lists of a part of a path
 
 _DTYPES = {
     "paths": np.int32,
-    "path_offsets": np.int64,
-    "hashes": np.uint64,
+    "path_offsets": np.int32,
     "subset_of_entry": np.int32,
     "rows": np.int32,
     "base_of_subset": np.int32,
@@ -58,30 +51,24 @@ _DTYPES = {
 
 def packed(entries: Iterable[tuple[Path, Subset]], n_words: int) -> tuple[Arrays, dict[str, Any]]:
     """Return entries with distinct paths as arrays and a JSON value."""
-    entries = list(entries)
     # Sorted, so that the same entries in any order give the same bytes.
-    lexers = sorted({path[0] for path, _ in entries if not isinstance(path[0], int)})  # type: ignore[type-var]
-    number_of_lexer = {lexer: number for number, lexer in enumerate(lexers)}
-    hashed_entries = []
-    for path, subset in entries:
-        numbers = _numbers(path, number_of_lexer)
-        assert numbers is not None, "every lexer's part has a number"
-        hashed_entries.append((_hash(numbers), numbers, subset))
-    hashed_entries.sort(key=lambda entry: entry[:2])
-    subsets = {
-        subset.key: subset for _, _, subset in hashed_entries
-    }  # equal ones may be two objects
+    chosen = sorted(entries, key=lambda entry: repr(entry[0]))
+    made = Entries()
+    for path, subset in chosen:
+        made.add(path, subset)
+    # Equal ones may be two objects.
+    subsets = {subset.key: subset for _, subset in chosen}
     bases = [subset if subset.is_whole else subset.base for subset in subsets.values()]
     rows = {base.key: base for base in bases if base is not None}
     row_of = {key: row for row, key in enumerate(rows)}
     number_of = {key: number for number, key in enumerate(subsets)}
     kept = [subset for subset in subsets.values() if not subset.is_whole]
+    items, offsets, parts = made.items
     arrays: Arrays = {
-        "paths": _joined([numbers for _, numbers, _ in hashed_entries], np.int32),
-        "path_offsets": _offsets(len(numbers) for _, numbers, _ in hashed_entries),
-        "hashes": np.array([key for key, _, _ in hashed_entries], dtype=np.uint64),
+        "paths": items,
+        "path_offsets": offsets,
         "subset_of_entry": np.array(
-            [number_of[subset.key] for _, _, subset in hashed_entries], dtype=np.int32
+            [number_of[subset.key] for _, subset in chosen], dtype=np.int32
         ),
         "rows": np.array([row.bitmask for row in rows.values()], dtype=np.int32).reshape(
             -1, n_words
@@ -89,11 +76,13 @@ def packed(entries: Iterable[tuple[Path, Subset]], n_words: int) -> tuple[Arrays
         "base_of_subset": np.array(
             [_EMPTY if base is None else row_of[base.key] for base in bases], dtype=np.int32
         ),
-        "change_offsets": _offsets(len(subset.places) for subset in subsets.values()),
+        "change_offsets": np.cumsum(
+            [0, *(len(subset.places) for subset in subsets.values())], dtype=np.int64
+        ),
         "change_places": _joined([subset.places for subset in kept], np.uint32),
         "change_words": _joined([subset.words for subset in kept], np.int32),
     }
-    return arrays, {"lexers": [_parts(lexer) for lexer in lexers]}
+    return arrays, {"parts": parts}
 
 
 class Stored:
@@ -121,64 +110,39 @@ class Stored:
         *,
         possible: npt.NDArray[np.int32],
     ) -> None:
-        _check(arrays, value, possible)
+        _check(arrays, possible)
+        parts = value.get("parts") if isinstance(value, dict) else None
+        if not isinstance(parts, list):
+            _refuse("the parts of its paths are not told")
+        try:
+            paths, offsets = np.array(arrays["paths"]), np.array(arrays["path_offsets"])
+            self._entries = Entries.of(paths, offsets, [_tuples(part, _DEEPEST) for part in parts])
+        except ValueError as error:
+            _refuse(str(error))
+        _check_paths(paths, offsets, self._entries.items[2])
         self._arrays = arrays
         self._unpacked = UnpackedMasks.of(len(possible))
-        self._hashes = arrays["hashes"]
-        self._lexers = [_lexer(parts) for parts in value["lexers"]]
-        _check_widths(arrays, self._lexers)
-        self._number_of_lexer = {lexer: number for number, lexer in enumerate(self._lexers)}
-        self._lengths = frozenset(_lengths(arrays).tolist())
         # Weak, so that what an index drops is freed.
         self._subsets: WeakValueDictionary[int, Subset] = WeakValueDictionary()
         self._rows: WeakValueDictionary[int, Subset] = WeakValueDictionary()
-        self.deepest = max(self._lengths, default=1)
+        self.deepest = int(np.diff(offsets).max(initial=1))
 
     def __len__(self) -> int:
-        return len(self._hashes)
+        return len(self._entries)
 
     def find(self, path: Path) -> tuple[Path, Subset] | None:
         """Return the entry under the one prefix of a path that has one, and that prefix."""
-        numbers = _numbers(path, self._number_of_lexer)
-        if numbers is None:
-            return None
-        key = _SEED
-        for length, number in enumerate(numbers, 1):
-            key = _hashed(key, number)
-            entry = self._entry(key, numbers[:length]) if length in self._lengths else None
-            if entry is not None:
-                width = 1 if numbers[0] >= 0 else len(self._lexers[-1 - numbers[0]][0])
-                return path[: 1 + (length - 1) // width], self._subset_of(entry)
-        return None
+        entry = self._entries.find(path)
+        return None if entry == _NONE else (self._entries.path(entry), self._subset_of(entry))
 
     def paths(self) -> Iterable[Path]:
         """Return the paths of all entries."""
-        offsets = self._arrays["path_offsets"].tolist()
-        for start, end in pairwise(offsets):
-            yield self._path(self._arrays["paths"][start:end].tolist())
+        return map(self._entries.path, range(len(self)))
 
     def entries(self) -> Iterable[tuple[Path, Subset]]:
         """Return all entries."""
-        for entry, path in enumerate(self.paths()):
-            yield path, self._subset_of(entry)
-
-    def _path(self, numbers: list[int]) -> Path:
-        first, *states = numbers
-        if first >= 0:
-            return tuple(numbers)
-        lexer = self._lexers[-1 - first]
-        width = len(lexer[0])
-        known = [None if state == _NO_STATE else state for state in states]
-        return (lexer, *(tuple(known[at : at + width]) for at in range(0, len(known), width)))
-
-    def _entry(self, key: int, numbers: list[int]) -> int | None:
-        entry = int(np.searchsorted(self._hashes, np.uint64(key)))
-        while entry < len(self._hashes) and self._hashes[entry] == key:
-            start, end = self._arrays["path_offsets"][entry : entry + 2]
-            if self._arrays["paths"][start:end].tolist() == numbers:
-                return entry
-            entry += 1
-        return None
+        for entry in range(len(self)):
+            yield self._entries.path(entry), self._subset_of(entry)
 
     def _subset_of(self, entry: int) -> Subset:
         number = int(self._arrays["subset_of_entry"][entry])
@@ -203,46 +167,54 @@ class Stored:
         return known
 
 
-def _numbers(path: Path, number_of_lexer: dict[Any, int]) -> list[int] | None:
-    """Return a path as numbers; None if its lexer's part has none."""
-    first, *levels = path
-    if isinstance(first, int):
-        return list(path)  # type: ignore[arg-type]
-    number = number_of_lexer.get(first)
-    if number is None:
-        return None
-    states = [state for level in levels for state in level]  # type: ignore[attr-defined]
-    return [-1 - number, *(_NO_STATE if state is None else state for state in states)]
+def _tuples(part: Any, depth: int) -> Any:
+    """Return a part of a path as it is in memory."""
+    if isinstance(part, list | tuple) and depth:
+        return tuple([_tuples(each, depth - 1) for each in part])
+    if part is None or type(part) is int:
+        return part
+    return _refuse("its paths have other parts than numbers")
 
 
-def _parts(lexer: Any) -> list[Any]:
-    hypotheses, context = lexer
-    return [[[state, *map(list, rest)] for state, *rest in hypotheses], context]
+def _check_paths(
+    paths: npt.NDArray[np.int32], offsets: npt.NDArray[np.int32], parts: list[Any]
+) -> None:
+    """Refuse paths whose first part is not the lexer's, or whose levels are of other widths."""
+    n_hypotheses = np.array([*map(_n_hypotheses, parts), 0])
+    widths = np.array([*map(_width, parts), 0])
+    number = np.where(paths & 3, paths >> 2, len(parts))  # plain levels have no width
+    is_first = np.zeros(len(paths), dtype=np.bool_)
+    is_first[offsets[:-1]] = True
+    expected = np.repeat(n_hypotheses[number[is_first]], np.diff(offsets))
+    if (n_hypotheses[number[is_first]] < 0).any():
+        _refuse("a path begins with no part of a lexer")
+    if (widths[number] != expected)[~is_first].any():
+        _refuse("a path ends within a level")
 
 
-def _lexer(parts: Any) -> tuple[tuple[Any, ...], int]:
-    hypotheses, context = parts
-    return tuple((state, *map(tuple, rest)) for state, *rest in hypotheses), context
+def _n_hypotheses(part: Any) -> int:
+    """Return of how many hypotheses the part of a lexer is; -1 if it is none."""
+    is_lexer = (
+        isinstance(part, tuple)
+        and len(part) == 2
+        and isinstance(part[0], tuple)
+        and type(part[1]) is int
+        and all(
+            isinstance(each, tuple)
+            and len(each) in (2, 3)
+            and type(each[0]) is int
+            and all(isinstance(rest, tuple) and _width(rest) >= 0 for rest in each[1:])
+            and None not in [number for rest in each[1:] for number in rest]
+            for each in part[0]
+        )
+    )
+    return (len(part[0]) or -1) if is_lexer else -1
 
 
-def _hash(numbers: list[int]) -> int:
-    """Return the FNV-1a hash of 64 bits over numbers in place of bytes."""
-    key = _SEED
-    for number in numbers:
-        key = _hashed(key, number)
-    return key
-
-
-def _hashed(key: int, number: int) -> int:
-    return ((key ^ (number & 0xFFFFFFFF)) * _PRIME) & _MASK
-
-
-def _lengths(arrays: Arrays) -> npt.NDArray[np.int64]:
-    return np.unique(np.diff(arrays["path_offsets"]))
-
-
-def _offsets(lengths: Iterable[int]) -> npt.NDArray[np.int64]:
-    return np.cumsum([0, *lengths], dtype=np.int64)
+def _width(part: Any) -> int:
+    """Return how many parse states a level has; -1 if it is none."""
+    is_level = isinstance(part, tuple) and all(each is None or type(each) is int for each in part)
+    return len(part) if is_level else -1
 
 
 def _joined(parts: list[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
@@ -250,15 +222,18 @@ def _joined(parts: list[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     return np.concatenate([nothing, *(np.asarray(part, dtype=dtype) for part in parts)])
 
 
-def _check(arrays: Arrays, value: Any, possible: npt.NDArray[np.int32]) -> None:
+def _check(arrays: Arrays, possible: npt.NDArray[np.int32]) -> None:
     """Refuse what could not have been written for a vocabulary with such tokens."""
-    _check_shapes(arrays, len(possible))
-    n_paths, n_changes = len(arrays["paths"]), len(arrays["change_places"])
-    n_entries, n_subsets = len(arrays["hashes"]), len(arrays["base_of_subset"])
-    _check_offsets(arrays["path_offsets"], n_entries, n_paths, least=1)
-    _check_offsets(arrays["change_offsets"], n_subsets, n_changes, least=0)
+    for name, dtype in _DTYPES.items():
+        array = arrays.get(name)
+        if array is None or array.dtype != dtype or array.ndim != (2 if name == "rows" else 1):
+            _refuse(f"there is no array {name!r} as it should be")
+    if arrays["rows"].shape[1] != len(possible):
+        _refuse("its masks are not as long as the vocabulary")
+    n_changes, n_subsets = len(arrays["change_places"]), len(arrays["base_of_subset"])
+    _check_offsets(arrays["change_offsets"], n_subsets, n_changes)
     for name, n_all, least, n_asked in (
-        ("subset_of_entry", n_entries, 0, n_subsets),
+        ("subset_of_entry", len(arrays["path_offsets"]) - 1, 0, n_subsets),
         ("base_of_subset", n_subsets, _EMPTY, len(arrays["rows"])),
         ("change_places", n_changes, 0, len(possible)),
     ):
@@ -269,35 +244,14 @@ def _check(arrays: Arrays, value: Any, possible: npt.NDArray[np.int32]) -> None:
             _refuse(f"{name!r} points outside its array")
     if len(arrays["change_words"]) != n_changes:
         _refuse("its changes lack their words, or their places")
-    _check_hashes(arrays["hashes"])
     _check_bits(arrays, possible)
-    if not isinstance(value, dict) or not _are_lexers(value.get("lexers")):
-        _refuse("the lexers' parts of its paths are not told")
 
 
-def _check_shapes(arrays: Arrays, n_words: int) -> None:
-    for name, dtype in _DTYPES.items():
-        array = arrays.get(name)
-        if array is None or array.dtype != dtype or array.ndim != (2 if name == "rows" else 1):
-            _refuse(f"there is no array {name!r} as it should be")
-    if arrays["rows"].shape[1] != n_words:
-        _refuse("its masks are not as long as the vocabulary")
-
-
-def _check_offsets(offsets: npt.NDArray[Any], n_parts: int, n_all: int, *, least: int) -> None:
+def _check_offsets(offsets: npt.NDArray[Any], n_parts: int, n_all: int) -> None:
     if len(offsets) != n_parts + 1 or offsets[0] != 0 or offsets[-1] != n_all:
         _refuse("its offsets do not fit")
-    # Compared, not subtracted: differences of such numbers may overflow.
-    before, after = offsets[:-1], offsets[1:]
-    if (before > after).any() or (least and (before == after).any()):
+    if (offsets[:-1] > offsets[1:]).any():  # not subtracted: differences may overflow
         _refuse("its offsets do not fit")
-
-
-def _check_hashes(hashes: npt.NDArray[Any]) -> None:
-    if (hashes[:-1] > hashes[1:]).any():
-        _refuse("the hashes are not sorted")
-    if (hashes[:-_MAX_ALIKE] == hashes[_MAX_ALIKE:]).any():
-        _refuse("too many of the hashes are alike")
 
 
 def _check_bits(arrays: Arrays, possible: npt.NDArray[np.int32]) -> None:
@@ -307,36 +261,6 @@ def _check_bits(arrays: Arrays, possible: npt.NDArray[np.int32]) -> None:
         or (changes & ~possible[arrays["change_places"]]).any()
     ):
         _refuse("a mask allows tokens that have no text, or that there are not")
-
-
-def _check_widths(arrays: Arrays, lexers: list[Any]) -> None:
-    """Refuse paths that name no lexer's part, or are cut within a level."""
-    starts = arrays["path_offsets"][:-1]
-    firsts = arrays["paths"][starts]
-    if (firsts < -len(lexers)).any():
-        _refuse("a path names no lexer's part")
-    widths = np.array([len(hypotheses) for hypotheses, _ in lexers], dtype=np.int64)
-    is_long = firsts < 0
-    lengths = np.diff(arrays["path_offsets"])[is_long] - 1
-    if (lengths % widths[-1 - firsts[is_long]]).any():
-        _refuse("a path ends within a level")
-
-
-def _are_lexers(lexers: Any) -> bool:
-    return isinstance(lexers, list) and all(
-        isinstance(lexer, list)
-        and len(lexer) == 2
-        and isinstance(lexer[0], list)
-        and lexer[0]
-        and all(isinstance(part, list) and len(part) in (2, 3) for part in lexer[0])
-        and all(isinstance(numbers, list) for _, *rest in lexer[0] for numbers in rest)
-        and all(
-            type(number) is int
-            for state, *rest in lexer[0]
-            for number in (state, *chain(*rest), lexer[1])
-        )
-        for lexer in lexers
-    )
 
 
 def _refuse(what: str) -> NoReturn:

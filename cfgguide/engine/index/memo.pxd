@@ -55,6 +55,8 @@ cdef class Entries:
     @cython.locals(place=int, number=int)
     cpdef int add(self, tuple path, object value) except -2
     cdef int _make_room(self, int n) except -2
+    @cython.locals(number=int, start=int, length=int, place=int)
+    cdef int _fill(self, const int[::1] items, const int[::1] offsets, int n) except -2
 
 
 cdef class Memo:

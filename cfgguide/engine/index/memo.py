@@ -281,6 +281,52 @@ class Entries:
         self._lengths[len(path)] = True
         return number
 
+    @property
+    def items(self) -> tuple[Any, Any, list[Any]]:
+        """The ints of all paths, where each begins and ends, and what is no int.
+
+        An int of a path is 4 times a level that is an int, or 4 times the number of another and 3.
+        """
+        n = self._paths.length
+        offsets = np.asarray(self._paths.offsets)[: n + 1]
+        return np.asarray(self._paths.items)[: offsets[n]], offsets, self._objects
+
+    @staticmethod
+    def of(items: Any, offsets: Any, objects: list[Any]) -> Entries:
+        """Return entries without values; raises a ValueError if these are not such items."""
+        kinds, numbers, lengths = items & 3, items >> 2, np.diff(offsets)
+        is_object = kinds == _OBJECT
+        is_right = (
+            len(offsets) > 0
+            and offsets[0] == 0
+            and offsets[-1] == len(items)
+            and (offsets[:-1] < offsets[1:]).all()
+            and (is_object | (kinds == _INT)).all()
+            and ((numbers[is_object] >= 0) & (numbers[is_object] < len(objects))).all()
+        )
+        if not is_right:
+            raise ValueError("these are no paths")
+        made = Entries()
+        for each in objects:
+            _number(each, made._objects, made._number_of_object)
+        made._lengths.extend(bytes(int(lengths.max(initial=0))))
+        for length in np.unique(lengths).tolist():
+            made._lengths[length] = True
+        made._fill(_view(items), _view(offsets), len(lengths))
+        if made._paths.length < len(lengths) or len(made._objects) < len(objects):
+            raise ValueError("these are paths that are there twice")
+        made.values = [None] * len(lengths)
+        return made
+
+    def _fill(self, items: Any, offsets: Any, n: int) -> None:
+        for number in range(n):
+            start = offsets[number]
+            length = offsets[number + 1] - start
+            self._make_room(length)
+            for place in range(length):
+                self._data[place] = items[start + place]
+            self._paths.add(self._data, length)
+
     def path(self, number: int) -> tuple[Any, ...]:
         """Return a path."""
         start, end = self._paths.offsets[number], self._paths.offsets[number + 1]

@@ -124,7 +124,8 @@ def test_look_around_and_fall_backs_make_paths_of_every_kind(path):
     for seed in range(10):
         walked(index, seed)
     index.save(path)
-    lexers = archive.read(path, kind="index")[1]["masks"]["lexers"]
+    parts = archive.read(path, kind="index")[1]["masks"]["parts"]
+    lexers = [part for part in parts if isinstance(part[0], list)]
     assert any(len(hypotheses) > 1 for hypotheses, _ in lexers)
     assert any(obligations for hypotheses, _ in lexers for _, obligations in hypotheses)
     assert any(context for _, context in lexers)
@@ -204,7 +205,7 @@ def replaced(name, change):
 
 
 def lexer(value):
-    return lambda arrays, masks: masks["lexers"].__setitem__(0, value)
+    return lambda arrays, masks: masks["parts"].__setitem__(0, value)
 
 
 def bit(array, token_id):
@@ -221,11 +222,11 @@ def allow_in_changes(token_id):
 
 def overflow(arrays, masks):
     """Each offset is less than the one before, but all differences overflow to above 0."""
-    arrays["path_offsets"][1:3] = 2**62 + 5, -(2**62) - 5
+    arrays["path_offsets"][1:3] = 2**30 + 5, -(2**30) - 5
 
 
 NAMES = (
-    "paths", "path_offsets", "hashes", "subset_of_entry", "rows", "base_of_subset",
+    "paths", "path_offsets", "subset_of_entry", "rows", "base_of_subset",
     "change_offsets", "change_places", "change_words",
 )  # fmt: skip
 #: Name: what is done to the arrays and the JSON value, with a right checksum.
@@ -257,15 +258,23 @@ DAMAGES = {
     "row below -1": set_at("base_of_subset", 0, -2),
     "place too high": set_at("change_places", 0, VOCABULARY.n_words),
     "place far too high": set_at("change_places", 0, 2**32 - 1),
-    "hashes not sorted": replaced("hashes", lambda array: array[::-1].copy()),
-    "hashes all alike": replaced("hashes", lambda array: np.full_like(array, 7)),
+    "a path that is there twice": lambda arrays, masks: arrays.update(
+        paths=np.tile(arrays["paths"], 2),
+        path_offsets=np.concatenate(
+            [arrays["path_offsets"], arrays["path_offsets"][1:] + len(arrays["paths"])]
+        ),
+        subset_of_entry=np.tile(arrays["subset_of_entry"], 2),
+    ),
+    "paths of what is nothing": replaced("paths", lambda array: array | 1),
+    "paths of other parts": replaced("paths", lambda array: array | 2**20 + 3),
+    "paths of parts below 0": replaced("paths", lambda array: array | -(2**20) + 3),
     "a row with a token too many": lambda arrays, masks: bit(arrays["rows"], OUTSIDE),
     "a row with a token of no text": lambda arrays, masks: bit(arrays["rows"], NOBODY),
     "a change with a token too many": allow_in_changes(OUTSIDE),
     "a change with a token of no text": allow_in_changes(NOBODY),
-    "no lexers": lambda arrays, masks: masks.pop("lexers"),
-    "a lexer too few": lambda arrays, masks: masks["lexers"].pop(),
-    "lexers no list": lambda arrays, masks: masks.__setitem__("lexers", {"0": 1}),
+    "no lexers": lambda arrays, masks: masks.pop("parts"),
+    "a lexer too few": lambda arrays, masks: masks["parts"].pop(),
+    "lexers no list": lambda arrays, masks: masks.__setitem__("parts", {"0": 1}),
     "a lexer of nothing": lexer([]),
     "a lexer without hypotheses": lexer([[], 0]),
     "a lexer without a context": lexer([[[1, []]]]),
@@ -286,9 +295,10 @@ DAMAGES = {
     "a class without tokens": lambda arrays, masks: np.putmask(
         arrays["classes.class_of_token"], arrays["classes.class_of_token"] == 1, 2
     ),
-    "a lexer of other width": lambda arrays, masks: masks["lexers"].__setitem__(
-        slice(None), [[[*hypotheses, *[[1, []]] * 99], 0] for hypotheses, _ in masks["lexers"]]
+    "a lexer of other width": lambda arrays, masks: masks["parts"].__setitem__(
+        0, [[*masks["parts"][0][0], *[[1, []]] * 99], 0]
     ),
+    "a path that begins with a level": lambda arrays, masks: masks["parts"].__setitem__(0, [3, 4]),
 }  # fmt: skip
 
 
@@ -532,7 +542,7 @@ def test_cached_masks_that_are_bad_are_dropped_and_made_anew(cache):
     (path,) = kept(cache)
     kind, _, digest = path.name.partition("-")
     arrays, value = archive.read(path, kind=kind)
-    arrays["masks.hashes"] = arrays["masks.hashes"][::-1]
+    arrays["masks.paths"] = arrays["masks.paths"] | 1
     archive.write(path, arrays, value, kind=kind, digest=digest)
     again = whole_index(*GRAMMARS["json"])
     assert kept(cache) == []
