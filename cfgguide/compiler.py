@@ -112,6 +112,8 @@ def compile(
     index = Index(machine, vocabulary, max_bytes=max_bytes)
     if use_cache:
         index.load_cached()
+    elif index.masks.files is not None:
+        index.masks.files.prepare(None)
     index.output_type = chosen
     return index
 

@@ -106,7 +106,7 @@ def use_cached(index: Index) -> None:
     """Use what the user's cache has of an index."""
     files = index.masks.files
     if files is not None:
-        files.use_cached(index.digest)
+        files.prepare(index.digest)
         _use_cached_masks(index)
 
 

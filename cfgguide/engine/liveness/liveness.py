@@ -43,7 +43,7 @@ from cfgguide.engine.liveness.stack_summaries import (
     Line,
     StackSummaries,
 )
-from cfgguide.engine.liveness.witnesses import Witnesses
+from cfgguide.engine.liveness.witnesses import DEPTHS, Witnesses, topmost
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.engine.vocabulary.spelling import BOUNDARY, Spelling
 from cfgguide.grammar.lr.indentation import Indentation
@@ -56,6 +56,7 @@ Result = TypeVar("Result")
 MANY_STATES = 300  # of a parser for which the search that decides may take seconds
 # Pairs and nodes that may be looked at to decide for all stacks at once; then the stack is read on.
 DEFAULT_MAX_NODES = 4_000
+_MAX_DECIDED = 20_000  # answers
 BELOW = 0  # a height: the stack ends above what must be read
 Decided = tuple[bool, int]  # whether a hypothesis is live, and how low its stack was read
 Node = tuple[Controls, int]  # controls in which a state was left, and that state
@@ -114,6 +115,8 @@ class Liveness:
         self._controls: dict[tuple[int, Obligations, int, int, int], Controls] = {}
         self._next: dict[tuple[int, Between, int, Wanted], list[int]] = {}
         self._verdicts: dict[Node, Verdict] = {}
+        self._decided: dict[tuple[Hypothesis, int], tuple[bool, int]] = {}  # and states read
+        self._depths: dict[int, None] = {}  # of the stacks in it
 
     # What most grammars need little of is made when it is first needed.
 
@@ -183,13 +186,18 @@ class Liveness:
         hypotheses, context = configuration.hypotheses, configuration.context
         heights = [hypothesis.stack.height + 1 for hypothesis in hypotheses]
         unread, undecided = tuple(heights), list[int]()
+        deciding: dict[int, Iterator[Decided | None]] = {}
+        for number, hypothesis in enumerate(hypotheses):
+            known = self._remembered(hypothesis, context)
+            if known is None:
+                deciding[number] = self._decide_quickly(hypothesis, context)
+                continue
+            is_live, heights[number] = known
+            if is_live:
+                return Answer(True, _replaced(unread, number, heights[number]))
         # A search may take seconds: none begins while another hypothesis may be seen to be live.
         # Quick ones take turns: of a letter that has begun, mostly one reading is live, and others
         # are dead only since no letter fits.
-        deciding = {
-            number: self._decide_quickly(hypothesis, context)
-            for number, hypothesis in enumerate(hypotheses)
-        }
         while deciding:
             for number, steps in list(deciding.items()):
                 if (decided := next(steps, ())) is None:
@@ -198,15 +206,41 @@ class Liveness:
                 if not decided:
                     undecided.append(number)
                     continue
+                self._remember(hypotheses[number], context, decided)
                 is_live, heights[number] = decided
                 if is_live:
                     return Answer(True, _replaced(unread, number, heights[number]))
         for number in sorted(undecided):
             controls = self.controls(hypotheses[number], context)
-            is_live, heights[number] = self.decide_stack(controls, hypotheses[number].stack)
+            decided = self.decide_stack(controls, hypotheses[number].stack)
+            self._remember(hypotheses[number], context, decided)
+            is_live, heights[number] = decided
             if is_live:
                 return Answer(True, _replaced(unread, number, heights[number]))
         return Answer(False, tuple(heights))
+
+    def _remembered(self, hypothesis: Hypothesis, context: int) -> Decided | None:
+        """Return what was decided of a hypothesis with the same states on top; None if nothing.
+
+        The tokens of one mask lead to few hypotheses, which stand together in many ways.
+        """
+        for depth in self._depths:
+            known = self._decided.get((topmost(hypothesis, depth), context))
+            if known is not None:
+                is_live, n_read = known
+                return is_live, hypothesis.stack.height - n_read + 1
+        return None
+
+    def _remember(self, hypothesis: Hypothesis, context: int, decided: Decided) -> None:
+        is_live, height = decided
+        n_read = hypothesis.stack.height - height + 1
+        depth = next((depth for depth in DEPTHS if depth >= n_read), None)
+        if height == BELOW or depth is None:
+            return
+        if len(self._decided) >= _MAX_DECIDED:
+            self._decided.clear()
+        self._depths[depth] = None
+        self._decided[topmost(hypothesis, depth), context] = is_live, n_read
 
     def _decide_quickly(self, hypothesis: Hypothesis, context: int) -> Iterator[Decided | None]:
         """Yield whether a hypothesis is live, and how low its stack was read.
@@ -218,7 +252,8 @@ class Liveness:
             decided = self._line_breaks.decide(hypothesis)
         # What tries texts takes long to make: not before it is needed.
         if decided is None and self._asks_witnesses and self._witnesses is not None:
-            decided = self._witnesses.decide(hypothesis, context)
+            # What decides a small grammar takes less than a search for each ending.
+            decided = self._witnesses.decide(hypothesis, context, searches=False)
         decided = decided or (yield from self._refuted(hypothesis, context))
         if decided is None:
             decided = yield from self._shown(hypothesis, context)

@@ -28,8 +28,7 @@ from cfgguide.errors import LimitError
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.grammar.lr.table import START_STATE
 
-_DEPTHS = (4, 16, 64, 256)  # states on top for which an answer is remembered
-_MAX_KNOWN = 10_000  # answers
+DEPTHS = (1, 4, 16, 64, 256)  # how many states on top may be enough, asked in this order
 _MAX_REMEMBERED = 4  # texts that led on from a scanner state
 _MAX_READ = 64  # bytes of an ending after which nothing was found to lead on whatever lies below
 
@@ -64,25 +63,25 @@ class Witnesses:
         self._always_live = always_live
         self._used = used
         self._predecessors = predecessors
-        self._known: dict[tuple[Hypothesis, int], int] = {}
-        self._depths: set[int] = set()  # of stacks in `_known`
         self._led_on: dict[int, list[bytes]] = {}  # by scanner state, the last one first
         self._below: dict[int, list[int] | None] = {}  # by state, what can lie below it
 
-    def decide(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int] | None:
-        """Return True and the lowest height of the stack that was read; None if it is not known."""
+    def decide(
+        self, hypothesis: Hypothesis, context: int, *, searches: bool = True
+    ) -> tuple[bool, int] | None:
+        """Return True and the lowest height of the stack that was read; None if it is not known.
+
+        Unless it `searches`, only an ending is tried to which the parser alone leads.
+        """
         height = hypothesis.stack.height
-        for depth in self._depths:
-            n_read = self._known.get((_top(hypothesis, depth), context))
-            if n_read is not None:
-                return True, height - n_read + 1
         led_on = self._remembered(hypothesis, context)
         if not led_on and "_endings" not in self.__dict__:  # to make them takes longer
             led_on = self._letter(hypothesis, context)
         if led_on:
             return True, height - self._n_read(hypothesis, context, led_on) + 1
         whole = self._whole(hypothesis)
-        ending = None if whole is None else self._endings.of(Configuration((whole,), context))
+        find = self._endings.of if searches else self._endings.direct
+        ending = None if whole is None else find(Configuration((whole,), context))
         if ending is None:
             return None
         text = self._beginning(hypothesis, context, ending)
@@ -124,28 +123,21 @@ class Witnesses:
         return next((t for t in beginnings if self._leads_on(hypothesis, context, t)), None)
 
     def _n_read(self, hypothesis: Hypothesis, context: int, text: bytes) -> int:
-        """Return how many states on top are enough for a text to lead on, and remember it."""
+        """Return how many states on top are enough for a text to lead on, and remember the text."""
         too_few, enough = 0, hypothesis.stack.height
-        for depth in _DEPTHS:  # mostly it is few, however high the stack is
+        for depth in DEPTHS:  # mostly it is few, however high the stack is
             if depth >= enough:
                 break
-            if self._leads_on(_top(hypothesis, depth), context, text):
+            if self._leads_on(topmost(hypothesis, depth), context, text):
                 enough = depth
             else:
                 too_few = depth
         while enough - too_few > 1:
             between = (enough + too_few) // 2
-            if self._leads_on(_top(hypothesis, between), context, text):
+            if self._leads_on(topmost(hypothesis, between), context, text):
                 enough = between
             else:
                 too_few = between
-        if len(self._known) >= _MAX_KNOWN:
-            self._known.clear()
-            self._depths.clear()
-        depth = min(
-            (depth for depth in _DEPTHS if depth >= enough), default=hypothesis.stack.height
-        )
-        self._known[_top(hypothesis, depth), context] = enough
         texts = self._led_on.setdefault(hypothesis.scanner_state, [])
         if text in texts:
             texts.remove(text)
@@ -185,5 +177,6 @@ class Witnesses:
             return None
 
 
-def _top(hypothesis: Hypothesis, depth: int) -> Hypothesis:
+def topmost(hypothesis: Hypothesis, depth: int) -> Hypothesis:
+    """Return a hypothesis with the topmost states of its stack alone."""
     return hypothesis._replace(stack=hypothesis.stack.top(depth))

@@ -83,8 +83,11 @@ class StoresMasks(Protocol):
     def use_packed(self, arrays: Arrays) -> None:
         """Use what was packed; or raise an :class:`IndexFormatError`."""
 
-    def use_cached(self, digest: str) -> None:
-        """Use what the user's cache holds for an index with a digest, and store what it lacks."""
+    def prepare(self, digest: str | None) -> None:
+        """Make what would take long before the first mask.
+
+        Of an index with a digest, use what the user's cache holds, and store what it lacks.
+        """
 
 
 class Masks(Protocol[C]):

@@ -45,9 +45,10 @@ NOTHING = 0  # the effect of what no state can read
 #: The column of a line: a number, or what has happened to one that is not known.
 Column = int | tuple[int, ...]
 
-# How long axes are at first; what is too short is made twice as long.
+# How long axes are at first; what is too short is made twice as long, `items` by a piece.
 _SIZES = {"items": 1 << 24, "ids": 1 << 12, "known": 1 << 14}
 _SIZES |= {"scratch": 1 << 16, "jobs": 1 << 8, "effects": 1 << 14}
+_MORE_ITEMS = 1 << 22
 _AXES = {
     arrays.FULL_ITEMS: "items",
     arrays.FULL_IDS: "ids",
@@ -58,7 +59,7 @@ _AXES = {
 }
 _LONGER = {
     "ids": {"offsets", "hashes", "slots", "marks", "effect_numbers"},
-    **{name: {name} for name in ("items", "known", "scratch", "jobs", "effects")},
+    **{name: {name} for name in ("known", "scratch", "jobs", "effects")},
 }
 _HASHED = {"slots", "known"}  # filled anew
 
@@ -142,6 +143,12 @@ class Effects:
     def _enlarge(self, lacking: int) -> None:
         """Make what is too short longer."""
         axis = _AXES[lacking]
+        if axis == "items":  # tens of megabytes, which stay where they are
+            del self._view
+            self._sizes[axis] += _MORE_ITEMS
+            self._space.items.resize(self._sizes[axis], refcheck=False)
+            self._view = view(self._space)
+            return
         self._sizes[axis] *= 2
         old, longer = self._space, _LONGER[axis]
         kept = {name: value for name, value in old._asdict().items() if name not in longer}

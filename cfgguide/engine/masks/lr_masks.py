@@ -225,10 +225,11 @@ class LrMasks:
             )
         self.token_classes.trie = made
 
-    def use_cached(self, digest: str) -> None:
-        """Use the token classes in the user's cache, or find them and store them there."""
-        n_states = self.recognizer.scanner.n_states
-        index_cache.share_token_classes(digest, n_states, self._vocabulary.trie, self.token_classes)
+    def prepare(self, digest: str | None) -> None:
+        """Find the token classes; with a digest, use the user's cache, or store them there."""
+        if digest is not None:
+            n_states, trie = self.recognizer.scanner.n_states, self._vocabulary.trie
+            index_cache.share_token_classes(digest, n_states, trie, self.token_classes)
         if not self.token_classes.are_made:
             self.token_classes.work_a_while()
 

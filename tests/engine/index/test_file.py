@@ -318,7 +318,8 @@ def test_masks_that_nobody_saved_are_refused(path, filled, name):
     with pytest.raises(IndexFormatError, match=r"the index cannot be used: .*; make it again"):
         Index.load(path, VOCABULARY)
     grammar = Grammar(GRAMMARS["look-around"][0])
-    fresh = cfgguide.compile(grammar, VOCABULARY, use_cache=False)  # its classes are not made
+    made = cfgguide.compile(grammar, VOCABULARY, use_cache=False)
+    fresh = Index(made.machine, VOCABULARY)  # its classes are not made
     with pytest.raises(IndexFormatError):
         fresh.add_file(path)
     assert walked(fresh, 3) == walked(filled, 3), "and the index is as it was"
@@ -566,7 +567,8 @@ def test_large_indexes_and_those_without_a_cache_are_not_kept(cache, monkeypatch
 
 
 def test_token_classes_are_saved_with_the_masks(path):
-    index = whole_index(*GRAMMARS["json"], use_cache=False)
+    made = whole_index(*GRAMMARS["json"], use_cache=False)
+    index, fresh = (Index(made.machine, made.vocabulary) for _ in range(2))
     index.save(path)
     index.masks.token_classes.work()
     assert not Index.load(path, index.vocabulary).masks.token_classes.are_made
@@ -574,7 +576,6 @@ def test_token_classes_are_saved_with_the_masks(path):
     loaded = Index.load(path, index.vocabulary)
     assert loaded.masks.token_classes.trie.strings == index.masks.token_classes.trie.strings
     assert walked(loaded, 1) == walked(index, 1)
-    fresh = whole_index(*GRAMMARS["json"], use_cache=False)
     fresh.add_file(path)
     assert fresh.masks.token_classes.are_made
 

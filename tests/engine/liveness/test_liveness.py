@@ -213,6 +213,25 @@ def test_the_table_of_what_is_always_live_does_not_change_an_answer(grammar, tok
             )
 
 
+def test_a_hypothesis_is_decided_once_in_whatever_company_it_is(monkeypatch):
+    """The tokens of one mask lead to few hypotheses, which stand together in many ways."""
+    recognizer, liveness = liveness_of('start: "(" start "a" ")" | "[" start "b" "]" | "c"')
+    texts = b"(([c", b"(((c", b"[([c"
+    live, other, alike = (recognizer.advance(recognizer.initial, text) for text in texts)
+    asked: list[object] = []
+
+    def undecided(hypothesis: object, context: int) -> Generator[Decided | None]:
+        asked.append(hypothesis)
+        yield from ()
+
+    assert liveness.decide(live).is_live
+    monkeypatch.setattr(liveness, "_decide_quickly", undecided)
+    together = Configuration(other.hypotheses + live.hypotheses, live.context)
+    assert liveness.decide(together).is_live
+    assert liveness.decide(alike).is_live  # as far as it was read
+    assert not asked
+
+
 # --- What an answer depends on --------------------------------------------------------------------
 
 

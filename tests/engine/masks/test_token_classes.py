@@ -15,6 +15,7 @@ from support.walked_grammars import GRAMMARS
 import cfgguide
 from cfgguide.compiler import compile, compile_recognizer
 from cfgguide.engine.machine.recognizer import Configuration, Recognizer
+from cfgguide.engine.masks import effects
 from cfgguide.engine.masks.effects import NOTHING, Effects
 from cfgguide.engine.masks.token_classes import ClassTrie, TokenClasses
 from cfgguide.engine.vocabulary.trie import FIRST_CHILD, FIRST_TOKEN, VocabularyTrie
@@ -28,6 +29,8 @@ TREE = r"""
     %declare _INDENT _DEDENT
     %ignore "."
 """
+
+WORDS = cfgguide.Vocabulary([b"a", b"\n", b" ", b"ab", b".", None], eos_token_ids=5)
 
 
 def classes_of(token_classes: TokenClasses, vocabulary: cfgguide.Vocabulary) -> list[list[int]]:
@@ -151,7 +154,7 @@ def test_masks_do_not_depend_on_when_the_classes_are_made(name):
     tokens += [bytes([byte]) for byte in range(256)]
     vocabulary = cfgguide.Vocabulary([*tokens, None], eos_token_ids=len(tokens))
     made = compile(Grammar.bundled(name), vocabulary)
-    unmade = compile(Grammar.bundled(name), vocabulary, use_cache=False)
+    unmade = cfgguide.Index(made.machine, vocabulary)
     unmade.masks.token_classes.work = lambda n_steps: None
     for configuration in reached(
         made.machine.recognizer, [token.encode() for token in letters], 60
@@ -171,6 +174,24 @@ def test_classes_are_the_same_however_the_work_is_cut():
         in_pieces.work(1)
     for one, other in zip(at_once.trie.packed, in_pieces.trie.packed, strict=True):
         assert np.array_equal(one, other)
+
+
+def test_classes_are_the_same_however_often_the_items_need_more_room(monkeypatch):
+    recognizer = recognizer_of(Grammar.bundled("json").text)
+    tokens = GRAMMARS["json"][1]
+    with_room, without = (TokenClasses(recognizer, VocabularyTrie.of(tokens)) for _ in range(2))
+    with_room.work()
+    monkeypatch.setitem(effects._SIZES, "items", 64)
+    monkeypatch.setattr(effects, "_MORE_ITEMS", 64)
+    without.work()
+    for one, other in zip(with_room.trie.packed, without.trie.packed, strict=True):
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("use_cache", [True, False])
+def test_classes_are_made_when_an_index_is_compiled(use_cache):
+    index = compile(Grammar(TREE, postlex=TreeIndenter()), WORDS, use_cache=use_cache)
+    assert index.masks.token_classes.are_made
 
 
 def test_an_interrupted_search_begins_anew(monkeypatch):
