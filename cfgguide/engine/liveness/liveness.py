@@ -259,8 +259,10 @@ class Liveness:
             decided = yield from self._shown(hypothesis, context)
         is_large = self._table.n_states >= MANY_STATES
         if decided is None and is_large and self._witnesses is not None:
-            yield None
-            decided = self._witnesses.decide(hypothesis, context)
+            decided = self._witnesses.decide(hypothesis, context, searches=False)
+            if decided is None:
+                yield None
+                decided = self._witnesses.decide(hypothesis, context)
         if decided is not None:
             yield decided
 

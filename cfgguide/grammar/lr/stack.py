@@ -72,6 +72,8 @@ class Stack:
 
     def top(self, n: int) -> Stack:
         """Return a stack of its `n` topmost states alone."""
+        if n >= self.height:
+            return self
         return Stack.of(list(islice(self, n))[::-1])
 
     def __iter__(self) -> Iterator[int]:

@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.partition import refined
+from cfgguide.base.bounded import BoundedDict
 from cfgguide.base.limits import check_step
 from cfgguide.grammar.lr.stack import Stack
 
@@ -35,6 +36,7 @@ ERROR = 0  # in `action`
 NO_STATE = -1  # in `goto`
 END = 0  # the terminal $END, fed when the text ends
 START_STATE = 0
+_MAX_SHIFTS = 10_000  # that a general table remembers
 _N_COLUMNS = 16  # pushes in a row of what `refined` is given; few states have more
 
 Production = tuple[str, tuple[str, ...]]  # left-hand side and right-hand side
@@ -154,13 +156,21 @@ class ParseTable:
         if not self.is_general:
             after = self.shift(stack, terminal)
             return () if after is None else (after,)
-        actions = self._actions
-        shifted = dict.fromkeys(
-            here.push(action - 1)
-            for here in self._reductions_of(stack, terminal)
-            if (action := actions[here.state, terminal]) > 0
-        )
-        return tuple(shifted)
+        known = self._known_shifts.get((stack, terminal))
+        if known is None:
+            actions = self._actions
+            shifted = dict.fromkeys(
+                here.push(action - 1)
+                for here in self._reductions_of(stack, terminal)
+                if (action := actions[here.state, terminal]) > 0
+            )
+            known = self._known_shifts[stack, terminal] = tuple(shifted)
+        return known
+
+    @cached_property
+    def _known_shifts(self) -> BoundedDict[tuple[Stack, int], tuple[Stack, ...]]:
+        """Shifts of a general table: the tokens of one mask ask for few, each a hundred times."""
+        return BoundedDict(_MAX_SHIFTS)
 
     def taken(self, stack: Stack, terminals: Iterable[int], most: int) -> set[int]:
         """Return those of some terminals that may come next, as far as `most` stacks tell.

@@ -118,6 +118,15 @@ def test_stacks_of_a_shift_are_different():
         stacks = list({new for stack in stacks for new in table.shifts(stack, 1)})
 
 
+def test_a_shift_of_equal_stacks_is_found_once(monkeypatch):
+    table = table_of(NAMED["sums"])
+    number = table.terminals.index("X")
+    (stack,) = table.shifts(Stack(START_STATE), table.terminals.index("Y"))
+    found = table.shifts(stack, number)
+    monkeypatch.setattr(ParseTable, "_reductions_of", None)
+    assert table.shifts(Stack.of([*stack][::-1]), number) is found
+
+
 def test_the_choices_are_the_alternatives():
     for seed in range(200):
         table = table_of(random_productions(seed))
