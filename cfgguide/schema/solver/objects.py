@@ -168,7 +168,6 @@ class ObjectMachine:
         by_id = {id(language): language for node in asking for language, _ in node.patterns}
         self._patterns = list(by_id.values())
         self._pattern_numbers = {key: number for number, key in enumerate(by_id)}
-        self._known_children: dict[tuple[Node, NameClass], list[Node]] = {}
         self._known_owners: dict[tuple[int, frozenset[Node]], tuple[Node, ...]] = {}
         self._symbols: dict[tuple[int, tuple[Node, ...]], MemberSymbol] = {}
         self._parts: dict[
@@ -249,19 +248,10 @@ class ObjectMachine:
 
     def children(self, node: Node, names: NameClass) -> list[Node]:
         """Return the nodes that a node applies to the value of a property."""
-        known = self._known_children.get((node, names))
-        if known is None:
-            check_step()
-            known = self._known_children[node, names] = self._asked_of(node, names)
-        return known
-
-    def _asked_of(self, node: Node, names: NameClass) -> list[Node]:
         found = [node.properties[names.name]] if names.name in node.properties else []
-        found += [
-            child
-            for language, child in node.patterns
-            if self._pattern_numbers.get(id(language)) in names.patterns  # none if never asked
-        ]
+        for language, child in node.patterns:
+            if self._pattern_numbers.get(id(language)) in names.patterns:  # none if never asked
+                found.append(child)
         if not found and node.additional is not None:
             found.append(node.additional)
         return found

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
-from itertools import combinations
+from itertools import chain, combinations
 from operator import and_, or_
 from typing import NamedTuple
 
@@ -215,12 +215,15 @@ class Clauses:
 
     def _clause(self, alternatives: Sequence[Alternative]) -> Clause:
         topics: set[Topic] = set()
+        nodes: dict[Node, None] = {}
         check_step()
-        for literal in {literal for alternative in alternatives for literal in alternative}:
-            if isinstance(literal, Holds):
-                topics |= self.topics(literal.node)
-            elif isinstance(literal, Comes | Fails):
+        for literal in chain.from_iterable(alternatives):
+            if isinstance(literal, Comes | Fails):
                 topics.add(literal.number)
+            elif isinstance(literal, Holds):
+                nodes[literal.node] = None
+        for node in nodes:
+            topics |= self.topics(node)
         return Clause(alternatives, frozenset(topics))
 
     def _by_name(self, alternatives: list[tuple[Holds]]) -> dict[int, list[Alternative]] | None:
@@ -357,9 +360,11 @@ class Clauses:
         """Yield what lets a node fail by a property."""
         machine = self._machine
         for number, names in enumerate(machine.name_classes):
-            check_step()
+            if not number % _OFTEN:
+                check_step(_OFTEN)
             children = machine.children(node, names)
-            yield from ((Fails(number, child),) for child in children)
+            for child in children:
+                yield (Fails(number, child),)
             if node.names is not None and node.names.meant not in names.accepted:
                 yield (Fails(number, None),)
             if node.unevaluated is not None and not children:
