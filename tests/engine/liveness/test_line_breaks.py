@@ -100,10 +100,12 @@ def test_what_is_said_at_once_is_what_the_search_says(name, without):
     answers: dict[object, bool] = {}
     for configuration in configurations(recognizer, text):
         for hypothesis in configuration.hypotheses:
-            decided = quick.decide(hypothesis)
-            decided = decided or liveness._witnesses.decide(hypothesis, configuration.context)
+            asked = hypothesis, configuration.context
+            decided = liveness._remembered(*asked) or quick.decide(hypothesis)
+            decided = decided or liveness._witnesses.decide(*asked)
             if decided is None:
                 continue
+            liveness._remember(*asked, decided)
             is_live, height = decided
             controls = searched.controls(hypothesis, configuration.context)
             assert is_live == searched.decide_stack(controls, hypothesis.stack)[0]
