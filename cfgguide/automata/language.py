@@ -103,6 +103,15 @@ class TextAutomaton(Part, Protocol):
     def fewest(self, state: int, spelling: int) -> float:
         """Return how many bytes at least lead from a state to an end: `IN_UTF8` or `IN_JSON`."""
 
+    def known_end(
+        self, state: int, spelling: int, written: Callable[[], Sequence[bytes] | None]
+    ) -> tuple[bytes, int] | None:
+        """Return a shortest text from a state to an end, if that is known without a search.
+
+        With how many characters it has. `written` returns a shortest character of each letter,
+        None if there are not enough bytes.
+        """
+
     @property
     def language(self) -> Language:
         """The same language, made at once; raises SchemaError if it is too large."""
@@ -358,6 +367,12 @@ class Language:
     def fewest(self, state: int, spelling: int) -> float:
         """Return how many bytes at least lead from a state to an end."""
         return self.distances.shortest[state]
+
+    def known_end(
+        self, state: int, spelling: int, written: Callable[[], Sequence[bytes] | None]
+    ) -> tuple[bytes, int] | None:
+        """Return None: only states say how a text ends."""
+        return None
 
     def near(self, state: int, n: int) -> int:
         """Return the same state: each of a minimal automaton does something else."""

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache, reduce
 from math import inf, prod
 from typing import Any, NamedTuple
@@ -530,6 +530,32 @@ class _Program:
         size = size.then(facts.size)
         return _Facts(shape, counts, self._known_sizes.setdefault(size, size), is_fresh)
 
+    def shortest_text(
+        self, rest: int, spelling: int, written: Sequence[bytes]
+    ) -> tuple[bytes, int]:
+        """Return the shortest text of a rest without conditions, and how many characters it has."""
+
+        def of(items: Iterable[_Item]) -> Iterator[tuple[bytes, int]]:
+            for item in items:
+                check_step()
+                match item:
+                    case int():
+                        letters = [written[letter] for letter in members(item)]
+                        yield min(letters, key=lambda each: (len(each), each)), 1
+                    case _Loop():
+                        if item.least:
+                            text, n = _joined(of(self._bodies[item.body]))
+                            yield text * item.least, n * item.least
+                    case _Ways(bodies):
+                        sizes = {each: self._sizes[each][0].n_bytes[spelling] for each in bodies}
+                        yield from of(self._bodies[min(bodies, key=sizes.__getitem__)])
+
+        parts: list[tuple[bytes, int]] = []
+        while rest != MATCH:
+            head, place, rest = self._rests[rest]
+            parts += of((head,) if isinstance(head, _Loop) else self._bodies[head][place:])
+        return _joined(parts)
+
     def near(self, rest: int, n: int) -> int:
         """Return a rest whose loops have at most ``n + 1`` rounds to come, if they have a bound."""
         far = n + 1
@@ -679,6 +705,11 @@ class _Program:
             if not any(includes(counts[each], counts[rest]) for each in found[-_MAX_COMPARED:]):
                 found.append(rest)
         return found
+
+
+def _joined(parts: Iterable[tuple[bytes, int]]) -> tuple[bytes, int]:
+    found = list(parts)
+    return b"".join([text for text, _ in found]), sum([n for _, n in found])
 
 
 def includes(counts: Sequence[Interval], others: Sequence[Interval]) -> bool:
@@ -846,6 +877,21 @@ class PatternAutomaton:
     def fewest(self, state: int, spelling: int) -> float:
         """Return how many bytes at least lead from a state to an end."""
         return min((size.n_bytes[spelling] for size in self.sizes(state)), default=inf)
+
+    def known_end(
+        self, state: int, spelling: int, written: Callable[[], Sequence[bytes] | None]
+    ) -> tuple[bytes, int] | None:
+        """Return a shortest text from a state to an end, and how many characters it has.
+
+        It is put together of the shortest texts of its parts, so no state on its way is made.
+        """
+        letters = written()
+        if letters is None or state == DEAD:
+            return None
+        with self._lock:
+            facts = self._program.facts
+            rest = min(self._rests(state), key=lambda each: facts(each).size.n_bytes[spelling])
+            return self._program.shortest_text(rest, spelling, letters)
 
     def sizes(self, state: int) -> Iterator[_Size]:
         """Yield how many characters the rests of a state may have."""
@@ -1105,6 +1151,12 @@ class LookingAutomaton(PatternAutomaton):
             parts += [e.automaton.fewest(e.state, spelling) for e in owed if not e.is_negated]
             found = min(found, max(parts))
         return found
+
+    def known_end(
+        self, state: int, spelling: int, written: Callable[[], Sequence[bytes] | None]
+    ) -> tuple[bytes, int] | None:
+        """Return None: which text meets all conditions is found by a search."""
+        return None
 
     def effort(self, state: int) -> float:
         """Return about how many characters lead to an end: of all that is owed, together."""

@@ -11,7 +11,7 @@ states that are nearest to the ends of all parts. What a search has seen is know
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
 from math import inf, prod
 
@@ -314,6 +314,12 @@ class SideBySide:
     def fewest(self, state: int, spelling: int) -> float:
         """Return how many bytes at least lead from a state to an end."""
         return max(p.fewest(each, spelling) for p, each in self._pairs(state))
+
+    def known_end(
+        self, state: int, spelling: int, written: Callable[[], Sequence[bytes] | None]
+    ) -> tuple[bytes, int] | None:
+        """Return None: what ends one part may not end another one."""
+        return None
 
     def effort(self, state: int) -> float:
         """Return about how many characters lead to an end."""

@@ -22,6 +22,10 @@ from cfgguide.errors import CfgGuideError, LimitError, SchemaError, shown
 
 Result = TypeVar("Result")
 
+#: Bytes of a text or an ending: no model writes a longer one, so none is looked for, and what asks
+#: for more is refused when it is compiled. Parts of a schema may double.
+LONGEST = 100_000
+
 # What each limit counts, and what to do other than raising it.
 _COUNTED = {
     "max_nesting": (

@@ -62,6 +62,7 @@ _FAR_OFF = 64  # tokens of an ending of which a search would shorten little
 _AT_FIRST = 10  # the first question, whether any sentence fits, may cost so many times the effort
 _MOST_WORK = 5_000  # calls of `check_step` of one search: of most, it takes a thousand at most
 _MAX_KNOWN = 50_000  # configurations that each of the memories below may hold
+_MAX_TOKENS = 4_000_000  # of endings that each of two memories may hold
 _MAX_MASK_BYTES = 16_000_000  # of masks that are remembered
 
 Configuration = Hashable  # of whatever machine
@@ -152,6 +153,7 @@ class TokenBudget:
         self._eos = index.vocabulary.eos_token_ids[0]
         self._eos_bits = index.eos_bitmask
         self._paths: dict[Configuration, Tokens | None] = {}
+        self._n_tokens = self._n_shorter = 0  # in those, and in these
         self._shorter: OrderedDict[Configuration, Tokens] = (
             OrderedDict()
         )  # shorter than those; masks rest on them
@@ -357,9 +359,11 @@ class TokenBudget:
         if shorter is not None:
             return shorter
         if configuration not in self._paths:
-            if len(self._paths) > _MAX_KNOWN:
+            if len(self._paths) > _MAX_KNOWN or self._n_tokens > _MAX_TOKENS:
                 self._paths.clear()
-            self._paths[configuration] = self._ending(configuration)
+                self._n_tokens = 0
+            self._paths[configuration] = path = self._ending(configuration)
+            self._n_tokens += len(path or ())
         return self._paths[configuration]
 
     def _ending(self, configuration: Configuration) -> Tokens | None:
@@ -389,8 +393,9 @@ class TokenBudget:
 
     def _remember(self, configuration: Configuration, path: Tokens) -> None:
         """Remember a shorter path; the oldest are forgotten first."""
-        while len(self._shorter) > _MAX_KNOWN:
-            self._shorter.popitem(last=False)
+        self._n_shorter += len(path) - len(self._shorter.pop(configuration, ()))
+        while len(self._shorter) > _MAX_KNOWN or (self._shorter and self._n_shorter > _MAX_TOKENS):
+            self._n_shorter -= len(self._shorter.popitem(last=False)[1])
         self._n_remembered += 1
         self._shorter[configuration] = path
         self._shorter.move_to_end(configuration)

@@ -67,29 +67,29 @@ class FewestTokens:
         return self._spelled[text]
 
     def _sought(self, text: bytes) -> tuple[int, ...] | None:
-        if text not in self._known:
-            if self._n_bytes > _MAX_BYTES:
-                self._forget()
-            for start in range(len(text) - 1, -1, -1):  # each suffix from shorter ones
-                check_step()
-                end = text[start:]
-                if end not in self._known:
-                    self._known[end] = self._found(end)
-                    self._n_bytes += len(end) + _OVERHEAD
-        spelling, found = self._known[text], list[int]()
+        if self._n_bytes > _MAX_BYTES:
+            self._forget()
+        # All suffixes of the blocks of a long text would take more than is remembered.
+        known = self._known if len(text) < BLOCK else {b"": self._known[b""]}
+        check_step(len(text))
+        for start in range(len(text) - 1, -1, -1):  # each suffix from shorter ones
+            end = text[start:]
+            if end not in known:
+                known[end] = self._found(end, known)
+                self._n_bytes += len(end) + _OVERHEAD if known is self._known else 0
+        spelling, found = known[text], list[int]()
         while spelling is not None and text:
-            check_step(0)
             _, token_id, length = spelling
             found.append(token_id)
             text = text[length:]
-            spelling = self._known[text]
+            spelling = known[text]
         return None if text else tuple(found)
 
-    def _found(self, text: bytes) -> _Spelling | None:
+    def _found(self, text: bytes, known: dict[bytes, _Spelling | None]) -> _Spelling | None:
         best: _Spelling | None = None
         for length in self._lengths.get(text[:2], (1,)):
             token_id = self._ids.get(text[:length])
-            rest = self._known[text[length:]] if token_id is not None else None
+            rest = known[text[length:]] if token_id is not None else None
             if token_id is None or rest is None:
                 continue
             if best is None or rest[0] + 1 < best[0]:

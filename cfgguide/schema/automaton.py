@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.numbers import NUMBER, decimal_text
-from cfgguide.base.limits import Steps, check_step
+from cfgguide.base.limits import LONGEST, Steps, check_step
 from cfgguide.base.sets import reached_from
 from cfgguide.engine.byte_machine.automaton import Int32Array, Pushdown
 from cfgguide.engine.byte_machine.byte_views import DEAD, END, POP, PUSH
@@ -243,6 +243,24 @@ class SchemaAutomaton(Pushdown):
     def has_sentence(self) -> bool:
         """Whether each schema allows some value."""
         return all(map(self.search.has_value, self.roots))
+
+    def check_values(self) -> None:
+        """Check that a value is known which can be written: no budget would be enough for others.
+
+        Raises
+        ------
+        SchemaError
+            If there is none, or it takes too long to find one.
+        """
+        with self.lock, self.steps.begun():
+            for values in self.roots:
+                if self.completions.shortest.of(values, None) is None:
+                    path = next((node.path for node in values.nodes if node.path), "/")
+                    raise SchemaError(
+                        f"at {path}: no value is known that has {LONGEST} bytes at most, and no "
+                        "model writes a longer one; use smaller bounds, or fewer schemas for one "
+                        "value"
+                    )
 
     def check_alternatives(self) -> None:
         """Check that values in which many alternatives have to hold at once can be told apart.

@@ -20,7 +20,7 @@ from itertools import chain, islice
 from math import inf
 from typing import Any, NamedTuple, TypeVar
 
-from cfgguide.base.limits import Steps, check_step
+from cfgguide.base.limits import LONGEST, Steps, check_step
 from cfgguide.engine.byte_machine.byte_machine import popped
 from cfgguide.engine.byte_machine.byte_views import DEAD
 from cfgguide.engine.byte_machine.property_names import ListedNumbers
@@ -40,7 +40,6 @@ from cfgguide.schema.members import DEAD_END, Items, Members, PlainItems, PlainM
 from cfgguide.schema.shortest_values import ShortestValues
 from cfgguide.schema.solver.counts import canonical_numbers, words_from
 from cfgguide.schema.solver.nodes import Node
-from cfgguide.schema.solver.paths import LONGEST
 from cfgguide.schema.solver.tracked_values import Classes
 from cfgguide.schema.solver.values import Values
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, are_many, n_free, written_value

@@ -20,7 +20,7 @@ from itertools import islice
 from typing import Any
 
 from cfgguide.base import sets
-from cfgguide.base.limits import check_step
+from cfgguide.base.limits import LONGEST, check_step
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.engine.byte_machine.seen_parts import BETWEEN, ByteConfiguration
 from cfgguide.engine.byte_machine.short_ends import Written
@@ -29,7 +29,6 @@ from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import TOO_DEEP, SchemaAutomaton
 from cfgguide.schema.completions import MemoryCompletions
 from cfgguide.schema.members import DEAD_END, Members
-from cfgguide.schema.solver.paths import LONGEST
 from cfgguide.schema.unique import FRESH, UniqueItems, Used
 
 _MAX_BYTES = 20_000_000  # of endings that are remembered, about

@@ -25,6 +25,7 @@ from cfgguide.automata.json_spelling import spelled
 from cfgguide.automata.language import Language, is_small_together
 from cfgguide.automata.pattern_automaton import GrowingAutomaton
 from cfgguide.automata.pattern_notations import with_common_spaces
+from cfgguide.automata.pattern_reader import MAX_CHARACTERS
 from cfgguide.automata.string_formats import (
     FORMATS,
     LONGEST,
@@ -64,7 +65,6 @@ from cfgguide.schema.solver.values import ask_for_any
 Schema = Mapping[str, Any] | bool
 
 MAX_NODES = 20_000
-MAX_PATTERN = 200_000  # characters: a pattern that is read holds a hundred times as many bytes
 _MANY_LISTED = 5_000  # values
 #: Of what is asked of one value: states of the automaton of all, and of those for each of the ways
 #: in which values meet that. Numbers have few letters.
@@ -566,9 +566,10 @@ def _leave_out(node: Node, condition: Condition, kind: str) -> str:
 
 
 def _pattern_condition(pattern: str, *, is_late: bool = False) -> Condition:
-    if len(pattern) > MAX_PATTERN:
+    if len(pattern) > MAX_CHARACTERS:
         raise SchemaError(
-            f"a pattern has {len(pattern)} characters, more than {MAX_PATTERN}; list texts as enum"
+            f"a pattern has {len(pattern)} characters, more than {MAX_CHARACTERS}; list texts as "
+            "enum"
         )
     made, is_met = later_language(pattern, is_late=is_late), is_surely_found(pattern)
     return Condition(made, partial(pattern_text, pattern, spelled), is_met=is_met)

@@ -141,7 +141,7 @@ class SchemaGrammar(Grammar):
     Raises
     ------
     SchemaError
-        If the schema allows no value.
+        If the schema allows no value, or none that is known to be short enough.
     """
 
     def __init__(
@@ -166,6 +166,7 @@ class SchemaGrammar(Grammar):
         if not made.has_sentence:
             raise SchemaError(_why_nothing(root, made.search))
         made.check_alternatives()
+        made.check_values()
         object.__setattr__(self, "_made", made)
 
     has_tables = False

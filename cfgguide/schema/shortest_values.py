@@ -12,13 +12,13 @@ import heapq
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from cfgguide.base.limits import check_step
+from cfgguide.base.limits import LONGEST, check_step
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.byte_machine.scalars import ScalarAutomaton
 from cfgguide.engine.byte_machine.short_ends import ShortestLexemes, Written
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.members import Items, Members, TrackedMembers
-from cfgguide.schema.solver.paths import LONGEST, Path
+from cfgguide.schema.solver.paths import Path
 from cfgguide.schema.solver.tracked_values import Classes
 from cfgguide.schema.solver.values import Values
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from typing import Any
 
 import pydantic
@@ -18,7 +19,7 @@ from support.small_tokenizers import standard_library_vocabulary
 import cfgguide
 from cfgguide import json_schema
 from cfgguide.base.limits import work_of_thread
-from cfgguide.errors import BudgetError, SchemaError
+from cfgguide.errors import BudgetError, LimitError, SchemaError
 
 BYTES = cfgguide.Vocabulary.of_bytes([])
 MARKS = {bytes((byte,)) for byte in b'{}[],":'}
@@ -214,12 +215,51 @@ def test_an_ending_with_many_different_parts_is_found(schema):
 
 
 def test_an_ending_that_takes_too_long_is_a_limit():
-    """Each string is longer than what any step may take."""
+    """The string is longer than what any step may read."""
     few = cfgguide.Limits(max_seconds=0.05)
-    schema = {"type": "string", "pattern": "^(?:(?:ab|ba){300}c){300}$"}
+    long = {"type": "string", "minLength": 90_000, "pattern": "^(?:(?:ab|ba){30}c)*$"}
+    schema = {"type": "object", "properties": {"a": long}}
     guide = cfgguide.Guide(cfgguide.compile(json_schema(schema, limits=few), SMALL))
+    for byte in (b"{", b'"', b"a", b'"', b":", b'"'):
+        guide.advance(SMALL.tokens.index(byte))
     with pytest.raises(SchemaError, match="max_seconds"):
         guide.shortest_completion()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "begun", "n_bytes"),
+    [
+        ("(?:[^a]{100}b){900}", "bé!", 101 * 900),
+        ("(?:ab|b){30000}c", "aba", 30_001),
+        ("(?:é|[b-d]x|ef{2,9}){1000}(?:gg)?(?:h{10}i){20,}", "efff", 2 * 1000 + 11 * 20),
+        ("(?:a{5}|bc){2,5}(?:d(?:e|fg){3}){1000,2000}", "bca", 4 + 4 * 1000),
+    ],
+)
+@pytest.mark.parametrize("is_schema", [False, True])
+def test_a_long_string_of_a_pattern_ends_without_a_search(pattern, begun, n_bytes, is_schema):
+    """It is put together of the shortest texts of its parts: by hand, so many bytes."""
+    grammar = cfgguide.regex(pattern)
+    if is_schema:
+        grammar = json_schema({"type": "string", "pattern": f"^{pattern}$"})
+    guide = cfgguide.Guide(cfgguide.compile(grammar, BYTES))
+    assert len(guide.shortest_completion()) == n_bytes + 2 * is_schema + 1
+    for byte in b'"' * is_schema + begun.encode():
+        guide.advance(byte)
+    before = work_of_thread()
+    guide.shortest_completion()
+    assert work_of_thread() - before < 10 * n_bytes
+    whole = guide.text + bytes(guide.shortest_completion()[:-1])
+    assert re.fullmatch(pattern, json.loads(whole) if is_schema else whole.decode())
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(?:[^a]{100}b){1000}", "a{200000}", "[a-z]{50000}(?:bc){30000}"]
+)
+def test_a_pattern_of_long_texts_only_is_refused(pattern):
+    with pytest.raises(LimitError, match="more than 100000 bytes"):
+        cfgguide.compile(cfgguide.regex(pattern), BYTES)
+    with pytest.raises(SchemaError, match="100000 bytes at most"):
+        json_schema({"type": "string", "pattern": f"^{pattern}$"})
 
 
 DOUBLED = {"l0": {"const": 1}} | {
@@ -242,9 +282,14 @@ DOUBLED = {"l0": {"const": 1}} | {
         {"items": {"$ref": "#/$defs/l60"}, "type": "array", "minItems": 1, "$defs": DOUBLED},
     ],
 )
-def test_a_text_that_takes_more_than_a_hundred_kilobytes_has_no_known_ending(schema: Any) -> None:
-    """2^60 ones fill no memory: that no budget is enough for them is an error that says so."""
-    guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), SMALL))
+def test_a_text_that_takes_more_than_a_hundred_kilobytes_is_refused(schema: Any) -> None:
+    """2^60 ones fill no memory; beside what is short, no budget is enough once they have begun."""
+    with pytest.raises(SchemaError, match="100000 bytes at most"):
+        json_schema(schema)
+    beside = {"anyOf": [schema, {"type": "null"}], "$defs": schema.get("$defs", {})}
+    guide = cfgguide.Guide(cfgguide.compile(json_schema(beside), SMALL))
+    assert guide.allowed_within(1000).tolist()
+    guide.advance(SMALL.tokens.index(b"{" if schema.get("type") == "object" else b"["))
     for _ in range(3):
         for ask in (guide.shortest_completion, lambda: guide.allowed_within(1000)):
             with pytest.raises(BudgetError):

@@ -230,9 +230,7 @@ class Words(ScalarAutomaton):
         beginnings = [state] if kind == "c" else [beginning for _, beginning in state]
         return reduce(or_, map(self.listed.below, beginnings))
 
-    def shortest_listed(
-        self, key: Any, tags: int, used: frozenset[int]
-    ) -> tuple[bytes, int] | None:
+    def known_end(self, key: Any, tags: int, used: frozenset[int]) -> tuple[bytes, int] | None:
         """Return the shortest end, and its tag, if that is known without a search."""
         kind, state = key
         found = self.listed.shortest(state, tags, used) if kind == "c" and QUOTE in used else None
@@ -294,9 +292,7 @@ class ListedNumbers(Numbers):
         """Return what is known of a key."""
         return Traits(ending=self._tag(key))
 
-    def shortest_listed(
-        self, key: Any, tags: int, used: frozenset[int]
-    ) -> tuple[bytes, int] | None:
+    def known_end(self, key: Any, tags: int, used: frozenset[int]) -> tuple[bytes, int] | None:
         """Return the shortest end, and its tag, if that is known without a search."""
         # After a point, zeros may be shorter than what is listed.
         if key[0] == _ZEROS or (not self._is_tidy and "." in self._text(key)):
@@ -356,9 +352,7 @@ class PropertyNames(ScalarAutomaton):
                 entries.append(((byte,), ("n", after, beside)))
         return ScalarRow(entries, None, base)
 
-    def shortest_listed(
-        self, key: Any, tags: int, used: frozenset[int]
-    ) -> tuple[bytes, int] | None:
+    def known_end(self, key: Any, tags: int, used: frozenset[int]) -> tuple[bytes, int] | None:
         """Return the shortest end, and its tag, if that is known without a search."""
         if key[0] != "n" or QUOTE not in used:
             return None

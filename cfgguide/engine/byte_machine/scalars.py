@@ -164,9 +164,7 @@ class ScalarAutomaton:
         """Return the tags of texts that go on from a key, as bits; None if that is not known."""
         return self.traits(key).below
 
-    def shortest_listed(
-        self, _key: Any, _tags: int, _used: frozenset[int]
-    ) -> tuple[bytes, int] | None:
+    def known_end(self, _key: Any, _tags: int, _used: frozenset[int]) -> tuple[bytes, int] | None:
         """Return the shortest end, and its tag, if that is known without a search."""
         return None
 
@@ -237,6 +235,7 @@ class SpelledTexts:
         self.languages = languages
         self._spelling = spelling
         self.start = tuple(language.start for language in languages)
+        self._written: dict[tuple[int, frozenset[int]], list[bytes] | None] = {}
 
     def tag(self, state: tuple[int, ...]) -> int:
         """Return which language a text may end in; -1 for none."""
@@ -276,6 +275,23 @@ class SpelledTexts:
             if language.is_end(each) and language.moves_of(each) == {each: ANY_TEXT}:
                 return tag
         return -1
+
+    def known_end(
+        self, state: tuple[int, ...], tag: int, used: frozenset[int]
+    ) -> tuple[bytes, int] | None:
+        """Return a shortest text to an end of a language, if that is known without a search.
+
+        With how many characters it has.
+        """
+        language = self.languages[tag]
+
+        def written() -> list[bytes] | None:
+            key = tag, used
+            if key not in self._written:
+                self._written[key] = written_letters(language, self._spelling, used)
+            return self._written[key]
+
+        return language.known_end(state[tag], IN_JSON, written)
 
     def nearest(self, state: tuple[int, ...]) -> float:
         """Return how many bytes have to come at least."""
@@ -339,6 +355,15 @@ class Strings(KeptRows):
             return self.texts.nearest(state) + 1
         return min(n_bytes_of(tree) + self.texts.nearest(after) for tree, after in state) + 1
 
+    def known_end(self, key: Any, tags: int, used: frozenset[int]) -> tuple[bytes, int] | None:
+        """Return a shortest end, and its tag, if that is known without a search."""
+        kind, state = key
+        # Of several languages, a search finds the one that is nearest.
+        if kind != "c" or len(state) > 1 or not tags & 1 or QUOTE not in used:
+            return None
+        found = self.texts.known_end(state, 0, used)
+        return None if found is None else (found[0] + b'"', 0)
+
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each to the end of a character."""
         kind, state = key
@@ -346,6 +371,25 @@ class Strings(KeptRows):
         tag = self.texts.tag(state) if kind == "c" else -1
         if tag >= 0:
             yield b'"', Pop(tag)
+
+
+def written_letters(
+    language: TextAutomaton, spelling: Callable[[Ranges], ByteTree], used: frozenset[int]
+) -> list[bytes] | None:
+    """Return a shortest spelling of each letter; None if some bytes are missing for one."""
+    found: dict[int, bytes] = {}
+    ends = [*language.cuts[1:], MAX_CODE_POINT + 1]
+    for first, end, letter in zip(language.cuts, ends, language.letters, strict=True):
+        if SURROGATES[0] <= first <= SURROGATES[1]:
+            found.setdefault(letter, b"")  # of which there are none
+            continue
+        tree = spelling(((first, end - 1),))
+        text = shortest_in(tree, used)
+        if text is None or len(text) > n_bytes_of(tree):
+            return None
+        known = found.get(letter)
+        found[letter] = text if known is None else min(known, text, key=lambda t: (len(t), t))
+    return [found[letter] for letter in range(len(found))]
 
 
 def characters_of(
@@ -543,9 +587,8 @@ class Bounded(ScalarAutomaton):
 
     def _tag(self, state: tuple[int, ...], n: int) -> int:
         """Return of which part a text is that ends; -1 for none."""
-        for tag, (place, (least, most)) in enumerate(self._parts):
-            is_within = least <= n and (most is None or n <= most)
-            if is_within and self._languages[place].is_end(state[place]):
+        for tag, (place, bounds) in enumerate(self._parts):
+            if _is_within(n, bounds) and self._languages[place].is_end(state[place]):
                 return tag
         return -1
 
@@ -588,6 +631,20 @@ class Bounded(ScalarAutomaton):
             return count
         return max(count, least - far)
 
+    def known_end(self, key: Any, tags: int, used: frozenset[int]) -> tuple[bytes, int] | None:
+        """Return a shortest end, and its tag, if that is known without a search."""
+        kind, state, n = key
+        if kind != "c" or len(self._parts) > 1 or not tags & 1 or QUOTE not in used:
+            return None
+        ((place, bounds),) = self._parts
+        # Nothing is written that is too short in any case.
+        if not _is_within(n + self._languages[place].shortest(state[place]), bounds):
+            return None
+        found = self._texts.known_end(state, place, used)
+        if found is None or not _is_within(n + found[1], bounds):
+            return None
+        return found[0] + b'"', 0
+
     def nearest(self, key: Any) -> float:
         """Return how many bytes have to come at least, with the quote."""
         kind, state, n = key
@@ -625,6 +682,10 @@ class Bounded(ScalarAutomaton):
                     bounds=(left, max(0, least - n)),
                 )
         return _PLAIN_TRAITS
+
+
+def _is_within(n: float, bounds: Bounds) -> bool:
+    return bounds[0] <= n and (bounds[1] is None or n <= bounds[1])
 
 
 def _one_byte_each(ranges: Ranges) -> ByteTree:

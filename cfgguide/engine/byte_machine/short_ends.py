@@ -13,7 +13,7 @@ from itertools import count
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from cfgguide.base.limits import check_step
+from cfgguide.base.limits import LONGEST, check_step
 from cfgguide.engine.byte_machine.scalars import Pop, ScalarAutomaton, ScalarEnds
 
 _MAX_KNOWN = 100_000
@@ -59,7 +59,7 @@ class ShortestLexemes:
         self._known: dict[tuple[ScalarAutomaton, Any, int], _Step | None] = {}
 
     def end(self, lexemes: ScalarAutomaton, key: Any, *, tags: int = -1) -> Written | None:
-        """Return the shortest text that ends a lexeme.
+        """Return the shortest text that ends a lexeme; None if each has more than `LONGEST` bytes.
 
         Parameters
         ----------
@@ -70,9 +70,11 @@ class ShortestLexemes:
         tags : int
             Those that may come, as bits; by default all.
         """
-        listed = lexemes.shortest_listed(key, tags, self._used)
-        if listed is not None:
-            return Written(*listed)
+        if lexemes.nearest(key) > LONGEST:
+            return None
+        known = lexemes.known_end(key, tags, self._used)
+        if known is not None:
+            return Written(*known) if len(known[0]) <= LONGEST else None
         if (lexemes, key, tags) not in self._known:
             if len(self._known) > _MAX_KNOWN:
                 self._known.clear()
@@ -160,7 +162,7 @@ class ShortestLexemes:
             if key in before:
                 continue
             before[key] = last, step
-            listed = lexemes.shortest_listed(key, tags, self._used)
+            listed = lexemes.known_end(key, tags, self._used)
             if listed is not None:
                 way = n + len(listed[0])
                 heapq.heappush(pending, (way, next(order), way, Pop(listed[1]), key, listed[0]))

@@ -11,13 +11,20 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.charset import SURROGATES, CharacterClass, without_bytes
-from cfgguide.automata.language import ANY_TEXT, DEAD, IN_UTF8
+from cfgguide.automata.charset import (
+    SURROGATES,
+    ByteTree,
+    CharacterClass,
+    utf8_tree,
+    without_bytes,
+)
+from cfgguide.automata.language import ANY_TEXT, DEAD, IN_UTF8, Ranges
 from cfgguide.automata.pattern_automaton import GrowingAutomaton, automaton_of
 from cfgguide.automata.pattern_text import spelled
 from cfgguide.automata.pattern_tree import Characters, Nodes, walk, within
@@ -25,7 +32,7 @@ from cfgguide.automata.python_notation import read as read_python
 from cfgguide.base import archive
 from cfgguide.base.archive import Arrays
 from cfgguide.base.collector import collector_off
-from cfgguide.base.limits import Limits, Steps, check_step
+from cfgguide.base.limits import LONGEST, Limits, Steps, check_step
 from cfgguide.engine.byte_machine.automaton import Pushdown
 from cfgguide.engine.byte_machine.byte_machine import ByteKey, ByteMachine, ByteMasks
 from cfgguide.engine.byte_machine.byte_views import BOTTOM, IS_END
@@ -37,7 +44,7 @@ from cfgguide.engine.byte_machine.letters import (
     cut,
 )
 from cfgguide.engine.byte_machine.outcomes import ByteOutcomes, SplitOutcomes
-from cfgguide.engine.byte_machine.scalars import Pop, ScalarAutomaton, Traits
+from cfgguide.engine.byte_machine.scalars import Pop, ScalarAutomaton, Traits, written_letters
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.byte_machine.short_ends import ShortestLexemes
 from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask
@@ -125,7 +132,7 @@ class TextMachine(ByteMachine):
     VocabularyError
         If none does without the missing bytes.
     LimitError
-        If it takes too long to find that out.
+        If it takes too long to find that out, or all texts are very long.
     """
 
     pushdown: TextPushdown
@@ -145,6 +152,11 @@ class TextMachine(ByteMachine):
             automaton = automaton_of(within(nodes, without_bytes(missing)) if missing else nodes)
             if automaton.is_empty:
                 _refuse(pattern, nodes, missing)
+            if automaton.fewest(automaton.start, IN_UTF8) > LONGEST:
+                raise LimitError(
+                    f"each text that matches the pattern {shown(pattern)} has more than {LONGEST} "
+                    "bytes, and no model writes so long a text; use smaller counts"
+                )
         pushdown = TextPushdown(automaton)
         told = [VERSION, "pattern", pattern, *([sorted(missing)] if missing else [])]
         super().__init__(pushdown, archive.digest({}, told))
@@ -300,11 +312,24 @@ def _again(pattern: str, limits: Limits | None, missing: frozenset[int]) -> Text
     return TextMachine(pattern, read_python(pattern), limits, missing=missing)
 
 
+def _in_utf8(ranges: Ranges) -> ByteTree:
+    return utf8_tree(CharacterClass(ranges))
+
+
 class _Texts(ScalarAutomaton):
     """The texts of an automaton as a lexeme that ends where a text may end."""
 
     def __init__(self, pushdown: TextPushdown) -> None:
         self._automaton = pushdown.automaton
+        self._written = cache(partial(written_letters, self._automaton, _in_utf8))
+
+    def known_end(self, key: Key, _tags: int, used: frozenset[int]) -> tuple[bytes, int] | None:
+        """Return a shortest end, and its tag, if that is known without a search."""
+        state, begun = key
+        if begun:
+            return None
+        found = self._automaton.known_end(state, IN_UTF8, partial(self._written, used))
+        return None if found is None else (found[0], 0)
 
     def traits(self, key: Key) -> Traits:
         """Return whether the text may end."""

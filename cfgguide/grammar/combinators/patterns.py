@@ -21,6 +21,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from cfgguide.automata import syntax
+from cfgguide.automata.pattern_reader import MAX_CHARACTERS
 from cfgguide.automata.rewrite import (
     FLAGS,
     can_be_empty,
@@ -36,8 +37,6 @@ from cfgguide.grammar.literals import pattern_literal
 
 # The most bytes in the trie of one terminal's texts: an FSM has at most 20,000 states.
 _MAX_BYTES = 8000
-#: Characters of a pattern or a text, each of which takes some 30 microseconds to read.
-MAX_CHARACTERS = 50_000
 #: Copies of a part that is repeated, though it may be empty: no limit on states notices these.
 MAX_ROUNDS = 1_000_000
 #: Parts in a row of which each may be missing. Each can be the first that is not.

@@ -19,7 +19,7 @@ from itertools import count
 from math import inf
 from typing import Any, NamedTuple
 
-from cfgguide.base.limits import check_step
+from cfgguide.base.limits import LONGEST, check_step
 from cfgguide.schema.solver.member_automata import ValueClass
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.plans import Plan, Planner
@@ -27,7 +27,6 @@ from cfgguide.schema.solver.search import Search, goals
 from cfgguide.schema.solver.tracked_values import Classes, Tracked
 from cfgguide.schema.solver.values import Values
 
-LONGEST = 100_000  # bytes: no model writes a longer value, so none is known; items may double
 MAX_TRIED = 500
 MAX_PLANS = 100  # choices, after the first plan of an object
 
