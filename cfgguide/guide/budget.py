@@ -178,7 +178,7 @@ class TokenBudget:
         """
         configuration = step.configuration
         with self._lock, self._steps.begun():
-            if not self.is_quick and self._distance(configuration) > 2:
+            if not self.is_quick and 2 < self._distance(configuration) <= _TOO_FAR:
                 self._look_ahead(configuration)
             before = _TOO_FAR
             while self.is_quick and 1 < self._distance(configuration) < before:

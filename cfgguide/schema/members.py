@@ -27,7 +27,7 @@ from cfgguide.schema.equality import hashable
 from cfgguide.schema.solver.counts import has_enough_items, plain_array_bounds
 from cfgguide.schema.solver.nodes import Constant, Node
 from cfgguide.schema.solver.objects import in_order
-from cfgguide.schema.solver.paths import Cost, Path, Paths
+from cfgguide.schema.solver.paths import Cost, Path, Paths, Property
 from cfgguide.schema.solver.plans import Plan
 from cfgguide.schema.solver.search import Search
 from cfgguide.schema.solver.tracked_values import Classes, Tracked
@@ -533,6 +533,7 @@ class ListedMembers(ListedParts):
                 {tags[name]: _length(value) + len(name) for name, value in members}
             )
         self._bits = [sum(1 << tag for tag in members) for members in self._members]
+        self._in_order: dict[int, list[Property]] = {}
         self.lexemes: tuple[ScalarAutomaton, list[int]] = (
             PropertyNames(self._names, None),
             list(range(self.n_tags)),
@@ -612,12 +613,17 @@ class ListedMembers(ListedParts):
     def path(self, state: Remaining, _cost: Cost) -> Path:
         """Return the properties that still come: of a constant with a short rest."""
         number = min(state.constants, key=partial(self._length_left, state))
-        left, of = self._left(state, number), self._search.values.of
-        nodes = self._members[number]
-        return Path(
-            [(tag, of([nodes[tag]]), None) for tag in sorted(nodes) if left >> tag & 1],
-            self._tags[number],
-        )
+        left = self._left(state, number)
+        properties = self._properties(number)
+        return Path([each for each in properties if left >> each[0] & 1], self._tags[number])
+
+    def _properties(self, number: int) -> list[Property]:
+        """Return the properties of a constant, in the order of their tags."""
+        found = self._in_order.get(number)
+        if found is None:
+            of, nodes = self._search.values.of, sorted(self._members[number].items())
+            found = self._in_order[number] = [(tag, of([node]), None) for tag, node in nodes]
+        return found
 
     def _length_left(self, state: Remaining, number: int) -> int:
         left = self._left(state, number)

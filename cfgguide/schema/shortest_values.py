@@ -18,7 +18,7 @@ from cfgguide.engine.byte_machine.scalars import ScalarAutomaton
 from cfgguide.engine.byte_machine.short_ends import ShortestLexemes, Written
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.members import Items, Members, TrackedMembers
-from cfgguide.schema.solver.paths import Path
+from cfgguide.schema.solver.paths import Path, Property
 from cfgguide.schema.solver.tracked_values import Classes
 from cfgguide.schema.solver.values import Values
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
@@ -66,6 +66,7 @@ class ShortestValues:
         self._members: dict[tuple[Members, Any, bool], Written | None] = {}
         self._items: dict[tuple[Items, Any], Written | None] = {}
         self._names: dict[tuple[Members, int], bytes] = {}
+        self._properties: dict[tuple[Members, Property], bytes] = {}
 
     def of(self, values: Values, wanted: Classes | None) -> Written | None:
         """Return a shortest value and the tag of its class; None if none is known yet."""
@@ -244,12 +245,20 @@ class ShortestValues:
         """Return the properties of a path."""
         texts = []
         n_left = LONGEST
-        for tag, values, wanted in path.properties:
-            check_step()
-            written = self.of(values, wanted)
-            if written is None or (n_left := n_left - len(written.text)) < 0:
+        for each in path.properties:
+            text = self._properties.get((members, each))
+            if text is None:
+                check_step()
+                tag, values, wanted = each
+                written = self.of(values, wanted)
+                if written is None:
+                    return None
+                text = self.name(members, tag) + self._automaton.layout.colon + written.text
+                if not self._search.locked():
+                    self._properties[members, each] = text
+            if (n_left := n_left - len(text)) < 0:
                 return None
-            texts.append(self.name(members, tag) + self._automaton.layout.colon + written.text)
+            texts.append(text)
         return self._joined(texts, path.ending)
 
     def _any(self, members: Members, state: Any) -> Written | None:

@@ -32,6 +32,7 @@ from cfgguide.schema.solver.member_automata import (
 from cfgguide.schema.solver.nodes import Node, is_within
 from cfgguide.schema.solver.truth import (
     Failures,
+    applied_in_place,
     closure,
     hold_with,
     is_listed,
@@ -168,6 +169,7 @@ class ObjectMachine:
         by_id = {id(language): language for node in asking for language, _ in node.patterns}
         self._patterns = list(by_id.values())
         self._pattern_numbers = {key: number for number, key in enumerate(by_id)}
+        self._known_leading: dict[tuple[Node, NameClass], frozenset[Node]] = {}
         self._known_owners: dict[tuple[int, frozenset[Node]], tuple[Node, ...]] = {}
         self._symbols: dict[tuple[int, tuple[Node, ...]], MemberSymbol] = {}
         self._parts: dict[
@@ -313,6 +315,24 @@ class ObjectMachine:
     def evaluates(self, node: Node, names: NameClass) -> bool:
         """Return whether a node evaluates the properties of a class of names."""
         return bool(self.children(node, names)) or node.unevaluated is not None
+
+    def leading(self, node: Node, names: NameClass) -> frozenset[Node]:
+        """Return the nodes in the place of a node that evaluate the properties of a class.
+
+        And those by which these are applied, with what tells whether they are.
+        """
+        known = self._known_leading.get((node, names))
+        if known is None:
+            check_step()
+            found: set[Node] = set()
+            for other in applied_in_place(node, "object"):
+                further = self.leading(other, names)
+                if further or self.evaluates(other, names):
+                    found |= {other, *further}
+            if found and node.conditional is not None:
+                found.add(node.conditional[0])
+            known = self._known_leading[node, names] = frozenset(found)
+        return known
 
     def symbols(self, state: Properties) -> Iterator[MemberSymbol]:
         """Yield what may come next: a property of a class."""

@@ -38,19 +38,22 @@ _Ways = Callable[[Any], Iterator[_Way]]
 _Path = tuple["_Path", Step] | None  # the last step, and those before
 
 
+Property = tuple[int, Values, Classes | None]  # the tag of the name, and what the value is to be
+
+
 class Path(NamedTuple):
     """How an object goes on to its end.
 
     Attributes
     ----------
-    properties : list of (int, Values, Classes or None)
-        The properties that still come: the tag of the name, and what the value is to be. Whichever
-        of such values they have, the object ends the same.
+    properties : list of Property
+        The properties that still come. Whichever of such values they have, the object ends the
+        same.
     ending : int
         The tag of the object then.
     """
 
-    properties: list[tuple[int, Values, Classes | None]]
+    properties: list[Property]
     ending: int
 
 

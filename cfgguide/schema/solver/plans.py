@@ -466,9 +466,9 @@ class Planner:
         is_worth: Callable[[Plan], bool],
     ) -> Iterator[Plan]:
         self._count(1)
-        if not self._is_consistent(plan, pending) or not self._has_values(plan):
+        if not self._is_consistent(plan, pending) or self._overlooks(plan):
             return
-        if not is_worth(plan):
+        if not self._has_values(plan) or not is_worth(plan):
             return
         if not plan.clauses:
             if self._completes(plan, price):
@@ -775,9 +775,8 @@ class Planner:
         """Add what comes only for its number; return whether everything is as it is to be."""
         if any(not self._is_overlooked(plan, *each) for each in plan.overlooked):
             return False
-        for node, number in self._state.pending:
-            if plan.truth.get(node) and self._is_overlooked(plan, node, number):
-                return False
+        if self._overlooks(plan):
+            return False
         n_missing = plan.least - self._n_planned(plan)
         numbers: Iterable[int] = range(len(self._machine.name_classes))
         if n_missing > 0 and price is not None:
@@ -799,6 +798,13 @@ class Planner:
                 n_missing = 0
         return n_missing <= 0
 
+    def _overlooks(self, plan: Plan) -> bool:
+        """Return whether what has come is surely not evaluated, where a node asks for that."""
+        return any(
+            plan.truth.get(node) and self._is_overlooked(plan, node, number)
+            for node, number in self._state.pending
+        )
+
     def _is_overlooked(self, plan: Plan, node: Node, number: int) -> bool:
         """Return whether no keyword that a node sees evaluates the properties of a class.
 
@@ -807,18 +813,22 @@ class Planner:
         machine, names = self._machine, self._machine.name_classes[number]
         if machine.children(node, names):
             return False
-        others = list(may_evaluate(node, "object"))
-        truth = {
-            other: plan.truth.get(other, False if self._surely_fails(plan, other) else None)
-            for other in others
-        }
+        leading = machine.leading(node, names)
+
+        def holds(other: Node) -> bool | None:
+            if other not in leading:
+                return False
+            return plan.truth.get(other, False if self._surely_fails(plan, other) else None)
+
         seen = {
-            name for other in others for name in other.dependent if self._may_be_there(plan, name)
+            name
+            for other in (node, *leading)
+            for name in other.dependent
+            if self._may_be_there(plan, name)
         }
-        seen |= {name for name in node.dependent if self._may_be_there(plan, name)}
-        return not any(
+        return not leading or not any(
             machine.evaluates(other, names)
-            for other in evaluators(node, lambda each: truth.get(each, False), seen)
+            for other in evaluators(node, holds, seen)
             if other is not node
         )
 

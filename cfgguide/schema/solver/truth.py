@@ -223,15 +223,19 @@ def hold_with(node: Node) -> Iterator[Node]:
         yield from hold_with(other)
 
 
-def may_evaluate(node: Node, kind: str) -> Iterator[Node]:
-    """Yield the other nodes whose annotations a node may see; for values of a kind."""
+def applied_in_place(node: Node, kind: str) -> list[Node]:
+    """Return the nodes that a node may apply to the value itself; for values of a kind."""
     others = [*node.all_of, *(node.any_of or ()), *(node.one_of or ()), *node.dependent.values()]
     others += [other for other in node.conditional or () if other is not None]
-    for other in others:
+    return [other for other in others if kind in other.kinds and not other.is_false]
+
+
+def may_evaluate(node: Node, kind: str) -> Iterator[Node]:
+    """Yield the other nodes whose annotations a node may see; for values of a kind."""
+    for other in applied_in_place(node, kind):
         check_step()
-        if kind in other.kinds and not other.is_false:
-            yield other
-            yield from may_evaluate(other, kind)
+        yield other
+        yield from may_evaluate(other, kind)
 
 
 def surely_hold(nodes: Iterable[Node], kind: str, failed: Collection[Node]) -> list[Node]:
