@@ -234,7 +234,7 @@ class SchemaEndings:
         ends = self._ends(lexer, key)
         ways = [(end.text, self._popped(stack, lexer.tags[end.tag])) for end in ends if end]
         if not ways:
-            raise SchemaError(_NO_ENDING)
+            raise NoShortEndingError
         return self._shortest(ways)
 
     def _ends(self, lexer: Any, key: Any) -> list[Written | None]:
@@ -258,7 +258,7 @@ class SchemaEndings:
         """
         end = self._values.fresh(lexer.lexemes, key, lexer.tags)
         if end is None:
-            raise SchemaError(_NO_ENDING)
+            raise NoShortEndingError
         frame = stack.state
         if self._automaton.is_known(frame):
             text = self._automaton.text_of(frame) + end.text
@@ -287,7 +287,7 @@ class SchemaEndings:
         """Return the end of a name, and of its object where a way on from there is known."""
         end = self._end_of_name(lexer, key, members, inside)
         if end is None:
-            raise SchemaError(_NO_ENDING)
+            raise NoShortEndingError
         rest = self._values.after_known_name(members, inside, end.tag)
         if rest is None:
             return end.text, self._popped(stack, lexer.tags[end.tag])

@@ -399,6 +399,10 @@ def test_a_search_for_shorter_endings_has_a_bound(name):
     assert work_of_thread() - before < 100_000
 
 
+def _in_a_member(schema):
+    return {"type": "object", "properties": {"a": schema}}
+
+
 #: Schemas with long endings, what has come, and the most work.
 LONG_ENDINGS = {
     "an object of 1,000 listed numbers": (
@@ -411,8 +415,12 @@ LONG_ENDINGS = {
         '{"p',
         500_000,
     ),
-    "a string of a million letters": ({"const": "x" * 1_000_000}, "", 500),
-    "200,000 properties": ({"type": "object", "minProperties": 200_000}, "", 200_000),
+    "a string of a million letters": (_in_a_member({"const": "x" * 1_000_000}), '{"a":', 500),
+    "200,000 properties": (
+        _in_a_member({"type": "object", "minProperties": 200_000}),
+        '{"a":',
+        200_000,
+    ),
     "200,000 fractions": (
         {"items": {"multipleOf": 0.37, "minimum": 10}, "minItems": 200_000},
         "[",

@@ -243,12 +243,23 @@ class _Balance:
                         break
                 if depth:
                     raise GrammarError(
-                        f"the rule {left!r} does not close the {what} that it opens, or closes "
-                        f"others: {' '.join(right)}. Open and close them in the same rule, so that "
-                        "it is always known how many are open"
+                        f"{self._named(left)} does not close the {what} that it opens, or closes "
+                        f"others: {' '.join(right)}. Open and close them in the same alternative "
+                        "of a rule, so that it is always known how many are open"
                     )
         _, opening, closing = self._kinds[1]
         self._check_newlines(dict.fromkeys(opening, 1) | dict.fromkeys(closing, -1))
+
+    def _named(self, left: str) -> str:
+        """Return what a rule is called in a message: what Lark makes of a part has no name."""
+        rule, seen = left, {left}
+        while rule.startswith("__"):
+            users = (each for each, right in self._table.productions if rule in right)
+            rule = next((each for each in users if each not in seen), left)
+            if rule == left:
+                break
+            seen.add(rule)
+        return f"the rule {left!r}" if rule == left else f"a repeated part of the rule {rule!r}"
 
     def _check_newlines(self, steps: Mapping[str, int]) -> None:
         """Refuse rules with a line break between brackets, where none is fed."""

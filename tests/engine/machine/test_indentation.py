@@ -331,6 +331,11 @@ class ZeroTab(TreeIndenter):
             TreeIndenter,
             "does not close the blocks that it opens",
         ),
+        (
+            _TREE.replace("[_INDENT tree+ _DEDENT]", "(_INDENT | tree _DEDENT)*"),
+            TreeIndenter,
+            "a repeated part of the rule 'tree' does not close the blocks that it opens",
+        ),
         (_TREE.replace("_DEDENT", "_OUT"), TreeIndenter, "has no terminal _DEDENT"),
         (
             _TREE.replace("[_INDENT tree+ _DEDENT]", "[_INDENT tree+ _DEDENT _DEDENT]"),
