@@ -7,7 +7,7 @@ automaton has made it; where its memory is too small, it starts again with more.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -88,6 +88,19 @@ class ByteWalk:
         return deepest
 
 
+class _Room(NamedTuple):
+    """Memory for one walk at a time, and the same as the kernels read it."""
+
+    work: views.Work
+    view: Any
+    counts: memoryview[int]
+
+
+#: Memory that walks have left, for the next ones: few threads walk at a time.
+_left: list[_Room] = []
+_MOST_LEFT = 4
+
+
 class WalkMemory:
     """Memory for walks over one kind of trie, and the walks themselves."""
 
@@ -95,8 +108,13 @@ class WalkMemory:
         self._pushdown = pushdown
         self._sizes = {"cells": 256, "segments": 2048, "jumps": 256}
         self._depth = 0
-        # And the same as the kernels read it, and its counts.
-        self._made: tuple[views.Work, Any, memoryview[int]] | None = None
+        self._made: _Room | None = None
+
+    def leave(self) -> None:
+        """Leave the memory to others: what the last walk has found is not needed any more."""
+        made, self._made = self._made, None
+        if made is not None and len(_left) < _MOST_LEFT:
+            _left.append(made)
 
     def walk(
         self,
@@ -189,20 +207,36 @@ class WalkMemory:
             self._made = None  # first: the sizes are never less than those of what is there
             self._sizes["cells"] *= 4
         if self._made is None:
-            made = views.new_work(depth=self._depth, **self._sizes)
-            self._made = made, views.view_of_work(made), memoryview(made.counts)
-        return self._made[1:]
+            self._made = self._room()
+        return self._made.view, self._made.counts
+
+    def _room(self) -> _Room:
+        try:
+            found = _left.pop()
+        except IndexError:
+            pass
+        else:
+            work, sizes = found.work, self._sizes
+            if (
+                len(work.next_node) >= self._depth
+                and len(work.cell_frame) >= sizes["cells"]
+                and len(work.segments) >= sizes["segments"]
+                and len(work.jumps) >= sizes["jumps"]
+            ):
+                return found
+        made = views.new_work(depth=self._depth, **self._sizes)
+        return _Room(made, views.view_of_work(made), memoryview(made.counts))
 
     @property
     def work(self) -> views.Work:
         """What the last walk has written."""
         assert self._made is not None, "there was a walk"
-        return self._made[0]
+        return self._made.work
 
     @property
     def _view(self) -> Any:
         assert self._made is not None, "there was a walk"
-        return self._made[1]
+        return self._made.view
 
     def _enlarge(self) -> None:
         self._made = None

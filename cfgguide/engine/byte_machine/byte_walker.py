@@ -172,6 +172,8 @@ class ByteWalker:
             found = self._found(state, frames)
             if found is not None:
                 parts, depth = found
+                self._memory.leave()
+                self._rest.leave()
                 return self._shared.subset(_Recipe(self.trie, parts, also)), depth
             assert len(frames) < stack.height, "nothing lies below the bottom"
             size *= 4

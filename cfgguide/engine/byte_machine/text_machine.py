@@ -442,6 +442,7 @@ class TextWalker:
         bitmask = np.zeros(self._n_words, dtype=np.uint32)
         if not self._pushdown.meaning(number)[1]:
             self._memory.walk_alone(self._letter_trie, number, bitmask)
+            self._memory.leave()
         places = np.concatenate([_NO_PLACES, *(places for places, _, _ in self._apart(number))])
         apart = bitmask_of(self._characters.token_ids[places], self._n_words)
         return bitmask.view(np.int32) | apart
