@@ -402,8 +402,8 @@ MUTATIONS = [
     Mutation(
         "solver: verdicts on more conditions",
         "schema/solver/mutual_answers",
-        "if any(conditions <= each for each in sets)",
-        "if any(conditions & each for each in sets)",
+        "if any(asked & each == asked for each in sets) else",
+        "if any(asked & each for each in sets) else",
     ),
     Mutation(
         "budgets: a mask within one is a part of the mask",

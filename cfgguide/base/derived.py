@@ -6,7 +6,8 @@ A module above the object's own needs no global table of what it made for each: 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from cfgguide.base.locks import new_rlock
 
@@ -30,3 +31,22 @@ class Derived:
             if make not in self._values:
                 self._values[make] = make(owner)
             return cast(Value, self._values[make])
+
+
+if TYPE_CHECKING:
+    derived = cached_property
+else:
+
+    class derived(cached_property):  # noqa: N801 - it decorates a method, as `property` does
+        """A property that is made once, and kept as any other attribute is.
+
+        `functools.cached_property` keeps it in `__dict__`: an object that most owners do without as
+        long as nobody asks for it, and one more for each of them that Python's collector looks at.
+        """
+
+        def __get__(self, owner, _=None):
+            if owner is None:
+                return self
+            value = self.func(owner)
+            object.__setattr__(owner, self.attrname, value)  # also where the owner is frozen
+            return value

@@ -112,7 +112,7 @@ class _EnoughItems:
 
     def _found(self, values: Values) -> bool:
         automaton = self._automaton
-        root = Node("", all_of=list(values.nodes))
+        root = Node("", all_of=values.nodes)
         other = new_automaton(
             root, automaton.layout, is_ordered=automaton.is_ordered, steps=automaton.steps
         )

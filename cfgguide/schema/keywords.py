@@ -296,12 +296,12 @@ class Keywords:
             self.fail(keyword, "is an object")
         return value
 
-    def names(self, keyword: str, value: Any) -> list[str]:
+    def names(self, keyword: str, value: Any) -> tuple[str, ...]:
         """Return the names of an array, each once."""
         if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
             self.fail(keyword, "is an array of names")
         self.check(keyword, check_text, "".join(value))
-        return list(dict.fromkeys(value))
+        return tuple(dict.fromkeys(value))
 
     def number(self, keyword: str) -> Decimal | None:
         """Return the number of a keyword, if it is there."""

@@ -53,10 +53,14 @@ def _ask_once(nodes: list[Node]) -> None:
             arrays = [each for each in branches or () if may_hold(each, "array")]
             if branches is not None and arrays and all(each.meant.is_unique for each in arrays):
                 node.is_unique = True
-                branches[:] = [
+                others = tuple(
                     replace(each.meant, is_unique=False) if each in arrays else each
                     for each in branches
-                ]
+                )
+                if branches is node.one_of:
+                    node.one_of = others
+                else:
+                    node.any_of = others
 
 
 def _give_up_unique(root: Node, unique: list[Node], give_up: GiveUp, layout: JsonLayout) -> None:

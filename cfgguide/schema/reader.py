@@ -7,7 +7,7 @@ does not know are ignored; without it, 2020-12 is assumed, and keywords of all d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -56,6 +56,7 @@ from cfgguide.schema.solver.nodes import (
     ListedValues,
     Node,
     closable,
+    kinds_of,
     reachable,
     wanted_to_fail,
 )
@@ -175,7 +176,7 @@ class SchemaReader:
         failing = wanted_to_fail(root) if self._spaced or self._parts else ()
         for node, path, name, conditions in self._parts:
             if node in failing:  # what is no part of it may be another text of it
-                node.strings = [each for each in node.strings if each not in conditions]
+                node.strings = _without(node.strings, conditions)
                 self.give_up(path, f"the format {shown(name)} is not regular")
             else:
                 self._warn(path, f"of the format {name!r}, only {PARTS[name]!r} is written")
@@ -191,9 +192,11 @@ class SchemaReader:
     def _joined(self, root: Node) -> Node:
         """Return what a root requires, and that no string and no name has what is excluded."""
         texts = pattern_language(rf"^(?![^]*(?:{self._excludes}))")
-        node = Node("", strings=[Condition(texts, is_met=True)], additional=Node("", is_false=True))
-        node.items, node.patterns = node, [(texts, node)]
-        return Node(root.path, all_of=[root, node])
+        node = Node(
+            "", strings=(Condition(texts, is_met=True),), additional=Node("", is_false=True)
+        )
+        node.items, node.patterns = node, ((texts, node),)
+        return Node(root.path, all_of=(root, node))
 
     def _check_large(self, contexts: Contexts) -> None:
         """Check that automata that have to be made as a whole are not too large.
@@ -207,7 +210,7 @@ class SchemaReader:
                 try:
                     _ = condition.language
                 except SchemaError as error:
-                    node.strings.remove(condition)
+                    node.strings = _without(node.strings, [condition])
                     self.give_up(path, str(error.args[0]))
         for kind in self._together:
             for group in contexts.conditions(kind):
@@ -295,11 +298,11 @@ class SchemaReader:
         schema = self._known_part(location)
         reads = Keywords(schema, location.path)
         if "$ref" in schema and location.dialect in NO_SIBLINGS:
-            node.all_of.append(self._node(self._references.target(location, "$ref")))
+            node.all_of += (self._node(self._references.target(location, "$ref")),)
             return
         for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
             if keyword in schema:
-                node.all_of.append(self._node(self._references.target(location, keyword)))
+                node.all_of += (self._node(self._references.target(location, keyword)),)
         self._read_values(node, location, reads)
         if not OWN_KEYWORDS.isdisjoint(schema):
             self._read_types(node, schema, location.path)
@@ -356,12 +359,12 @@ class SchemaReader:
             ):
                 meant = meant_type(names)
                 reads.fail("type", f"is one or more of {', '.join(TYPES)}{meant}")
-            node.kinds = frozenset(kind for name in listed for kind in TYPES[name])
+            node.kinds = kinds_of(frozenset(kind for name in listed for kind in TYPES[name]))
             # Types are alternatives: beside "number" an integer is nothing more.
             if "integer" in listed and "number" not in listed:
                 is_written = location.dialect in WRITTEN_WHOLE
                 whole = numbers.written_whole if is_written else numbers.later_multiples(Decimal(1))
-                node.numbers.append(Condition(whole))
+                node.numbers += (Condition(whole),)
         listed = reads.listed("enum") if "enum" in reads.schema else None
         if listed is not None:
             node.values = self._values(location, listed)
@@ -372,7 +375,7 @@ class SchemaReader:
             else:
                 # A node has one list; both lists have to have the value.
                 extra = Node(f"{location.path}/const", values=found)
-                node.all_of.append(extra)
+                node.all_of += (extra,)
 
     def _read_types(self, node: Node, schema: Mapping[str, Any], path: str) -> None:
         """Read what the schema of a type says, and no other."""
@@ -380,9 +383,9 @@ class SchemaReader:
             self._warn(path, f"{schema[UNCHECKED]}; texts may be refused after all")
         if not self._has_common_spaces:  # tidy numbers are whole and finite anyway
             if WHOLE in schema:
-                node.numbers.append(Condition(numbers.written_whole))
+                node.numbers += (Condition(numbers.written_whole),)
             if FINITE in schema:
-                node.numbers.append(Condition(numbers.finite))
+                node.numbers += (Condition(numbers.finite),)
 
     def _values(self, location: Location, values: list[Any]) -> ListedValues:
         nested, scalars = list[Any](), list[Any]()
@@ -396,15 +399,15 @@ class SchemaReader:
         return found
 
     def _read_applicators(self, node: Node, location: Location, reads: Keywords) -> None:
-        def listed(keyword: str) -> list[Node] | None:
+        def listed(keyword: str) -> tuple[Node, ...] | None:
             if keyword not in reads.schema:
                 return None
             schemas = reads.listed(keyword)
             if not schemas:
                 reads.fail(keyword, "has at least one schema")
-            return [self._below(location, keyword, number) for number in range(len(schemas))]
+            return tuple(self._below(location, keyword, n) for n in range(len(schemas)))
 
-        node.all_of += listed("allOf") or []
+        node.all_of += listed("allOf") or ()
         node.any_of = listed("anyOf")
         node.one_of = listed("oneOf")
         if "not" in reads.schema:
@@ -441,32 +444,28 @@ class SchemaReader:
                 bound = reads.number(name) if is_number else None
                 if bound is not None:
                     reads.check(name, numbers.check_digits, bound)
-                    node.numbers.append(Condition(partial(make, bound, is_strict=strict)))
+                    node.numbers += (Condition(partial(make, bound, is_strict=strict)),)
         divisor = reads.number("multipleOf")
         if divisor is not None:
             if divisor <= 0:
                 reads.fail("multipleOf", "is a number above 0")
             self._together["number"] = None
-            self._guarded(node.numbers, reads, "multipleOf", _multiples_condition, divisor)
+            node.numbers += self._guarded(reads, "multipleOf", _multiples_condition, divisor)
 
     def _guarded(
-        self,
-        found: list[Condition],
-        reads: Keywords,
-        keyword: str,
-        make: Callable[[Any], Condition],
-        argument: Any,
-    ) -> None:
-        """Add a condition; give up if it cannot be made."""
+        self, reads: Keywords, keyword: str, make: Callable[[Any], Condition], argument: Any
+    ) -> tuple[Condition, ...]:
+        """Return a condition; give up if it cannot be made: then there is none."""
         try:
-            found.append(make(argument))
+            return (make(argument),)
         except SchemaError as error:
             self.give_up(f"{reads.path}/{keyword}", str(error.args[0]))
+            return ()
 
     def _read_strings(self, node: Node, reads: Keywords) -> None:
         least, most = reads.count("minLength") or 0, reads.count("maxLength")
         if least or most is not None:
-            node.strings.append(of_lengths(least, most))
+            node.strings += (of_lengths(least, most),)
         pattern = reads.schema.get("pattern")
         if pattern is not None:
             if not isinstance(pattern, str):
@@ -488,7 +487,7 @@ class SchemaReader:
                 found = [Condition(later_format(written), text, is_met=True)]
                 if written in LONGEST:
                     found.append(of_lengths(0, LONGEST[written]))
-                node.strings += found
+                node.strings += tuple(found)
                 if name in PARTS:
                     self._parts.append((node, f"{reads.path}/format", name, found))
             elif name not in OPENAPI_FORMATS:
@@ -501,7 +500,7 @@ class SchemaReader:
         except SchemaError as error:
             self.give_up(path, str(error.args[0]))
             return
-        node.strings.append(condition)
+        node.strings += (condition,)
         if isinstance(condition.made, GrowingAutomaton) and not condition.made.is_deterministic:
             self._growing.append((node, path, condition))
 
@@ -509,9 +508,9 @@ class SchemaReader:
         is_old = location.dialect in OLD_ITEMS
         first = "items" if isinstance(reads.schema.get("items"), list) else "prefixItems"
         if first == "items" or not is_old:
-            node.prefix = [
+            node.prefix = tuple(
                 self._below(location, first, number) for number in range(len(reads.listed(first)))
-            ]
+            )
         rest = "additionalItems" if first == "items" else "items"
         if rest in reads.schema:
             node.items = self._below(location, rest)
@@ -531,11 +530,9 @@ class SchemaReader:
         if not _OF_NAMES.isdisjoint(reads.schema):
             self._together["name"] = None
         for pattern in reads.checked_names("patternProperties"):
-            found: list[Condition] = []
-            self._guarded(found, reads, "patternProperties", _pattern_condition, pattern)
-            for condition in found:
+            for condition in self._guarded(reads, "patternProperties", _pattern_condition, pattern):
                 below = self._below(location, "patternProperties", pattern)
-                node.patterns.append((condition.language, below))
+                node.patterns += ((condition.language, below),)
         if "additionalProperties" in reads.schema:
             node.additional = self._below(location, "additionalProperties")
         if "propertyNames" in reads.schema:
@@ -549,15 +546,21 @@ class SchemaReader:
             node.unevaluated = self._below(location, "unevaluatedProperties")
 
 
+def _without(
+    conditions: Sequence[Condition], left_out: Collection[Condition]
+) -> tuple[Condition, ...]:
+    return tuple(each for each in conditions if each not in left_out)
+
+
 def _leave_out(node: Node, condition: Condition, kind: str) -> str:
     """Remove a condition from a node; return the keyword that asks for it."""
     if kind == "number":
-        node.numbers.remove(condition)
+        node.numbers = _without(node.numbers, [condition])
         return "multipleOf"
     if kind == "string":
-        node.strings.remove(condition)
+        node.strings = _without(node.strings, [condition])
         return "pattern"
-    left = [each for each in node.patterns if each[0] is not condition.made]
+    left = tuple(each for each in node.patterns if each[0] is not condition.made)
     if len(left) == len(node.patterns):
         node.names = None
         return "propertyNames"

@@ -17,7 +17,7 @@ from cfgguide.automata.language import Language
 from cfgguide.base.limits import check_step
 from cfgguide.errors import SchemaError
 from cfgguide.schema.equality import hashable, kind_of
-from cfgguide.schema.solver.nodes import Condition, ListedValues, Node, is_within
+from cfgguide.schema.solver.nodes import Condition, ListedValues, Node, by_value, is_within
 from cfgguide.schema.solver.truth import evaluators
 
 
@@ -129,7 +129,7 @@ class Part:
     def _meets(self, node: Node) -> bool:
         if node.is_false or self._kind not in node.kinds:
             return False
-        if node.values is not None and self._key not in node.values.by_value:
+        if node.values is not None and self._key not in node.values.by_kind.get(self._kind, ()):
             return False
         if not all(map(self.meets, node.all_of)) or not self._has_branches(node):
             return False
@@ -146,11 +146,11 @@ class Part:
     def _has_branches(self, node: Node) -> bool:
         """Return whether one of the alternatives holds, or exactly one."""
         if node.any_of is not None:
-            listed, others = node.any_listed
+            listed, others = by_value(node.any_of)
             if not listed.get(self._key) and not any(map(self.meets, others)):
                 return False
         if node.one_of is not None:
-            listed, others = node.one_listed
+            listed, others = by_value(node.one_of)
             return listed.get(self._key, 0) + sum(map(self.meets, others)) == 1
         return True
 

@@ -51,7 +51,7 @@ def cap(bounds: Bounds) -> int:
     return max(bounds[0], 0 if bounds[1] is None else bounds[1] + 1)
 
 
-def conditions(node: Node, kind: str) -> list[Condition]:
+def conditions(node: Node, kind: str) -> tuple[Condition, ...]:
     """Return a node's conditions on numbers or strings, as `kind` says, without `values`."""
     return node.numbers if kind == "number" else node.strings
 

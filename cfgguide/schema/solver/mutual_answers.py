@@ -15,22 +15,21 @@ programs without negation.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Any
 
 from cfgguide.base.locks import tell_child
 
 _NEVER = 1 << 60
-_DEEPEST = 40  # questions that ask each other, of about 16 calls each: Python allows 1,000 calls
+_DEEPEST = 24  # questions that ask each other, of about 18 calls each: Python allows 1,000 calls
 _N_KEPT = 128  # verdicts with one condition in common, by which others are found
 
 
 class Settled:
     """Answers that are known.
 
-    Answers only grow: from what is false, or empty, to more. One that is `True` or an object is
-    settled at once; sequences may grow still.
+    Answers only grow: from what is false, or empty, to more. One that is `True` is settled at once;
+    sequences may grow still.
     """
 
     def __init__(self) -> None:
@@ -46,6 +45,11 @@ class Settled:
         self._rests_on = _NEVER  # the least depth that the current answer rests on
         self._has_grown = False
         self._put_off: dict[Hashable, tuple[Callable[[], Any], Any]] = {}
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is being decided."""
+        return not self._open
 
     def is_settled(self, question: Hashable) -> bool:
         """Return whether the answer to a question is known for good."""
@@ -137,32 +141,30 @@ class Settled:
 class Verdicts:
     """Whether some value meets all conditions of a set, as far as the verdicts on others tell.
 
-    What meets a set meets its subsets; where nothing meets a set, nothing meets more conditions.
+    What meets a set meets its subsets.
     """
 
     def __init__(self) -> None:
-        self._known: dict[frozenset[Hashable], bool] = {}
-        self._met: dict[Hashable, deque[frozenset[Hashable]]] = {}  # by each condition
-        self._unmet: dict[Hashable, deque[frozenset[Hashable]]] = {}  # by one of the conditions
+        self._numbers: dict[Hashable, int] = {}  # of conditions: a set of them is a set of bits
+        self._known: dict[int, bool] = {}
+        self._met: dict[Hashable, tuple[int, ...]] = {}  # by each condition
+
+    def _set(self, conditions: frozenset[Hashable]) -> int:
+        number = self._numbers.setdefault
+        return sum(1 << number(each, len(self._numbers)) for each in conditions)
 
     def of(self, conditions: frozenset[Hashable]) -> bool | None:
         """Return whether some value meets all; None if that is not known."""
-        known = self._known.get(conditions)
+        asked = self._set(conditions)
+        known = self._known.get(asked)
         if known is not None or not conditions:
             return known
         sets = min((self._met.get(each, ()) for each in conditions), key=len)
-        if any(conditions <= each for each in sets):
-            return True
-        if any(each <= conditions for one in conditions for each in self._unmet.get(one, ())):
-            return False
-        return None
+        return True if any(asked & each == asked for each in sets) else None
 
     def add(self, conditions: frozenset[Hashable], *, is_met: bool) -> None:
         """Keep a verdict."""
-        self._known[conditions] = is_met
-        if is_met:
-            for each in conditions:
-                self._met.setdefault(each, deque(maxlen=_N_KEPT)).append(conditions)
-        elif conditions:
-            one = min(conditions, key=lambda each: len(self._unmet.get(each, ())))
-            self._unmet.setdefault(one, deque(maxlen=_N_KEPT)).append(conditions)
+        asked = self._set(conditions)
+        self._known[asked] = is_met
+        for each in conditions if is_met else ():
+            self._met[each] = (*self._met.get(each, ()), asked)[-_N_KEPT:]

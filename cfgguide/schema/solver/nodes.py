@@ -8,12 +8,14 @@ A :class:`Node` has the keywords of one schema, and the other nodes that see the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, fields
-from functools import cached_property
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache, lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from cfgguide.automata.language import Language, TextAutomaton, accepts
+from cfgguide.base.derived import derived
 from cfgguide.base.limits import check_step
 from cfgguide.base.sets import reached_from
 from cfgguide.schema.equality import hashable, kind_of
@@ -21,10 +23,10 @@ from cfgguide.schema.equality import hashable, kind_of
 Bounds = tuple[int, int | None]  # the least and the most; None for no maximum
 KINDS = ("null", "true", "false", "number", "string", "array", "object")
 UNBOUNDED = KINDS[3:]  # of all others there is one value each
-_OF_OBJECTS = (
-    *("properties", "patterns", "additional", "names", "required", "needs", "n_properties"),
-    "unevaluated",
-)
+_OF_OBJECTS = {
+    *("kinds", "properties", "patterns", "additional", "names", "required", "needs"),
+    *("n_properties", "unevaluated"),
+}
 _MOST_IN_CONTEXTS = 500_000  # nodes, half a second; of 188 schemas of SchemaStore the most is 1,518
 
 
@@ -75,7 +77,7 @@ class Condition:
         self.words = words
         self.is_met = is_met
 
-    @cached_property
+    @derived
     def text(self) -> str | None:
         """A shorter pattern of the same language, if there is one."""
         return self._text() if callable(self._text) else self._text
@@ -84,7 +86,7 @@ class Condition:
         """Return the language, for whoever asks for it later."""
         return self.language
 
-    @cached_property
+    @derived
     def language(self) -> Language:
         """The spellings of the numbers, or the texts; raises SchemaError if it is too large."""
         return self.made() if callable(self.made) else self.made.language
@@ -115,6 +117,10 @@ class Constant(NamedTuple):
     shape: Node | None = None
 
 
+Constants = Mapping[str, Mapping[Hashable, Constant]]  # by kind, and by what is equal
+_NOTHING: Mapping[Hashable, Constant] = MappingProxyType({})
+
+
 @dataclass(frozen=True)
 class ListedValues:
     """The values of an enumeration, by their types."""
@@ -126,35 +132,46 @@ class ListedValues:
     nested: tuple[Any, ...] = ()  # arrays and objects
     scalars: tuple[Any, ...] = ()  # all others
 
-    @cached_property
-    def by_value(self) -> dict[Hashable, Constant]:
-        """The values, by what is equal for equal ones."""
-        found: dict[Hashable, Constant] = {}
+    @derived
+    def by_kind(self) -> dict[str, dict[Hashable, Constant]]:
+        """The values, by kind and by what is equal for equal ones."""
+        found: dict[str, dict[Hashable, Constant]] = {}
         for each in (*map(Constant, self.scalars), *map(Constant, self.nested, self.nodes)):
             check_step()
-            found.setdefault(hashable(each.value), each)
+            found.setdefault(kind_of(each.value), {}).setdefault(hashable(each.value), each)
         return found
 
+    def of(self, kinds: Collection[str]) -> Mapping[Hashable, Constant]:
+        """Return the values of some kinds, by what is equal for equal ones."""
+        found = [each for kind, each in self.by_kind.items() if kind in kinds]
+        if len(found) < 2:
+            return found[0] if found else _NOTHING
+        return {key: value for each in found for key, value in each.items()}
 
-@dataclass(eq=False)
+
+@dataclass(eq=False, slots=True)
 class Node:
-    """What one schema requires of a value."""
+    """What one schema requires of a value.
+
+    There are thousands of them, and most require little. So they have no `__dict__`, and what is
+    empty is one tuple for all: Python's collector has nothing else to look at.
+    """
 
     path: str
     is_false: bool = False
     kinds: frozenset[str] = frozenset(KINDS)
     values: ListedValues | None = None
-    numbers: list[Condition] = field(default_factory=list)
-    strings: list[Condition] = field(default_factory=list)
+    numbers: tuple[Condition, ...] = ()
+    strings: tuple[Condition, ...] = ()
     # Applied to the same value.
-    all_of: list[Node] = field(default_factory=list)
-    any_of: list[Node] | None = None
-    one_of: list[Node] | None = None
+    all_of: tuple[Node, ...] = ()
+    any_of: tuple[Node, ...] | None = None
+    one_of: tuple[Node, ...] | None = None
     negated: Node | None = None
     conditional: tuple[Node, Node | None, Node | None] | None = None
     dependent: dict[str, Node] = field(default_factory=dict)
     # Arrays.
-    prefix: list[Node] = field(default_factory=list)
+    prefix: tuple[Node, ...] = ()
     items: Node | None = None
     contains: Node | None = None
     n_contains: Bounds = (1, None)
@@ -164,80 +181,85 @@ class Node:
     contains_evaluates: bool = True
     # Objects.
     properties: dict[str, Node] = field(default_factory=dict)
-    patterns: list[tuple[Language, Node]] = field(default_factory=list)
+    patterns: tuple[tuple[Language, Node], ...] = ()
     additional: Node | None = None
     names: Node | None = None
-    required: list[str] = field(default_factory=list)
-    needs: dict[str, list[str]] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    needs: dict[str, tuple[str, ...]] = field(default_factory=dict)
     n_properties: Bounds = (0, None)
     unevaluated: Node | None = None
+    # What follows from these, once it was asked for.
+    _is_trivial: bool | None = field(default=None, init=False)
+    _meant: Node | None = field(default=None, init=False)
+    _constants: Constants | None = field(default=None, init=False)
+    #: Answers of `cfgguide.schema.solver.values.may_hold`, by kind.
+    may_hold: dict[str, bool] = field(default_factory=dict, init=False)
 
-    @cached_property
+    def keywords(self) -> dict[str, Any]:
+        """Return what it requires, by keyword; of the others, nothing is said."""
+        check_step()
+        return {
+            name: found
+            for name, default in _DEFAULTS.items()
+            if (found := getattr(self, name)) != default
+        }
+
+    @property
     def is_trivial(self) -> bool:
         """Whether it allows every value."""
-        return _keywords(self) == _keywords(Node(""))
+        if self._is_trivial is None:
+            self._is_trivial = not self.keywords()
+        return self._is_trivial
 
-    @cached_property
+    @property
     def is_alone(self) -> bool:
         """Whether it holds or not whatever others do that see the same value."""
-        others = (self.any_of, self.one_of, self.negated, self.conditional)
-        return not self.all_of and not self.dependent and all(each is None for each in others)
+        has_branches = self.any_of is not None or self.one_of is not None
+        has_others = self.negated is not None or self.conditional is not None
+        return not (self.all_of or self.dependent or has_branches or has_others)
 
     @property
     def is_of_objects(self) -> bool:
         """Whether every value of its kinds meets it that is no object."""
-        same = {each: getattr(self, each) for each in ("kinds", *_OF_OBJECTS)}
-        return self.is_same_as(Node("", **same))
+        return self.keywords().keys() <= _OF_OBJECTS
 
-    @cached_property
-    def only(self) -> dict[Hashable, None] | None:
-        """The values that meet it, as what is equal for equal ones, if it does nothing but list."""
-        listed = self.values
-        if listed is None or not self.is_same_as(Node("", values=listed, kinds=self.kinds)):
+    @property
+    def only(self) -> Mapping[Hashable, Constant] | None:
+        """The values that meet it, by what is equal for equal ones, if it does nothing but list."""
+        if self.values is None or not self.keywords().keys() <= {"values", "kinds"}:
             return None
-        return dict.fromkeys(_of_kinds(listed, self.kinds))
+        return self.values.of(self.kinds)
 
-    @cached_property
-    def any_listed(self) -> tuple[Counter[Hashable], list[Node]]:
-        """How many branches of `any_of` do nothing but list each value, and the other branches."""
-        return _by_value(self.any_of or ())
-
-    @cached_property
-    def one_listed(self) -> tuple[Counter[Hashable], list[Node]]:
-        """The same of `one_of`."""
-        return _by_value(self.one_of or ())
-
-    @cached_property
-    def constants(self) -> dict[str, dict[Hashable, Constant]]:
+    @property
+    def constants(self) -> Constants:
         """For each kind of which it lists the values all that may meet it, and perhaps others."""
-        found = {kind: self._listed(kind) for kind in UNBOUNDED}
-        return {kind: constants for kind, constants in found.items() if constants is not None}
+        if self._constants is None:
+            found = {kind: each for kind in UNBOUNDED if (each := self._listed(kind)) is not None}
+            self._constants = found if any(found.values()) else _listing_none(frozenset(found))
+        return self._constants
 
-    def _listed(self, kind: str) -> dict[Hashable, Constant] | None:
+    def _listed(self, kind: str) -> Mapping[Hashable, Constant] | None:
         """Return the values of a kind that may meet it; None if they are not listed."""
         if self.is_false or kind not in self.kinds:
-            return {}
+            return _NOTHING
         if self.values is not None:
-            return _of_kinds(self.values, (kind,))
+            return self.values.of((kind,))
         found = [each.constants[kind] for each in self.all_of if kind in each.constants]
         for branches in (self.any_of, self.one_of):
             if branches is not None and all(kind in each.constants for each in branches):
-                found.append({})
+                listed: dict[Hashable, Constant] = {}
                 for each in branches:
-                    found[-1] |= each.constants[kind]
+                    listed |= each.constants[kind]
+                found.append(listed)
         return min(found, key=len, default=None)
 
-    def is_same_as(self, other: Node) -> bool:
-        """Return whether another node requires the same by the same keywords."""
-        return _keywords(self) == _keywords(other)
-
-    @cached_property
+    @property
     def meant(self) -> Node:
         """The node that this one means: another one, if it only refers to that."""
-        if len(self.all_of) != 1:
-            return self
-        others = {**_keywords(self), "all_of": []}
-        return self.all_of[0].meant if others == _keywords(Node("")) else self
+        if self._meant is None:
+            refers = len(self.all_of) == 1 and self.keywords().keys() == {"all_of"}
+            self._meant = self.all_of[0].meant if refers else self
+        return self._meant
 
     def excludes(self, other: Node) -> bool:
         """Return whether no value meets this node and another one, as their lists and kinds tell.
@@ -283,24 +305,37 @@ class Node:
         yield from (node for _, node in self.patterns)
 
 
-def _of_kinds(listed: ListedValues, kinds: Collection[str]) -> dict[Hashable, Constant]:
-    """Return the listed values of some kinds, by what is equal for equal ones."""
-    found: dict[Hashable, Constant] = {}
-    for key, each in listed.by_value.items():
-        check_step(0)
-        if kind_of(each.value) in kinds:
-            found[key] = each
-    return found
+#: What a node says of no keyword, by name.
+_DEFAULTS = {
+    each.name: each.default if each.default is not MISSING else {}
+    for each in fields(Node)
+    if each.init and each.name != "path"
+}
 
 
-def _by_value(branches: Iterable[Node]) -> tuple[Counter[Hashable], list[Node]]:
+@cache
+def _listing_none(kinds: frozenset[str]) -> Constants:
+    """Return the constants of nodes that list no value of some kinds: one object for all nodes."""
+    return dict.fromkeys(kinds, _NOTHING)
+
+
+@cache
+def kinds_of(kinds: frozenset[str]) -> frozenset[str]:
+    """Return a set of kinds: one object for all that are equal; there are at most 128."""
+    return kinds
+
+
+@lru_cache(maxsize=8)  # one value after another is asked about
+def by_value(branches: tuple[Node, ...]) -> tuple[Counter[Hashable], list[Node]]:
+    """Return how many branches do nothing but list each value, and the other branches."""
     counts: Counter[Hashable] = Counter()
     others = []
     for each in branches:
-        if each.meant.only is None:
+        listed = each.meant.only
+        if listed is None:
             others.append(each)
         else:
-            counts.update(each.meant.only.keys())
+            counts.update(listed.keys())
     return counts, others
 
 
@@ -352,7 +387,7 @@ def closable(root: Node) -> list[Node]:
     shared: set[Node] = set()  # nodes that may see an object together with others
     for node in nodes:
         parts = list(node.in_place)
-        is_shared = len(parts) > 1 and parts != node.any_of
+        is_shared = len(parts) > 1 and tuple(parts) != node.any_of
         if parts and (is_shared or _says_more(node)):
             shared.update(*map(closure_of, parts))
         # A declared name may match a pattern as well: its value sees both nodes.
@@ -383,8 +418,7 @@ def closure_of(node: Node) -> set[Node]:
 
 def _says_more(node: Node) -> bool:
     """Return whether a node says anything of objects beside other nodes that see the same value."""
-    alone = Node("", any_of=node.any_of, all_of=node.all_of, kinds=node.kinds)
-    return not node.is_same_as(alone)
+    return not node.keywords().keys() <= {"any_of", "all_of", "kinds"}
 
 
 def _tells_apart(node: Node) -> bool:
@@ -510,7 +544,7 @@ class Context(tuple[Node, ...]):
         yield from map(Context, filter(None, [*joined, *alone]))
 
 
-def _conditions(node: Node, kind: str) -> list[Condition]:
+def _conditions(node: Node, kind: str) -> Sequence[Condition]:
     """Return conditions of a node on numbers, on strings, or on names, without lengths."""
     if kind != "name" and kind not in node.kinds:
         return []  # none of them meets it anyway
@@ -528,8 +562,3 @@ def _asks_nothing(node: Node) -> bool:
     """Return whether a node has nothing to do with strings, nor with what is inside."""
     has_others = any(node.in_place) or any(node.inner)
     return not (has_others or node.strings or _tells_apart(node))
-
-
-def _keywords(node: Node) -> dict[str, Any]:
-    check_step()
-    return {each.name: getattr(node, each.name) for each in fields(node) if each.name != "path"}

@@ -498,11 +498,7 @@ def _asking_names_only(nodes: Sequence[Node]) -> list[Node]:
     """Return nodes whose failure may be wanted, and that hold once all required names have come."""
     others = [node.negated for node in nodes if node.negated is not None]
     others += [branch for node in nodes for branch in node.one_of or ()]
-    return [
-        node
-        for node in dict.fromkeys(others)
-        if node.required and node.is_same_as(Node(node.path, required=node.required))
-    ]
+    return [node for node in dict.fromkeys(others) if node.keywords().keys() == {"required"}]
 
 
 def in_order(nodes: Sequence[Node]) -> list[str]:

@@ -427,6 +427,8 @@ class Planner:
         self._n_came = state.n_named + state.n_others
         self.n_names = len(machine.names)
         self._begun: dict[tuple[Literal, ...], Plan | None] = {}
+        #: Plans that were found, by goal.
+        self.known: dict[tuple[Literal, ...], Plan | None] = {}
 
     def plan(self, goal: tuple[Literal, ...], also: tuple[Literal, ...] = ()) -> Plan | None:
         """Return how all of some literals can come true, and others; None if they cannot."""

@@ -23,7 +23,7 @@ from cfgguide.schema.solver.counts import has_enough_items, plain_array_bounds
 from cfgguide.schema.solver.member_automata import MemberSymbol, ValueClass
 from cfgguide.schema.solver.mutual_answers import Settled, Verdicts
 from cfgguide.schema.solver.nodes import KINDS, UNBOUNDED, Node
-from cfgguide.schema.solver.plans import Comes, Fails, Holds, Literal, Plan, Planner
+from cfgguide.schema.solver.plans import Clauses, Comes, Fails, Holds, Literal, Plan, Planner
 from cfgguide.schema.solver.tracked_values import Classes, Tracked
 from cfgguide.schema.solver.truth import surely_hold
 from cfgguide.schema.solver.values import CONSTANTS, AllValues, Values, may_hold
@@ -61,7 +61,12 @@ class Search:
         self.begin()
 
     def begin(self, most: int = MAX_SEARCHED) -> None:
-        """Begin the searches for another state of a text: what is bounded are those for one."""
+        """Begin the searches for another state of a text: what is bounded are those for one.
+
+        What nodes ask of objects is forgotten: kept for all states, it would be hundreds of objects
+        for Python's collector to look at, and it is quickly made again.
+        """
+        self._clauses: dict[Tracked, Clauses] = {}
         self._n_searched = 0
         self._most_searched = most
 
@@ -108,7 +113,7 @@ class Search:
         is_quick = len(values.nodes) == len(meant) - sum(node.is_trivial for node in meant)
         wanted = None if is_quick else (values.every.intersection(meant),)
         found = self.has_value(values, wanted)
-        return found, found or self._settled.is_settled(("has", values, wanted))
+        return found, found or self._settled.is_settled(_question("has", values, wanted))
 
     def has_value(self, values: Values, wanted: Classes | None = None) -> bool:
         """Return whether some value is of a wanted class; by default, one for which all hold."""
@@ -122,7 +127,7 @@ class Search:
             decide = partial(self._has_all, values)
         else:
             decide = partial(self._has_tracked, values, wanted)
-        return bool(self._settled.answer(("has", values, wanted), decide, False))
+        return bool(self._settled.answer(_question("has", values, wanted), decide, False))
 
     def _has_all(self, values: Values) -> bool:
         """Return whether all nodes hold for some value."""
@@ -214,8 +219,9 @@ class Search:
         """
         if not values.is_possible or not values.nodes:
             return (values.every,)
-        question = ("classes", values, holding & values.every)
-        decide = partial(self._found_classes, values, question[2])
+        holding &= values.every
+        decide = partial(self._found_classes, values, holding)
+        question = _question("classes", values, (holding,))
         found: Classes = self._settled.answer(question, decide, ())
         return found
 
@@ -365,15 +371,10 @@ class Search:
 
     def array_ends(self, tracked: Tracked, state: Any, wanted: Classes) -> bool:
         """Return whether an array can be finished as one of the wanted classes."""
-        question = ("array", tracked.values, self.shape(tracked, state), wanted)
-        decide = partial(self._array_ends, tracked, state, wanted)
-        return bool(self._settled.answer(question, decide, False))
-
-    def _array_ends(self, tracked: Tracked, first: Any, wanted: Classes) -> bool:
         machine = tracked.arrays
         wanted = tuple(each for each in wanted if _may_all_hold(each, "array"))
-        seen = {self.shape(tracked, first)}
-        pending: list[Any] = [first] if wanted else []
+        seen = {self.shape(tracked, state)}
+        pending: list[Any] = [state] if wanted else []
         while pending:  # the last that was found goes first: straight to the end
             state = pending.pop()
             if not tracked.may_be(state.failed, wanted):
@@ -413,18 +414,27 @@ class Search:
         goal: tuple[Literal, ...],
         also: tuple[Literal, ...] = (),
     ) -> Plan | None:
-        question = ("plan", tracked.values, state, frozenset((*goal, *also)))
-        decide = partial(self.planner(tracked, state).plan, goal, also)
-        plan: Plan | None = self._settled.answer(question, decide)
-        return plan
+        planner = self.planner(tracked, state)
+        if also:
+            return planner.plan(goal, also)
+        # What a question asks below others may rest on answers that still grow.
+        known = planner.known if self._settled.is_idle else {}
+        if goal not in known:
+            known[goal] = planner.plan(goal)
+        return known[goal]
 
     def planner(self, tracked: Tracked, state: Any) -> Planner:
         """Return what makes plans for a state of an object."""
         key = (tracked, state)
         if self._planner is None or self._planner[0] != key:
-            made = Planner(tracked.objects, tracked.clauses, state, self.has, self._count)
+            made = Planner(tracked.objects, self._clauses_of(tracked), state, self.has, self._count)
             self._planner = key, made
         return self._planner[1]
+
+    def _clauses_of(self, tracked: Tracked) -> Clauses:
+        if tracked not in self._clauses:
+            self._clauses[tracked] = Clauses(tracked.objects)
+        return self._clauses[tracked]
 
     def names(
         self, tracked: Tracked, state: Any, wanted: Classes, within: int = -1
@@ -436,7 +446,7 @@ class Search:
         plan = self.object_plan(tracked, state, wanted)
         if plan is None:
             return
-        planner, clauses = self.planner(tracked, state), tracked.clauses
+        planner, clauses = self.planner(tracked, state), self._clauses_of(tracked)
         n_names = planner.n_names
         within &= reduce(or_, (clauses.names(each, state.failed) for each in wanted))
         found = self._open_names(planner, plan, within, state.last)
@@ -505,6 +515,14 @@ class Search:
                 "schemas for one value, or simpler ones"
             )
         check_step()
+
+
+def _question(kind: str, values: Values, classes: Classes | None) -> Hashable:
+    """Return what is equal for equal questions: numbers, which cost Python's collector nothing.
+
+    The values live as long as the search, so no others ever have their id.
+    """
+    return kind, id(values), None if classes is None else tuple(map(values.bits, classes))
 
 
 def _may_all_hold(value_class: ValueClass, kind: str) -> bool:

@@ -15,7 +15,6 @@ from cfgguide.schema.solver.arrays import ArrayMachine
 from cfgguide.schema.solver.member_automata import ValueClass
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.objects import MemberAutomaton, ObjectMachine
-from cfgguide.schema.solver.plans import Clauses
 from cfgguide.schema.solver.scalars import ScalarClasses
 from cfgguide.schema.solver.truth import Failures, truths
 from cfgguide.schema.solver.values import Values
@@ -78,11 +77,6 @@ class Tracked:
             self._wanted_to_fail,
             are_different=True,
         )
-
-    @cached_property
-    def clauses(self) -> Clauses:
-        """What nodes ask of objects."""
-        return Clauses(self.objects)
 
     def value_class(self, found: dict[Node, bool]) -> ValueClass:
         """Return the nodes of these values that hold."""

