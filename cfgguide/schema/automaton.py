@@ -595,11 +595,11 @@ class SchemaAutomaton(Pushdown):
         elif kind == "array":
             found.items = ListedItems(listed, self.search)
         elif kind == "string":
-            words = {each.value: tag for each, tag in listed}
+            words = {text: tag for (text, _), tag in listed}
             key = ("words", *words.items())
             found.strings = self._lexer(key, Words(list(words), words), _tags_to(words))
         else:
-            texts = {decimal_text(decimal_of(each.value)): tag for each, tag in listed}
+            texts = {decimal_text(decimal_of(number)): tag for (number, _), tag in listed}
             lexemes = ListedNumbers(texts, is_tidy=self.layout.is_tidy)
             key = ("numbers", *texts.items())
             found.numbers = self._lexer(key, lexemes, _tags_to(texts))

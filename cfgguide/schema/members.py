@@ -517,15 +517,15 @@ class ListedMembers(ListedParts):
         super().__init__(listed, search)
         order = search.values.order
         asking = [node for node in values.below if "object" in node.kinds and not node.is_false]
-        used = {name for constant, _ in listed for name in constant.value}
+        used = {name for (value, _), _ in listed for name in value}
         self._names = [name for name in in_order(sorted(asking, key=order)) if name in used]
         tags = {name: tag for tag, name in enumerate(self._names)}
         self._members: list[dict[int, Node]] = []
         self._lengths: list[dict[int, int]] = []  # about, of each property as it is written
-        for constant, _ in listed:
+        for (listed_object, shape), _ in listed:
             check_step()
-            assert constant.shape is not None, "it is an object"
-            nodes, members = constant.shape.properties, constant.value.items()
+            assert shape is not None, "it is an object"
+            nodes, members = shape.properties, listed_object.items()
             self._members.append(
                 {tags[name]: self._node_of(value, nodes[name]) for name, value in members}
             )
@@ -640,11 +640,11 @@ class ListedItems(ListedParts):
         super().__init__(listed, search)
         self._items: list[list[Node]] = []
         self._lengths: list[list[int]] = []  # about, of each item as it is written
-        for constant, _ in listed:
+        for (array, shape), _ in listed:
             check_step()
-            assert constant.shape is not None, "it is an array"
-            self._items.append(list(map(self._node_of, constant.value, constant.shape.prefix)))
-            self._lengths.append(list(map(_length, constant.value)))
+            assert shape is not None, "it is an array"
+            self._items.append(list(map(self._node_of, array, shape.prefix)))
+            self._lengths.append(list(map(_length, array)))
 
     def are_different(self, _state: Remaining) -> bool:
         """Return whether an item that comes twice matters: it was listed so."""

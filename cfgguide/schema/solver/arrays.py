@@ -32,6 +32,7 @@ from cfgguide.schema.solver.truth import (
 )
 
 _CONSTANTS = {"null": None, "true": True, "false": False}
+_NOTHING: frozenset[Any] = frozenset()
 MAX_UNIQUE = 200  # distinct values of items that are told apart
 MAX_ITEMS = 2_000  # that are counted
 
@@ -66,7 +67,8 @@ class ArrayMachine:
         self._nodes = nodes
         self._failures = failures
         self._order = order
-        self._asking = [node for node in nodes if "array" in node.kinds and not node.is_false]
+        # Of most nodes no array is asked for: then these are the one empty tuple.
+        self._asking = tuple(n for n in nodes if "array" in n.kinds and not n.is_false)
         bounds = [bound for node in self._asking for bound in node.n_items if bound is not None]
         self._prefix = max((len(node.prefix) for node in self._asking), default=0)
         # One more than any bound: greater numbers of items all mean the same.
@@ -76,14 +78,14 @@ class ArrayMachine:
                 f"at {nodes[-1].path or '/'}: arrays are counted up to {MAX_ITEMS} items only; use "
                 "a smaller minItems or maxItems, or leave it out"
             )
-        self._containing = [node for node in self._asking if node.contains is not None]
-        self._unique = [node for node in self._asking if node.is_unique]
+        self._containing = tuple(n for n in self._asking if n.contains is not None)
+        self._unique = tuple(node for node in self._asking if node.is_unique)
         told = told_apart(self._unique)
-        self._values = told or []
+        self._values = tuple(told or ())
         self._are_told_apart = told is not None
         self._symbols: dict[tuple[int, frozenset[Node]], MemberSymbol] = {}
-        nothing: frozenset[Any] = frozenset()
-        self.start = ItemsSeen(0, nothing, (0,) * len(self._containing), nothing, nothing, 0)
+        counts = (0,) * len(self._containing)
+        self.start = ItemsSeen(0, _NOTHING, counts, _NOTHING, _NOTHING, 0)
 
     def symbols(self, state: ItemsSeen) -> Iterator[MemberSymbol]:
         """Yield what may come next: one item."""
@@ -193,12 +195,12 @@ class ArrayMachine:
             resolved = self._failures.resolved(failed)
         # Nothing asks for different items any more: states that differ in this alone become one.
         if resolved.issuperset(self._unique):
-            used, n_others = frozenset(), 0
+            used, n_others = _NOTHING, 0
         return ItemsSeen(
             min(state.n_items + 1, self._cap),
             resolved,
             contained,
-            frozenset(each for each in pending if each[0] not in resolved),
+            frozenset([each for each in pending if each[0] not in resolved]) or _NOTHING,
             used,
             n_others,
         )

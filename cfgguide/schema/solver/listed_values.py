@@ -17,7 +17,14 @@ from cfgguide.automata.language import Language
 from cfgguide.base.limits import check_step
 from cfgguide.errors import SchemaError
 from cfgguide.schema.equality import hashable, kind_of
-from cfgguide.schema.solver.nodes import Condition, ListedValues, Node, by_value, is_within
+from cfgguide.schema.solver.nodes import (
+    Condition,
+    ListedValues,
+    Node,
+    by_value,
+    is_within,
+    kinds_of,
+)
 from cfgguide.schema.solver.truth import evaluators
 
 
@@ -39,7 +46,7 @@ def scalar_values(values: Sequence[Any]) -> ListedValues:
         check_step()
         numbers.check_digits(number)
     return ListedValues(
-        frozenset(constants),
+        kinds_of(frozenset(constants)),
         Condition(partial(numbers.any_of, tuple(found))) if found else None,
         Condition(partial(Language.of_words, words), words=frozenset(words)) if words else None,
         scalars=tuple(values),

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import cache, lru_cache
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from cfgguide.automata.language import Language, TextAutomaton, accepts
 from cfgguide.base.derived import derived
@@ -110,13 +110,8 @@ class Condition:
         return text in self.words if self.words is not None else accepts(self.automaton, text)
 
 
-class Constant(NamedTuple):
-    """A value that a schema lists, and the node of an array or object that only it meets."""
-
-    value: Any
-    shape: Node | None = None
-
-
+#: A value that a schema lists, and the node of an array or object that only it meets.
+Constant = tuple[Any, "Node | None"]
 Constants = Mapping[str, Mapping[Hashable, Constant]]  # by kind, and by what is equal
 _NOTHING: Mapping[Hashable, Constant] = MappingProxyType({})
 
@@ -136,9 +131,10 @@ class ListedValues:
     def by_kind(self) -> dict[str, dict[Hashable, Constant]]:
         """The values, by kind and by what is equal for equal ones."""
         found: dict[str, dict[Hashable, Constant]] = {}
-        for each in (*map(Constant, self.scalars), *map(Constant, self.nested, self.nodes)):
+        nodes = (*(None for _ in self.scalars), *self.nodes)
+        for each in zip((*self.scalars, *self.nested), nodes, strict=True):
             check_step()
-            found.setdefault(kind_of(each.value), {}).setdefault(hashable(each.value), each)
+            found.setdefault(kind_of(each[0]), {}).setdefault(hashable(each[0]), each)
         return found
 
     def of(self, kinds: Collection[str]) -> Mapping[Hashable, Constant]:
@@ -305,9 +301,9 @@ class Node:
         yield from (node for _, node in self.patterns)
 
 
-#: What a node says of no keyword, by name.
+#: What a node has of each keyword that says nothing.
 _DEFAULTS = {
-    each.name: each.default if each.default is not MISSING else {}
+    each.name: getattr(Node(""), each.name)
     for each in fields(Node)
     if each.init and each.name != "path"
 }

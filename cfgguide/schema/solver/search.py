@@ -415,12 +415,10 @@ class Search:
         also: tuple[Literal, ...] = (),
     ) -> Plan | None:
         planner = self.planner(tracked, state)
-        if also:
-            return planner.plan(goal, also)
         # What a question asks below others may rest on answers that still grow.
-        known = planner.known if self._settled.is_idle else {}
+        known = planner.known if self._settled.is_idle and not also else {}
         if goal not in known:
-            known[goal] = planner.plan(goal)
+            known[goal] = planner.plan(goal, also)
         return known[goal]
 
     def planner(self, tracked: Tracked, state: Any) -> Planner:

@@ -8,9 +8,10 @@ In: :class:`~cfgguide.schema.solver.values.Values`. Out: :class:`Tracked`, which
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
+from cfgguide.base.derived import derived
 from cfgguide.schema.solver.arrays import ArrayMachine
 from cfgguide.schema.solver.member_automata import ValueClass
 from cfgguide.schema.solver.nodes import Node
@@ -57,16 +58,16 @@ class Tracked:
         if not all("object" in node.constants for node in values.nodes):
             _ = self.objects
 
-    @cached_property
+    @derived
     def _failures(self) -> Failures:
-        return Failures(self.values.below, self.values.nodes)
+        return Failures(self.values.below, self.values.every)
 
-    @cached_property
+    @derived
     def arrays(self) -> ArrayMachine:
         """The automaton of the arrays."""
         return ArrayMachine(self.values.below, self._order, self._failures)
 
-    @cached_property
+    @derived
     def objects(self) -> ObjectMachine:
         """The automaton of the objects."""
         return ObjectMachine(

@@ -160,7 +160,7 @@ class Failures:
 
     def __init__(self, nodes: Sequence[Node], asked: Iterable[Node]) -> None:
         self._nodes = nodes
-        self._combining = [node for node in nodes if not node.is_alone]
+        self._combining = tuple(node for node in nodes if not node.is_alone)
         self._asked = frozenset(asked)
 
     def resolved(self, failed: Collection[Node]) -> frozenset[Node]:

@@ -180,7 +180,7 @@ class Values:
     @property
     def mixed(self) -> frozenset[str]:
         """The kinds of which values may meet the nodes in different ways."""
-        return kinds_of(frozenset(kind for kind, nodes in self._asked.items() if nodes is None))
+        return frozenset(kind for kind, nodes in self._asked.items() if nodes is None)
 
     @derived
     def _asked(self) -> dict[str, tuple[Node, ...] | None]:
@@ -370,7 +370,7 @@ class Values:
 def _meeting(constant: Constant, nodes: list[Node]) -> Iterator[Node]:
     """Yield the nodes that a listed value meets."""
     check_step(0)
-    part = Part(constant.value)
+    part = Part(constant[0])
     return filter(part.meets, nodes)
 
 
@@ -461,20 +461,14 @@ def _require_branch(
 
 def may_hold(node: Node, kind: str) -> bool:
     """Return whether a node may hold for values of a kind."""
-    known = node.may_hold.get(kind)
-    if known is None:
-        known = node.may_hold[kind] = _finds_nothing_against(node, kind)
-    return known
-
-
-def _finds_nothing_against(node: Node, kind: str) -> bool:
-    try:
-        _require(node.meant, kind, {})
-    except _FailsError:
-        return False
-    except _AlternativesError:
-        return True
-    return True
+    if kind not in node.may_hold:
+        may = True
+        try:
+            _require(node.meant, kind, {})
+        except (_FailsError, _AlternativesError) as error:
+            may = not isinstance(error, _FailsError)
+        node.may_hold[kind] = may
+    return node.may_hold[kind]
 
 
 def ask_for_any(root: Node) -> None:
