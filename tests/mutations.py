@@ -378,7 +378,7 @@ MUTATIONS = [
     Mutation(
         "schemas: items that have come before",
         "schema/unique",
-        "        if value in state.values:\n",
+        "        if value in state[place : place + 1]:\n",
         "        if False:\n",
     ),
     Mutation(

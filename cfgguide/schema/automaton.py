@@ -15,14 +15,14 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import inf
-from operator import itemgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.numbers import NUMBER, decimal_text
 from cfgguide.base.limits import LONGEST, Steps, check_step
 from cfgguide.base.sets import reached_from
-from cfgguide.engine.byte_machine.automaton import Int32Array, Pushdown
+from cfgguide.engine.byte_machine.automaton import Pushdown
 from cfgguide.engine.byte_machine.byte_views import DEAD, END, POP, PUSH
 from cfgguide.engine.byte_machine.property_names import (
     ListedNumbers,
@@ -72,7 +72,15 @@ from cfgguide.schema.solver.search import Search
 from cfgguide.schema.solver.tracked_values import Classes, Tracked
 from cfgguide.schema.solver.truth import surely_hold
 from cfgguide.schema.solver.values import CONSTANTS, AllValues, Scalars, Values
-from cfgguide.schema.unique import REPEATED, UniqueItems, Used, are_remembered, written_value
+from cfgguide.schema.unique import (
+    REPEATED,
+    UniqueItems,
+    Used,
+    are_remembered,
+    has_unknown,
+    with_unknown,
+    written_value,
+)
 
 if TYPE_CHECKING:
     from cfgguide.schema.completions import MemoryCompletions
@@ -118,14 +126,48 @@ class TooFewError(SchemaError):
 class _Lexer:
     """The states of one automaton of lexemes in a schema's automaton."""
 
-    def __init__(self, lexemes: ScalarAutomaton, tags: list[int]) -> None:
+    __slots__ = ("first", "lexemes", "operations", "spans", "tags")
+
+    def __init__(self, lexemes: ScalarAutomaton, tags: Sequence[int]) -> None:
         self.lexemes = lexemes
         self.tags = tags
-        self.states: dict[Hashable, int] = {}
         self.operations: dict[ScalarRow, list[int]] = {}  # of rows that others begin with
+        #: Of states that were made at once: the first, which is the start, and what they read.
+        self.first = DEAD
+        self.spans: Any = None
 
 
-@dataclass
+class _Keys:
+    """Turns keys into tuples of numbers, and back.
+
+    A key is a kind and more. Most keys repeat parts of others. Each part that is not a number is
+    kept once, and a negative number stands for it: Python's collector looks at no tuple that has
+    nothing but numbers.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[Any] = []
+        self._numbers: dict[Any, int] = {}  # from -1 down
+
+    def packed(self, key: Iterable[Any]) -> tuple[int, ...]:
+        """Return a key as numbers; those in it are not negative."""
+        known = self._numbers.get
+        return tuple(
+            [part if type(part) is int else known(part) or self._added(part) for part in key]
+        )
+
+    def _added(self, part: Any) -> int:
+        self._parts.append(part)
+        self._numbers[part] = number = -len(self._parts)
+        return number
+
+    def unpacked(self, numbers: Iterable[int]) -> tuple[Any, ...]:
+        """Return the key that `packed` has turned into numbers."""
+        parts = self._parts
+        return tuple([parts[~number] if number < 0 else number for number in numbers])
+
+
+@dataclass(slots=True)
 class _Options:
     """What may be written where a value is wanted; tags are those of the values' classes."""
 
@@ -211,13 +253,14 @@ class SchemaAutomaton(Pushdown):
             is_ordered=is_ordered,
             wanted_to_fail=set().union(*map(wanted_to_fail, roots)),
         )
-        self._keys: dict[int, Any] = {}  # of states; a key is there before its number
-        self._numbers: dict[Any, int] = {}
-        self._frame_keys: dict[int, Any] = {}
-        self._frame_numbers: dict[Any, int] = {}
-        self._lexers: dict[Any, _Lexer] = {}
-        # Of states that were made at once: the first, and what they read.
-        self._blocks: list[tuple[int, _Lexer, Words | PropertyNames, Int32Array]] = []
+        # All keys are packed; of states and frames, a key is there before its number.
+        self._packing = _Keys()
+        self._keys: dict[int, tuple[int, ...]] = {}  # of states
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._frame_keys: dict[int, tuple[int, ...]] = {}
+        self._frame_numbers: dict[tuple[int, ...], int] = {}
+        self._lexers: dict[tuple[int, ...], _Lexer] = {}
+        self._blocks: list[_Lexer] = []  # whose states were made at once, by the first state
         self._texts: dict[int, bytes | None] = {}  # of remembering frames
         #: Knows how texts that remember what has come can be finished.
         self.completions: MemoryCompletions
@@ -229,7 +272,7 @@ class SchemaAutomaton(Pushdown):
         #: Whether it is an error if it is not known whether there are enough different items; while
         #: texts are read, it is found out as they go on.
         self.refuses_few = False
-        self._options: dict[tuple[Values, Classes | None], _Options] = {}
+        self._options: dict[tuple[int, ...], _Options] = {}
         self.roots = [self._all_values.of([root]) for root in roots]
         self.start = self._begun()
 
@@ -327,7 +370,8 @@ class SchemaAutomaton(Pushdown):
 
     def meaning(self, state: int) -> Any:
         """Return what a state means: a kind and more, or the automaton of a lexeme and its key."""
-        return self._keys.get(state) or self._key_in_block(state)
+        key = self._keys.get(state)
+        return self._key_in_block(state) if key is None else self._packing.unpacked(key)
 
     def is_in_string(self, state: int) -> bool:
         """Return whether a state is inside a string or a name."""
@@ -345,32 +389,34 @@ class SchemaAutomaton(Pushdown):
 
     def meaning_of_frame(self, frame: int) -> Any:
         """Return what a frame was pushed for: a kind and more."""
-        return self._frame_keys[frame]
+        return self._packing.unpacked(self._frame_keys[frame])
 
     # -- numbers ----------------------------------------------------------------------------
 
-    def _state(self, key: Any, *, is_end: bool = False) -> int:
-        state = self._numbers.get(key)
+    def _state(self, key: tuple[Any, ...], *, is_end: bool = False) -> int:
+        packed = self._packing.packed(key)
+        state = self._numbers.get(packed)
         if state is None:
             state = self.new_state(is_end=is_end)
-            self._keys[state] = key
-            self._numbers[key] = state
+            self._keys[state] = packed
+            self._numbers[packed] = state
         return state
 
-    def _frame(self, key: Any, n_tags: int, allowed: int | None = None) -> int:
-        frame = self._frame_numbers.get(key)
+    def _frame(self, key: tuple[Any, ...], n_tags: int, allowed: int | None = None) -> int:
+        packed = self._packing.packed(key)
+        frame = self._frame_numbers.get(packed)
         if frame is None:
             frame = self.new_frame(n_tags, allowed=allowed)
-            self._frame_keys[frame] = key
-            self._frame_numbers[key] = frame
+            self._frame_keys[frame] = packed
+            self._frame_numbers[packed] = frame
         return frame
 
-    def _value_frame(self, key: Any, wanted: Classes | None) -> int:
+    def _value_frame(self, key: tuple[Any, ...], wanted: Classes | None) -> int:
         return self._frame(key, 1 if wanted is None else len(wanted))
 
     def make_row(self, state: int) -> None:
         """Make the row of a state."""
-        kind, *key = self._keys[state]
+        kind, *key = self.meaning(state)
         self.search.begin()
         try:
             with self.steps.begun():
@@ -383,7 +429,7 @@ class SchemaAutomaton(Pushdown):
 
     def make_follow(self, frame: int, tag: int) -> int:
         """Return the state that follows what a frame was pushed for."""
-        kind, *key = self._frame_keys[frame]
+        kind, *key = self.meaning_of_frame(frame)
         self.search.begin()
         try:
             with self.steps.begun():
@@ -407,14 +453,17 @@ class SchemaAutomaton(Pushdown):
 
     # -- lexemes ----------------------------------------------------------------------------
 
-    def _lexer(self, key: Any, lexemes: ScalarAutomaton, tags: Iterable[int] = (0,)) -> _Lexer:
+    def _lexer(
+        self, key: tuple[Any, ...], lexemes: ScalarAutomaton, tags: Sequence[int] = (0,)
+    ) -> _Lexer:
         """Return the states of an automaton; those under one key share them."""
-        if key not in self._lexers:
-            made = _Lexer(lexemes, list(tags))
+        packed = self._packing.packed(key)
+        if packed not in self._lexers:
+            made = _Lexer(lexemes, tags)
             if isinstance(lexemes, Words | PropertyNames):
                 self._add_texts(made, lexemes)
-            self._lexers[key] = made
-        return self._lexers[key]
+            self._lexers[packed] = made
+        return self._lexers[packed]
 
     def _add_texts(self, lexer: _Lexer, lexemes: Words | PropertyNames) -> None:
         """Make the states of listed texts at once, if each is written in one way."""
@@ -428,20 +477,21 @@ class SchemaAutomaton(Pushdown):
         base = DEAD
         if isinstance(lexemes, PropertyNames) and lexemes.other is not None:
             base = self._lexer_state(lexer, lexemes.other)
-        first, spans = self.add_texts(written, ends, tags if is_named else [], base)
-        self._blocks.append((first, lexer, lexemes, spans))
-        lexer.states[lexemes.start] = first
+        lexer.first, lexer.spans = self.add_texts(written, ends, tags if is_named else [], base)
+        self._blocks.append(lexer)
 
-    def _key_in_block(self, state: int) -> Any:
+    def _key_in_block(self, state: int) -> tuple[_Lexer, Any]:
         """Return the key of a state that was made at once with others."""
-        first, lexer, lexemes, spans = self._blocks[
-            bisect_right(self._blocks, state, key=itemgetter(0)) - 1
-        ]
-        self._keys[state] = key = lexer, lexemes.key(tuple(spans[state - first].tolist()))
-        return key
+        lexer = self._blocks[bisect_right(self._blocks, state, key=attrgetter("first")) - 1]
+        lexemes: Any = lexer.lexemes
+        return lexer, lexemes.key(tuple(lexer.spans[state - lexer.first].tolist()))
+
+    def _start(self, lexer: _Lexer) -> int:
+        return lexer.first or self._lexer_state(lexer, lexer.lexemes.start)
 
     def _lexer_state(self, lexer: _Lexer, key: Any) -> int:
-        state = lexer.states.get(key)
+        packed = self._packing.packed((lexer, key))
+        state = self._numbers.get(packed)
         if state is None:
             ending, below, (shared, shared_tag), is_named, bounds = lexer.lexemes.traits(key)
             state = self.new_state(
@@ -451,8 +501,8 @@ class SchemaAutomaton(Pushdown):
                 is_named=is_named,
                 bounds=bounds,
             )
-            self._keys[state] = (lexer, key)
-            lexer.states[key] = state
+            self._keys[state] = packed
+            self._numbers[packed] = state
         return state
 
     def near(self, state: int, n: int) -> int:
@@ -490,7 +540,7 @@ class SchemaAutomaton(Pushdown):
 
     def options(self, values: Values, wanted: Classes | None) -> _Options:
         """Return what may be written as one of some values."""
-        key = (values, wanted)
+        key = self._packing.packed((values, wanted))
         if key not in self._options:
             self._options[key] = (
                 self._for_all_nodes(values) if wanted is None else self._tracked(values, wanted)
@@ -596,12 +646,12 @@ class SchemaAutomaton(Pushdown):
             found.items = ListedItems(listed, self.search)
         elif kind == "string":
             words = {text: tag for (text, _), tag in listed}
-            key = ("words", *words.items())
+            key = ("words", tuple(words.items()))
             found.strings = self._lexer(key, Words(list(words), words), _tags_to(words))
         else:
             texts = {decimal_text(decimal_of(number)): tag for (number, _), tag in listed}
             lexemes = ListedNumbers(texts, is_tidy=self.layout.is_tidy)
-            key = ("numbers", *texts.items())
+            key = ("numbers", tuple(texts.items()))
             found.numbers = self._lexer(key, lexemes, _tags_to(texts))
 
     def _scalar_parts(
@@ -630,9 +680,10 @@ class SchemaAutomaton(Pushdown):
 
     def _string_lexer(self, parts: list[tuple[Scalars, int]]) -> _Lexer:
         tags = [tag for _, tag in parts]
-        key = ("string", *((each.key, each.bounds, tag) for each, tag in parts))
-        if key in self._lexers:
-            return self._lexers[key]
+        key = ("string", tuple([(each.key, each.bounds, tag) for each, tag in parts]))
+        known = self._lexers.get(self._packing.packed(key))
+        if known is not None:
+            return known
         if len(parts) == 1:
             ((scalars, _),) = parts
             return self._lexer(key, _strings(scalars), tags)
@@ -682,8 +733,7 @@ class SchemaAutomaton(Pushdown):
 
     def _quote(self, lexer: _Lexer, frame: int) -> tuple[Iterable[int], int]:
         """Return the quote that begins a string or a name."""
-        start = self._lexer_state(lexer, lexer.lexemes.start)
-        return b'"', self.action(PUSH, frame, start)
+        return b'"', self.action(PUSH, frame, self._start(lexer))
 
     def _after_root(self, _tag: int) -> int:
         return self._state(("end", self.layout.space), is_end=True)
@@ -881,14 +931,13 @@ class SchemaAutomaton(Pushdown):
         """Return what follows an item that is not known: as if it could not come again."""
         if tag == REPEATED:
             return DEAD
-        after = Used(inside.n_items + 1, inside.values)
-        return self._state(("used", items, after, self.layout.space))
+        return self._state(("used", items, with_unknown(inside), self.layout.space))
 
     def follow_text(self, frame: int, tag: int, text: bytes) -> int:
         """Return the state that follows an item of an array of different items."""
         if tag == REPEATED:
             return DEAD
-        _, items, inside, is_string, _ = self._frame_keys[frame]
+        _, items, inside, is_string, _ = self.meaning_of_frame(frame)
         with self.lock:
             after = items.after(inside, written_value(text, is_string=is_string))
             if after is None:
@@ -899,14 +948,15 @@ class SchemaAutomaton(Pushdown):
         """Return whether the strings that some bytes end may come twice, or have come."""
         if frame not in self.remembering:
             return True
-        _, _, inside, is_string, text = self._frame_keys[frame]
+        _, _, inside, is_string, text = self.meaning_of_frame(frame)
         strings = (string for string, closing in _STRING.findall(text + data) if closing)
         found = [written_value(each, is_string=True) for each in strings]
-        return not is_string or len(set(found)) < len(found) or not inside.values.isdisjoint(found)
+        different = set(found)
+        return not is_string or len(different) < len(found) or not different.isdisjoint(inside)
 
     def with_text(self, frame: int, text: bytes | None) -> int:
         """Return a frame with the text above it so far; None if it is not known."""
-        _, items, inside, is_string, _ = self._frame_keys[frame]
+        _, items, inside, is_string, _ = self.meaning_of_frame(frame)
         with self.lock:
             return self._remembering(items, inside, text, is_string=is_string)
 
@@ -922,8 +972,9 @@ class SchemaAutomaton(Pushdown):
         while kind == "text":
             kind, *rest = self.meaning(rest[2])
         if kind in ("used", "unused"):
-            return bool(rest[1].n_unknown)
-        return stack.state in self.remembering and bool(self._frame_keys[stack.state][2].n_unknown)
+            return has_unknown(rest[1])
+        frame = stack.state
+        return frame in self.remembering and has_unknown(self.meaning_of_frame(frame)[2])
 
     def is_known(self, frame: int) -> bool:
         """Return whether it is known what has come of the item that a frame was pushed for."""
@@ -957,7 +1008,7 @@ class SchemaAutomaton(Pushdown):
 
     def follow_repeated(self, frame: int, tag: int) -> int:
         """Return the state that follows a part that has come before, `DEAD` if it may not."""
-        kind, what, inside, *_ = self._frame_keys[frame]
+        kind, what, inside, *_ = self.meaning_of_frame(frame)
         if kind != "item":
             return DEAD
         with self.lock:
@@ -971,7 +1022,7 @@ class SchemaAutomaton(Pushdown):
 
         Names that are listed never do, and are known by their tags.
         """
-        kind, members, *_ = self._frame_keys[frame]
+        kind, members, *_ = self.meaning_of_frame(frame)
         if kind == "name" and tag < members.n_listed:
             return None
         return value_of(text)

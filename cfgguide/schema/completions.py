@@ -14,7 +14,7 @@ of names in each set only one order, of numbers one spelling.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from math import inf
@@ -42,7 +42,15 @@ from cfgguide.schema.solver.counts import canonical_numbers, words_from
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.tracked_values import Classes
 from cfgguide.schema.solver.values import Values
-from cfgguide.schema.unique import REPEATED, UniqueItems, Used, are_many, n_free, written_value
+from cfgguide.schema.unique import (
+    REPEATED,
+    UniqueItems,
+    Used,
+    are_many,
+    has_unknown,
+    n_free,
+    written_value,
+)
 
 _N_CHARACTERS = 90  # at least, that are one byte
 _SPACES = b" \t\n\r"
@@ -330,7 +338,7 @@ class MemoryCompletions:
         if not self._automaton.remembering.isdisjoint(above):
             return False  # a walk does not know what a frame has to remember
         kind, *rest = self._part_to_begin(state)
-        if kind in ("used", "unused") and rest[1].n_unknown:
+        if kind in ("used", "unused") and has_unknown(rest[1]):
             return False  # nor what the item was that has ended
         if stack.height >= memory.opens[-1].height and _recalls(kind, *rest):
             return False  # nor what has come of an array or object that begins in the token
@@ -841,6 +849,6 @@ def _longer(memory: SeenParts, text: bytes) -> SeenParts:
     return memory._replace(text=memory.text + text)
 
 
-def _bits(tags: list[int]) -> int:
+def _bits(tags: Sequence[int]) -> int:
     """Return the indices of tags of what has not come before, as bits."""
     return sum(1 << number for number, tag in enumerate(tags) if tag != REPEATED)

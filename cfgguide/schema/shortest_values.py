@@ -9,7 +9,7 @@ derivations). Of more than a hundred kilobytes none is known.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from cfgguide.base.limits import LONGEST, check_step
@@ -199,14 +199,14 @@ class ShortestValues:
         return texts
 
     def _fresh_items(
-        self, kind: str, lexemes: ScalarAutomaton, tags: list[int]
+        self, kind: str, lexemes: ScalarAutomaton, tags: Sequence[int]
     ) -> Iterator[Written]:
         """Yield items of a kind that are unlike those before, the shortest first; 1 for strings."""
         quote = b'"' if kind == "strings" else b""
         for end in self.lexemes.ends(lexemes, lexemes.start, _bits(tags)):
             yield Written(quote + end.text, int(kind == "strings"))
 
-    def fresh(self, lexemes: ScalarAutomaton, key: Any, tags: list[int]) -> Written | None:
+    def fresh(self, lexemes: ScalarAutomaton, key: Any, tags: Sequence[int]) -> Written | None:
         """Return the end of an item that is unlike those before."""
         return self.lexemes.end(lexemes, key, tags=_bits(tags))
 
@@ -334,6 +334,6 @@ def _order(written: Written) -> tuple[int, bytes]:
     return len(written.text), written.text
 
 
-def _bits(tags: list[int]) -> int:
+def _bits(tags: Sequence[int]) -> int:
     """Return the numbers of the tags of what is unlike all before, as bits."""
     return sum(1 << number for number, tag in enumerate(tags) if tag != REPEATED)

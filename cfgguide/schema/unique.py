@@ -10,9 +10,10 @@ is the text that remembers which have come (:func:`are_remembered`).
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from math import inf
-from typing import NamedTuple
 
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import DEAD, Language, difference, intersection
@@ -32,30 +33,25 @@ from cfgguide.schema.solver.search import Search
 from cfgguide.schema.solver.values import CONSTANTS, Scalars, Values
 
 FRESH, REPEATED = 0, 1  # tags of an item
+_UNKNOWN = ""  # instead of a value
 _MANY = 10_000  # values: no array has so many
 _FEW = 64  # characters that have to come
 _LONG = 256  # characters that may come: of longer strings no automaton is made
 
 
-class Used(NamedTuple):
-    """A state of an array.
+#: A state of an array: the values that have come, sorted; constants and numbers as they are
+#: written, strings with a quote before them, and `_UNKNOWN` for each that is not known.
+Used = tuple[str, ...]
 
-    Attributes
-    ----------
-    n_items : int
-        How many items have come.
-    values : frozenset of str
-        The values that have come: constants and numbers as they are written, strings with a quote
-        before them.
-    """
 
-    n_items: int
-    values: frozenset[str]
+def has_unknown(state: Used) -> bool:
+    """Return whether an item has come of which it is not known what it is."""
+    return _UNKNOWN in state[:1]
 
-    @property
-    def n_unknown(self) -> int:
-        """How many items have come of which it is not known what they are."""
-        return self.n_items - len(self.values)
+
+def with_unknown(state: Used) -> Used:
+    """Return the state after an item of which it is not known what it is."""
+    return (_UNKNOWN, *state)
 
 
 def written_value(text: bytes, *, is_string: bool) -> str:
@@ -70,39 +66,39 @@ class UniqueItems:
         self._values = values
         self._search = search
         self._least, self._most = values.n_items
-        self.start = Used(0, frozenset())
+        self.start: Used = ()
 
     def item(self, state: Used) -> Values:
         """Return the values of the next item, used or not."""
-        return self._search.item_values(self._values, min(state.n_items, self._values.n_prefix))
+        return self._search.item_values(self._values, min(len(state), self._values.n_prefix))
 
-    def lexemes(self, state: Used) -> list[tuple[str, ScalarAutomaton, list[int]]]:
+    def lexemes(self, state: Used) -> list[tuple[str, ScalarAutomaton, Sequence[int]]]:
         """Return what the next item may be: its kind, an automaton, and the tag of each tag."""
-        if self._most is not None and state.n_items >= self._most:
+        if self._most is not None and len(state) >= self._most:
             return []
         values = self.item(state)
         if not values.is_scalar:
             return []
-        found: list[tuple[str, ScalarAutomaton, list[int]]] = []
-        words = sorted((values.kinds.intersection(CONSTANTS)) - state.values)
+        found: list[tuple[str, ScalarAutomaton, Sequence[int]]] = []
+        words = sorted(values.kinds.intersection(CONSTANTS).difference(state))
         if words:
-            found.append(("constants", Constants(dict.fromkeys(words, 0)), [FRESH]))
+            found.append(("constants", Constants(dict.fromkeys(words, 0)), (FRESH,)))
         if values.numbers is not None:
             # Strings begin with a quote and constants with a letter, so what is left are numbers.
-            used = [each for each in state.values if each[0] not in '"tfn']
+            used = [each for each in state if each[:1] not in '"tfn']
             language = difference(
                 canonical_numbers(values.numbers.language), Language.of_words(used)
             )
             if not language.is_empty:
-                found.append(("numbers", Numbers([language]), [FRESH]))
+                found.append(("numbers", Numbers([language]), (FRESH,)))
         strings = values.strings
         if strings is not None:
-            used = [each[1:] for each in state.values if each[0] == '"']
+            used = [each[1:] for each in state if each[:1] == '"']
             lexemes = _unused_strings(strings, used)
             if lexemes is not None:
-                tags = [FRESH]
+                tags: tuple[int, ...] = (FRESH,)
                 if isinstance(lexemes, PropertyNames | PatternNames):
-                    tags = [*([REPEATED] * lexemes.n_names), FRESH]
+                    tags = (*(REPEATED,) * lexemes.n_names, FRESH)
                 found.append(("strings", lexemes, tags))
         return found
 
@@ -124,17 +120,18 @@ class UniqueItems:
 
     def n_missing(self, state: Used) -> int:
         """Return how many items still have to come."""
-        return max(0, self._least - state.n_items)
+        return max(0, self._least - len(state))
 
     def ending(self, state: Used) -> int:
         """Return the tag of the array if it ends now, or `DEAD_END`."""
-        return 0 if state.n_items >= self._least else DEAD_END
+        return 0 if len(state) >= self._least else DEAD_END
 
     def after(self, state: Used, value: str) -> Used | None:
         """Return the state after an item; None if it has come before."""
-        if value in state.values:
+        place = bisect_left(state, value)
+        if value in state[place : place + 1]:
             return None
-        return Used(state.n_items + 1, state.values | {value})
+        return (*state[:place], value, *state[place:])
 
 
 @lru_cache(maxsize=256)
