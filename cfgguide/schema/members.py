@@ -47,13 +47,16 @@ class PlainMembers:
         self._values = values
         self._search = search
         self._is_ordered = is_ordered
-        nodes = sorted(values.object_nodes, key=search.values.order)
-        self._nodes = nodes
-        self._names = in_order(nodes)
+        nodes = self._nodes
+        self._names = tuple(in_order(nodes))
         required = {name for node in nodes for name in node.required}
         self._required = sum(1 << tag for tag, name in enumerate(self._names) if name in required)
         self._known: dict[int, Values] = {}
         self.start: int = 0  # the names seen, as bits; or in order one more than the last
+
+    @property
+    def _nodes(self) -> list[Node]:
+        return sorted(self._values.object_nodes, key=self._search.values.order)
 
     @property
     def takes_more(self) -> bool:
@@ -61,7 +64,7 @@ class PlainMembers:
         return "object" in self._values.takes_more
 
     @cached_property
-    def _groups(self) -> list[tuple[Language | None, Values]]:
+    def _groups(self) -> tuple[tuple[Language | None, Values], ...]:
         """Names by the patterns that they match, some not listed, and the values of those."""
         patterns = [(node, language) for node in self._nodes for language, _ in node.patterns]
         found: list[tuple[Language | None, Values]] = []
@@ -75,7 +78,7 @@ class PlainMembers:
                         id(each) for each, is_in in zip(languages, met, strict=True) if is_in
                     )
                     found.append((language, self._values_of(matched)))
-        return [each for each in found if self._search.has_value(each[1])]
+        return tuple([each for each in found if self._search.has_value(each[1])])
 
     def _values_of(self, matched: frozenset[int]) -> Values:
         """Return the values of a name that is not listed."""
@@ -88,10 +91,10 @@ class PlainMembers:
         return self._search.values.of(found)
 
     @cached_property
-    def lexemes(self) -> tuple[ScalarAutomaton, list[int]]:
+    def lexemes(self) -> tuple[ScalarAutomaton, Sequence[int]]:
         """The names, and the tag of each of their tags."""
         groups = self._groups
-        tags = list(range(self.n_tags))
+        tags = range(self.n_tags)
         if any(language is not None for language, _ in groups):
             languages = [language for language, _ in groups if language is not None]
             return PatternNames(self._names, languages), tags
@@ -99,7 +102,7 @@ class PlainMembers:
             return any_strings().lexemes, tags
         return PropertyNames(self._names, plain_strings() if groups else None), tags
 
-    def lexemes_for(self, _allowed: int) -> tuple[ScalarAutomaton, list[int]]:
+    def lexemes_for(self, _allowed: int) -> tuple[ScalarAutomaton, Sequence[int]]:
         """Return names of which some are allowed, and the tag of each of their tags."""
         return self.lexemes
 
@@ -260,6 +263,7 @@ class TrackedMembers:
         self._plans: dict[Any, list[tuple[int, Plan]]] = {}  # of the names that are allowed
         self._within: dict[Any, int] = {}  # tags of which what is allowed in a state is a part
         self._known: dict[tuple[Any, int], Classes | None] = {}
+        self._endings: dict[Any, int] = {}
         self.start = self._machine.start
 
     @property
@@ -268,10 +272,10 @@ class TrackedMembers:
         return "object" in self._tracked.values.takes_more
 
     @cached_property
-    def lexemes(self) -> tuple[ScalarAutomaton, list[int]]:
+    def lexemes(self) -> tuple[ScalarAutomaton, Sequence[int]]:
         """The names, and the tag of each of their tags."""
         names = self._machine.names
-        tags = list(range(self.n_tags))
+        tags = range(self.n_tags)
         others = self._machine.name_classes[len(names) :]
         if len(others) == 1 and not isinstance(others[0].names, Language):  # all others
             return (PropertyNames(names, plain_strings()) if names else any_strings().lexemes), tags
@@ -279,11 +283,11 @@ class TrackedMembers:
         return PatternNames(names, languages), tags
 
     @cached_property
-    def _listed(self) -> tuple[ScalarAutomaton, list[int]]:
+    def _listed(self) -> tuple[ScalarAutomaton, Sequence[int]]:
         """The listed names only."""
-        return PropertyNames(self._machine.names, None), list(range(self.n_tags))
+        return PropertyNames(self._machine.names, None), range(self.n_tags)
 
-    def lexemes_for(self, allowed: int) -> tuple[ScalarAutomaton, list[int]]:
+    def lexemes_for(self, allowed: int) -> tuple[ScalarAutomaton, Sequence[int]]:
         """Return names of which some are allowed, and the tag of each of their tags.
 
         If no other names are allowed, only the listed ones: states inside of others do not ask.
@@ -324,7 +328,11 @@ class TrackedMembers:
 
     def ending(self, state: Any) -> int:
         """Return the tag of the object if it ends now, or `DEAD_END`."""
-        return _tag(self._wanted, self._tracked.ending(self._machine, state))
+        known = self._endings.get(state)
+        if known is None:
+            known = _tag(self._wanted, self._tracked.ending(self._machine, state))
+            self._endings[state] = known
+        return known
 
     def may_skip(self, state: Any, first: int, tag: int) -> bool:
         """Return whether it can end without the listed names from `first` on, before a tag."""
@@ -534,12 +542,12 @@ class ListedMembers(ListedParts):
             )
         self._bits = [sum(1 << tag for tag in members) for members in self._members]
         self._in_order: dict[int, list[Property]] = {}
-        self.lexemes: tuple[ScalarAutomaton, list[int]] = (
+        self.lexemes: tuple[ScalarAutomaton, Sequence[int]] = (
             PropertyNames(self._names, None),
-            list(range(self.n_tags)),
+            range(self.n_tags),
         )
 
-    def lexemes_for(self, _allowed: int) -> tuple[ScalarAutomaton, list[int]]:
+    def lexemes_for(self, _allowed: int) -> tuple[ScalarAutomaton, Sequence[int]]:
         """Return names of which some are allowed, and the tag of each of their tags."""
         return self.lexemes
 

@@ -8,15 +8,17 @@ properties there are, and which nodes have failed for good.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
+from operator import or_
 from typing import Any, NamedTuple
 
 from cfgguide.automata.language import Language, difference, grouped
 from cfgguide.base.limits import check_step
+from cfgguide.base.sets import members
 from cfgguide.engine.byte_machine.property_names import has_other_text
 from cfgguide.schema.solver.arrays import ArrayMachine
 from cfgguide.schema.solver.member_automata import (
@@ -57,8 +59,8 @@ class NameClass:
         The name, if there is only one.
     names : Language, or tuple of str
         The names; or those that do not belong to it, of a class of all others.
-    patterns : frozenset of int
-        The indices of the patterns that they match.
+    patterns : int
+        The patterns that they match, as bits.
     accepted : frozenset of Node
         The nodes of ``propertyNames`` that hold for them.
     listed : tuple of str
@@ -67,11 +69,11 @@ class NameClass:
 
     name: str | None
     names: Language | tuple[str, ...]
-    patterns: frozenset[int]
+    patterns: int
     accepted: frozenset[Node]
     listed: tuple[str, ...] = ()
 
-    @cached_property
+    @property
     def shortest(self) -> float:
         """How many bytes the shortest name has, in quotes, about."""
         if self.name is not None:
@@ -92,12 +94,36 @@ class NameClass:
 class Properties(NamedTuple):
     """A state: what is known of the properties so far."""
 
-    seen: frozenset[int]
+    seen: int  # listed names that have come, as bits
     last: int  # the index of the last listed name, where properties have an order
     n_named: int
     n_others: int
     failed: frozenset[Node]
     pending: frozenset[tuple[Node, int]]  # classes of names not evaluated by the node itself
+
+
+_START = Properties(0, -1, 0, 0, _NOTHING, _NOTHING)
+
+
+class _Property(NamedTuple):
+    """What nodes that have not failed ask of the properties of a class of names.
+
+    Attributes
+    ----------
+    nodes : tuple of Node
+        Those that see the value.
+    owners : tuple of Node
+        Nodes that fail where the value does not meet a child.
+    children : tuple of Node
+        That child, for each of them.
+    others : tuple of Node
+        Nodes that ask for something else.
+    """
+
+    nodes: tuple[Node, ...]
+    owners: tuple[Node, ...]
+    children: tuple[Node, ...]
+    others: tuple[Node, ...]
 
 
 class ObjectMachine:
@@ -137,7 +163,7 @@ class ObjectMachine:
         self._order = order
         self._asking = [node for node in nodes if "object" in node.kinds and not node.is_false]
         asking = sorted(self._asking, key=order)
-        self._names = in_order(asking)
+        self._names = tuple(in_order(asking))
         self._is_ordered = is_ordered
         self._numbers = {name: number for number, name in enumerate(self._names)}
         # Where names have an order, a required name needs no memory: who requires a name that is
@@ -154,35 +180,30 @@ class ObjectMachine:
         self._sure = _asking_names_only(nodes)
         # Once all of their names have come these nodes surely hold, and others fail for that.
         conditional |= {name for node in self._sure for name in node.required}
-        self._tracked = frozenset(self._numbers[name] for name in conditional)
-        self._needed_by_sure = {
-            node: frozenset(self._numbers[name] for name in node.required) for node in self._sure
-        }
+        self._tracked = self._bits(conditional)
+        self._needed_by_sure = {node: self._bits(node.required) for node in self._sure}
         requiring: dict[str, list[Node]] = {name: [] for name in self._names}
         for node in asking:
             for name in node.required:
                 requiring[name].append(node)
-        self._requiring = [frozenset(found) for found in requiring.values()]
+        alike: dict[tuple[Node, ...], tuple[Node, ...]] = {}
+        nodes_of = map(tuple, requiring.values())
+        self._requiring = tuple([alike.setdefault(each, each) for each in nodes_of])
         bounds = [bound for node in asking for bound in node.n_properties if bound]
         # One more than any bound: greater numbers of properties all mean the same.
         self._cap = max((bound + 1 for bound in bounds), default=1)
         by_id = {id(language): language for node in asking for language, _ in node.patterns}
-        self._patterns = list(by_id.values())
+        self._patterns = tuple(by_id.values())
         self._pattern_numbers = {key: number for number, key in enumerate(by_id)}
         self._known_leading: dict[tuple[Node, NameClass], frozenset[Node]] = {}
-        self._known_owners: dict[tuple[int, frozenset[Node]], tuple[Node, ...]] = {}
-        self._symbols: dict[tuple[int, tuple[Node, ...]], MemberSymbol] = {}
-        self._parts: dict[
-            tuple[int, tuple[Node, ...]], tuple[list[tuple[Node, Node]], list[Node]]
-        ] = {}
-        self._effects: dict[
-            tuple[int, tuple[Node, ...], ValueClass],
-            tuple[frozenset[Node], frozenset[tuple[Node, int]]],
-        ] = {}
-        self._held: dict[Properties, tuple[dict[Node, bool], list[Problem]]] = {}
-        self.start = Properties(_NOTHING, -1, 0, 0, _NOTHING, _NOTHING)
+        self._properties: dict[tuple[int, frozenset[Node]], _Property] = {}
+        self._states: dict[Properties, Properties] = {}  # equal ones are one object
+        self.start = _START
         if self.are_counted:
             self._list_few()
+
+    def _bits(self, names: Iterable[str]) -> int:
+        return reduce(or_, [1 << self._numbers[name] for name in names], 0)
 
     @cached_property
     def are_counted(self) -> bool:
@@ -202,8 +223,8 @@ class ObjectMachine:
         found = [each.words(MAX_LISTED) or [] for each in languages]
         for name in sorted({name for names in found for name in names}.difference(self._names)):
             self._numbers[name] = len(self._names)
-            self._names.append(name)
-            self._requiring.append(_NOTHING)
+            self._names += (name,)
+            self._requiring += ((),)
         self.__dict__.pop("name_classes")
 
     @cached_property
@@ -224,42 +245,45 @@ class ObjectMachine:
             return frozenset(node for node in naming if found[node])
 
         found = []
+        alike: dict[frozenset[Node], frozenset[Node]] = {}
         # Listed names come first: the number of a name is also that of its class.
         for name in self._names:
             check_step()
-            matched = frozenset(
-                number for number, each in enumerate(self._patterns) if each.accepts(name)
-            )
+            matched = _bits_of(each.accepts(name) for each in self._patterns)
             held = accepted([each.meets(name) for each in asked])
-            found.append(NameClass(name, (), matched, held))
+            found.append(NameClass(name, (), matched, alike.setdefault(held, held)))
         # Nothing tells the other names apart, so no automaton has to be made of them.
         if not self._patterns and not asked:
-            return [*found, NameClass(None, tuple(self._names), frozenset(), accepted([]))]
+            return [*found, NameClass(None, self._names, 0, accepted([]))]
         n_patterns = len(self._patterns)
 
         languages = [*self._patterns, *(each.language for each in asked)]
         for memberships, language in combinations(languages):
             # A class without a name of its own would promise properties that cannot be written.
             if has_other_text(language, self._names):
-                matched = frozenset(
-                    number for number, is_in in enumerate(memberships[:n_patterns]) if is_in
-                )
+                matched = _bits_of(memberships[:n_patterns])
                 held = accepted(memberships[n_patterns:])
-                found.append(NameClass(None, language, matched, held, tuple(self._names)))
+                found.append(NameClass(None, language, matched, held, self._names))
         return found
 
-    def children(self, node: Node, names: NameClass) -> list[Node]:
+    def children(self, node: Node, names: NameClass) -> tuple[Node, ...]:
         """Return the nodes that a node applies to the value of a property."""
-        found = [node.properties[names.name]] if names.name in node.properties else []
-        for language, child in node.patterns:
-            if self._pattern_numbers.get(id(language)) in names.patterns:  # none if never asked
-                found.append(child)
+        found: tuple[Node, ...] = ()
+        if names.name in node.properties:
+            found = (node.properties[names.name],)
+        if node.patterns and names.patterns:
+            numbers, never = self._pattern_numbers, len(self._patterns)
+            found += tuple(
+                child
+                for language, child in node.patterns
+                if names.patterns >> numbers.get(id(language), never) & 1
+            )
         if not found and node.additional is not None:
-            found.append(node.additional)
+            return (node.additional,)
         return found
 
     @property
-    def names(self) -> list[str]:
+    def names(self) -> tuple[str, ...]:
         """The listed names, in their order; the first classes of names are theirs."""
         return self._names
 
@@ -269,7 +293,7 @@ class ObjectMachine:
 
     def may_come(self, state: Properties, number: int) -> bool:
         """Return whether a listed name may still come."""
-        return number > state.last if self._is_ordered else number not in state.seen
+        return number > state.last if self._is_ordered else not state.seen >> number & 1
 
     def has_come(self, state: Properties, number: int) -> bool:
         """Return whether a listed name that may come no more has come.
@@ -277,40 +301,45 @@ class ObjectMachine:
         If names are in order, only those are kept of which it matters; the others have come, or the
         nodes that need them have failed.
         """
-        return number in state.seen or number not in self._tracked
+        return bool((state.seen | ~self._tracked) >> number & 1)
 
     def missed(self, state: Properties) -> frozenset[int]:
         """Return listed names that may come no more and have not come, if that matters."""
         if not self._is_ordered:
             return _NOTHING
-        return frozenset([n for n in self._tracked if n <= state.last and n not in state.seen])
+        passed = (1 << state.last + 1) - 1
+        return frozenset(members(self._tracked & passed & ~state.seen))
 
     def symbol(self, state: Properties, number: int) -> MemberSymbol:
         """Return the symbol of a class of names with the nodes that make a difference still."""
-        owners = self._owners(number, state.failed)
-        if (number, owners) not in self._symbols:
+        return MemberSymbol(number, self._property(number, state.failed).nodes)
+
+    def _property(self, number: int, failed: frozenset[Node]) -> _Property:
+        """Return what is asked of the properties of a class where some nodes have failed."""
+        key = number, failed
+        if key not in self._properties:
             check_step()
             names = self.name_classes[number]
             seen: list[Node] = []
-            for node in owners:
-                seen += self.children(node, names)
+            owners: list[Node] = []
+            meant: list[Node] = []
+            others = []
+            for node in self._asking:
+                if node in failed:
+                    continue
+                children = self.children(node, names)
+                seen += children
                 if node.unevaluated is not None:
                     seen.append(node.unevaluated)
-            self._symbols[number, owners] = MemberSymbol(number, seen_by(seen, self._order))
-        return self._symbols[number, owners]
-
-    def _owners(self, number: int, failed: frozenset[Node]) -> tuple[Node, ...]:
-        """Return the nodes that ask about properties of a class and have not failed."""
-        key = number, failed
-        if key not in self._known_owners:
-            check_step()
-            names = self.name_classes[number]
-            self._known_owners[key] = tuple(
-                node
-                for node in self._asking
-                if node not in failed and (node.names is not None or self.evaluates(node, names))
-            )
-        return self._known_owners[key]
+                if node.names is not None or node.unevaluated is not None:
+                    others.append(node)
+                    continue
+                deciding = [child.meant for child in children if not child.meant.is_trivial]
+                owners += [node] * len(deciding)
+                meant += deciding
+            nodes = seen_by(seen, self._order)
+            self._properties[key] = _Property(nodes, tuple(owners), tuple(meant), tuple(others))
+        return self._properties[key]
 
     def evaluates(self, node: Node, names: NameClass) -> bool:
         """Return whether a node evaluates the properties of a class of names."""
@@ -353,31 +382,23 @@ class ObjectMachine:
             n_named = min(n_named + 1, self._cap)
             if self._is_ordered:
                 # The order lets a name that is passed come no more.
-                for passed in range(last + 1, number):
-                    failed |= self._requiring[passed]
+                failed.update(*self._requiring[last + 1 : number])
                 last = number
-            if not self._is_ordered or number in self._tracked:
-                seen |= {number}
-        failing, waiting = self._effect(number, self._owners(number, state.failed), value_class)
-        failed |= failing
-        pending |= waiting
-        if self._sure and number in self._tracked:
+            if not self._is_ordered or self._tracked >> number & 1:
+                seen |= 1 << number
+        self._add_effect(number, state.failed, value_class, failed, pending)
+        if self._sure and self._tracked >> number & 1:
             failed |= self._too_many(seen)
         resolved = state.failed
         if failed != resolved:
             resolved = self._failures.resolved(frozenset(failed))
-        return Properties(
-            seen,
-            last,
-            n_named,
-            n_others,
-            resolved,
-            frozenset(each for each in pending if each[0] not in resolved) if pending else _NOTHING,
-        )
+        left = frozenset([each for each in pending if each[0] not in resolved]) or _NOTHING
+        after = Properties(seen, last, n_named, n_others, resolved, left)
+        return self._states.setdefault(after, after)
 
-    def _too_many(self, seen: frozenset[int]) -> set[Node]:
+    def _too_many(self, seen: int) -> set[Node]:
         """Return the nodes that fail since others hold now, whatever comes."""
-        sure = {node for node, needed in self._needed_by_sure.items() if needed <= seen}
+        sure = {node for node, needed in self._needed_by_sure.items() if not needed & ~seen}
         return {
             node
             for node in self._nodes
@@ -385,25 +406,28 @@ class ObjectMachine:
             or (node.one_of is not None and sum(each in sure for each in node.one_of) > 1)
         }
 
-    def _effect(
-        self, number: int, owners: tuple[Node, ...], value_class: ValueClass
-    ) -> tuple[frozenset[Node], frozenset[tuple[Node, int]]]:
-        """Return which nodes fail with a property, and which have not evaluated it."""
-        known = self._effects.get((number, owners, value_class))
-        if known is not None:
-            return known
+    def _add_effect(
+        self,
+        number: int,
+        failed_before: frozenset[Node],
+        value_class: ValueClass,
+        failed: set[Node],
+        pending: set[tuple[Node, int]],
+    ) -> None:
+        """Add the nodes that fail with a property, and those that have not evaluated it."""
+        member = self._property(number, failed_before)
+        pairs = zip(member.owners, member.children, strict=True)
+        failed.update([node for node, child in pairs if child not in value_class])
         names = self.name_classes[number]
-        children, others = self._parted(number, owners)
-        failed = {node for node, child in children if child not in value_class}
-        pending: set[tuple[Node, int]] = set()
-        for node in others:
-            if not all(holds_in(child, value_class) for child in self.children(node, names)):
+        for node in member.others:
+            children = self.children(node, names)
+            if not all(holds_in(child, value_class) for child in children):
                 failed.add(node)
             if node.names is not None and node.names.meant not in names.accepted:
                 failed.add(node)
             if node.unevaluated is None or holds_in(node.unevaluated, value_class):
                 continue
-            if self.children(node, names):
+            if children:
                 continue
             # What holds wherever the node does has surely evaluated it. Of other nodes it is known
             # at the end of the object only whether they hold; the property waits.
@@ -413,34 +437,10 @@ class ObjectMachine:
                 pending.add((node, number))
             else:
                 failed.add(node)
-        found = frozenset(failed), frozenset(pending)
-        self._effects[number, owners, value_class] = found
-        return found
-
-    def _parted(
-        self, number: int, owners: tuple[Node, ...]
-    ) -> tuple[list[tuple[Node, Node]], list[Node]]:
-        """Return nodes with the children that decide alone whether they fail, and other nodes."""
-        if (number, owners) not in self._parts:
-            check_step()
-            names, children, others = self.name_classes[number], [], []
-            for node in owners:
-                if node.names is not None or node.unevaluated is not None:
-                    others.append(node)
-                    continue
-                meant = [child.meant for child in self.children(node, names)]
-                children += [(node, child) for child in meant if not child.is_trivial]
-            self._parts[number, owners] = children, others
-        return self._parts[number, owners]
 
     def holding(self, state: Properties) -> tuple[dict[Node, bool], list[Problem]]:
         """Return which nodes hold for the object, and what is uncertain about that."""
-        if state not in self._held:
-            self._held[state] = self._holding(state)
-        return self._held[state]
-
-    def _holding(self, state: Properties) -> tuple[dict[Node, bool], list[Problem]]:
-        seen = {self._names[number] for number in state.seen}
+        seen = {self._names[number] for number in members(state.seen)}
         # Nodes that require a name which was passed have failed already.
         open_names = self._names[state.last + 1 :] if self._is_ordered else self._names
         missing = set(open_names) - seen
@@ -494,11 +494,17 @@ def _combinations(languages: tuple[Language, ...]) -> dict[tuple[bool, ...], Lan
     return {met: language for met, language in found.items() if not language.is_empty}
 
 
-def _asking_names_only(nodes: Sequence[Node]) -> list[Node]:
+def _bits_of(memberships: Iterable[bool]) -> int:
+    return sum(1 << number for number, is_in in enumerate(memberships) if is_in)
+
+
+def _asking_names_only(nodes: Sequence[Node]) -> tuple[Node, ...]:
     """Return nodes whose failure may be wanted, and that hold once all required names have come."""
     others = [node.negated for node in nodes if node.negated is not None]
     others += [branch for node in nodes for branch in node.one_of or ()]
-    return [node for node in dict.fromkeys(others) if node.keywords().keys() == {"required"}]
+    return tuple(
+        node for node in dict.fromkeys(others) if node.keywords().keys() == {"required"}
+    )
 
 
 def in_order(nodes: Sequence[Node]) -> list[str]:

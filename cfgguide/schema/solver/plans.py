@@ -734,7 +734,7 @@ class Planner:
     def holding(self, plan: Plan, number: int) -> list[Node]:
         """Return the nodes that have to hold for a property's value."""
         machine, names = self._machine, self._machine.name_classes[number]
-        found = []
+        found: list[Node] = []
         for node in plan.held:
             check_step()
             found += machine.children(node, names)
