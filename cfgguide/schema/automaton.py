@@ -37,7 +37,6 @@ from cfgguide.engine.byte_machine.scalars import (
     Pop,
     ScalarAutomaton,
     ScalarEnds,
-    ScalarRow,
     any_strings,
     numbers_in,
     strings_in,
@@ -126,12 +125,11 @@ class TooFewError(SchemaError):
 class _Lexer:
     """The states of one automaton of lexemes in a schema's automaton."""
 
-    __slots__ = ("first", "lexemes", "operations", "spans", "tags")
+    __slots__ = ("first", "lexemes", "spans", "tags")
 
     def __init__(self, lexemes: ScalarAutomaton, tags: Sequence[int]) -> None:
         self.lexemes = lexemes
         self.tags = tags
-        self.operations: dict[ScalarRow, list[int]] = {}  # of rows that others begin with
         #: Of states that were made at once: the first, which is the start, and what they read.
         self.first = DEAD
         self.spans: Any = None
@@ -397,7 +395,8 @@ class SchemaAutomaton(Pushdown):
         packed = self._packing.packed(key)
         state = self._numbers.get(packed)
         if state is None:
-            state = self.new_state(is_end=is_end)
+            is_in_lexeme = type(key[0]) is _Lexer
+            state = self._new_lexer_state(*key) if is_in_lexeme else self.new_state(is_end=is_end)
             self._keys[state] = packed
             self._numbers[packed] = state
         return state
@@ -476,7 +475,7 @@ class SchemaAutomaton(Pushdown):
         is_named = isinstance(lexemes, PropertyNames)
         base = DEAD
         if isinstance(lexemes, PropertyNames) and lexemes.other is not None:
-            base = self._lexer_state(lexer, lexemes.other)
+            base = self._state((lexer, lexemes.other))
         lexer.first, lexer.spans = self.add_texts(written, ends, tags if is_named else [], base)
         self._blocks.append(lexer)
 
@@ -486,24 +485,15 @@ class SchemaAutomaton(Pushdown):
         lexemes: Any = lexer.lexemes
         return lexer, lexemes.key(tuple(lexer.spans[state - lexer.first].tolist()))
 
-    def _start(self, lexer: _Lexer) -> int:
-        return lexer.first or self._lexer_state(lexer, lexer.lexemes.start)
-
-    def _lexer_state(self, lexer: _Lexer, key: Any) -> int:
-        packed = self._packing.packed((lexer, key))
-        state = self._numbers.get(packed)
-        if state is None:
-            ending, below, (shared, shared_tag), is_named, bounds = lexer.lexemes.traits(key)
-            state = self.new_state(
-                ending=lexer.tags[ending] if ending >= 0 else ending,
-                below=below,
-                shared=(shared, lexer.tags[shared_tag] if shared >= 0 else -1),
-                is_named=is_named,
-                bounds=bounds,
-            )
-            self._keys[state] = packed
-            self._numbers[packed] = state
-        return state
+    def _new_lexer_state(self, lexer: _Lexer, key: Any) -> int:
+        ending, below, (shared, shared_tag), is_named, bounds = lexer.lexemes.traits(key)
+        return self.new_state(
+            ending=lexer.tags[ending] if ending >= 0 else ending,
+            below=below,
+            shared=(shared, lexer.tags[shared_tag] if shared >= 0 else -1),
+            is_named=is_named,
+            bounds=bounds,
+        )
 
     def near(self, state: int, n: int) -> int:
         """Return a state after which as many as `n` bytes do what they do after another one."""
@@ -512,20 +502,12 @@ class SchemaAutomaton(Pushdown):
             return state
         with self.lock:
             near = lexer.lexemes.near(key[0], n)
-            return state if near == key[0] else self._lexer_state(lexer, near)
+            return state if near == key[0] else self._state((lexer, near))
 
     def _lexer_row(self, state: int, lexer: _Lexer, key: Any) -> None:
         row = lexer.lexemes.row(key)
-        known: list[int] = []
-        if row.base is not None:
-            if row.base not in lexer.operations:
-                lexer.operations[row.base] = self._operations_of(lexer, row.base.targets)
-            known = lexer.operations[row.base]
-        added = self._operations_of(lexer, row.targets[len(known) :])
-        self.set_mapped_row(state, row.places, known + added)
-
-    def _operations_of(self, lexer: _Lexer, targets: list[Any]) -> list[int]:
-        return [self._operation(lexer, after) for after in targets]
+        operations = [self._operation(lexer, after) for after in row.targets]
+        self.set_mapped_row(state, row.places, operations)
 
     def _operation(self, lexer: _Lexer, after: Any) -> int:
         if after is None:
@@ -534,7 +516,7 @@ class SchemaAutomaton(Pushdown):
             return self.action(POP, lexer.tags[after.tag])
         if type(after) is ScalarEnds:
             return self.action(END, lexer.tags[after.tag])
-        return self._lexer_state(lexer, after)
+        return self._state((lexer, after))
 
     # -- values -----------------------------------------------------------------------------
 
@@ -670,7 +652,7 @@ class SchemaAutomaton(Pushdown):
 
     def _number_lexer(self, parts: list[tuple[Scalars, int]]) -> _Lexer:
         languages = [scalars.language for scalars, _ in parts]
-        tags = [tag for _, tag in parts]
+        tags = tuple([tag for _, tag in parts])
         key = ("number", *map(id, languages), *tags)
         if languages == [None]:
             return self._lexer(key, _any_numbers(), tags)
@@ -679,7 +661,7 @@ class SchemaAutomaton(Pushdown):
         )
 
     def _string_lexer(self, parts: list[tuple[Scalars, int]]) -> _Lexer:
-        tags = [tag for _, tag in parts]
+        tags = tuple([tag for _, tag in parts])
         key = ("string", tuple([(each.key, each.bounds, tag) for each, tag in parts]))
         known = self._lexers.get(self._packing.packed(key))
         if known is not None:
@@ -727,13 +709,14 @@ class SchemaAutomaton(Pushdown):
     def _beginnings(self, lexer: _Lexer, frame: int) -> list[tuple[Iterable[int], int]]:
         """Return the bytes that begin a lexeme without quotes."""
         return [
-            ((byte,), self.action(PUSH, frame, self._lexer_state(lexer, after)))
+            ((byte,), self.action(PUSH, frame, self._state((lexer, after))))
             for byte, after in lexer.lexemes.row(lexer.lexemes.start).entries()
         ]
 
     def _quote(self, lexer: _Lexer, frame: int) -> tuple[Iterable[int], int]:
         """Return the quote that begins a string or a name."""
-        return b'"', self.action(PUSH, frame, self._start(lexer))
+        start = lexer.first or self._state((lexer, lexer.lexemes.start))
+        return b'"', self.action(PUSH, frame, start)
 
     def _after_root(self, _tag: int) -> int:
         return self._state(("end", self.layout.space), is_end=True)

@@ -14,7 +14,7 @@ of names in each set only one order, of numbers one spelling.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from math import inf
@@ -43,10 +43,10 @@ from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.tracked_values import Classes
 from cfgguide.schema.solver.values import Values
 from cfgguide.schema.unique import (
-    REPEATED,
     UniqueItems,
     Used,
     are_many,
+    fresh_bits,
     has_unknown,
     n_free,
     written_value,
@@ -652,7 +652,7 @@ class MemoryCompletions:
             yield Written(b"", items.ending(state))
         for kind, lexemes, tags in items.lexemes(state):
             is_string = kind == "strings"
-            for end in self._lexemes(lexemes, lexemes.start, _bits(tags)):
+            for end in self._lexemes(lexemes, lexemes.start, fresh_bits(tags)):
                 text = b'"' * is_string + end.text
                 after = items.after(state, written_value(text, is_string=is_string))
                 if after is not None:
@@ -759,7 +759,7 @@ class MemoryCompletions:
         kind, *frame = self._automaton.meaning_of_frame(stack.state)
         bits = -1
         if kind == "unique":
-            bits = _bits(lexer.tags)
+            bits = fresh_bits(lexer.tags)
         elif kind == "name":
             bits = frame[0].allowed(frame[1])
         ends = self._lexemes(lexer.lexemes, key, bits, memory.text)
@@ -847,8 +847,3 @@ def _n_texts(most: int, least: int) -> float:
 
 def _longer(memory: SeenParts, text: bytes) -> SeenParts:
     return memory._replace(text=memory.text + text)
-
-
-def _bits(tags: Sequence[int]) -> int:
-    """Return the indices of tags of what has not come before, as bits."""
-    return sum(1 << number for number, tag in enumerate(tags) if tag != REPEATED)

@@ -21,7 +21,7 @@ from cfgguide.schema.members import Items, Members, TrackedMembers
 from cfgguide.schema.solver.paths import Path, Property
 from cfgguide.schema.solver.tracked_values import Classes
 from cfgguide.schema.solver.values import Values
-from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
+from cfgguide.schema.unique import UniqueItems, Used, fresh_bits, written_value
 
 _MAX_NAMES = 8  # that are compared where a name has begun
 _MAX_CLASSES = 8  # of a value that are compared
@@ -203,12 +203,12 @@ class ShortestValues:
     ) -> Iterator[Written]:
         """Yield items of a kind that are unlike those before, the shortest first; 1 for strings."""
         quote = b'"' if kind == "strings" else b""
-        for end in self.lexemes.ends(lexemes, lexemes.start, _bits(tags)):
+        for end in self.lexemes.ends(lexemes, lexemes.start, fresh_bits(tags)):
             yield Written(quote + end.text, int(kind == "strings"))
 
     def fresh(self, lexemes: ScalarAutomaton, key: Any, tags: Sequence[int]) -> Written | None:
         """Return the end of an item that is unlike those before."""
-        return self.lexemes.end(lexemes, key, tags=_bits(tags))
+        return self.lexemes.end(lexemes, key, tags=fresh_bits(tags))
 
     def members(self, members: Members, state: Any, *, is_some: bool = False) -> Written | None:
         """Return the properties that still have to come, and the tag of the object then.
@@ -332,8 +332,3 @@ def _least(found: list[Written]) -> Written | None:
 
 def _order(written: Written) -> tuple[int, bytes]:
     return len(written.text), written.text
-
-
-def _bits(tags: Sequence[int]) -> int:
-    """Return the numbers of the tags of what is unlike all before, as bits."""
-    return sum(1 << number for number, tag in enumerate(tags) if tag != REPEATED)

@@ -54,6 +54,11 @@ def with_unknown(state: Used) -> Used:
     return (_UNKNOWN, *state)
 
 
+def fresh_bits(tags: Sequence[int]) -> int:
+    """Return the indices of the tags of what has not come before, as bits."""
+    return sum(1 << index for index, tag in enumerate(tags) if tag != REPEATED)
+
+
 def written_value(text: bytes, *, is_string: bool) -> str:
     """Return a value of a state, given what is written."""
     return '"' + str(json.loads(text)) if is_string else text.decode()

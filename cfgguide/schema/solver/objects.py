@@ -8,12 +8,11 @@ properties there are, and which nodes have failed for good.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
-from operator import or_
 from typing import Any, NamedTuple
 
 from cfgguide.automata.language import Language, difference, grouped
@@ -180,8 +179,11 @@ class ObjectMachine:
         self._sure = _asking_names_only(nodes)
         # Once all of their names have come these nodes surely hold, and others fail for that.
         conditional |= {name for node in self._sure for name in node.required}
-        self._tracked = self._bits(conditional)
-        self._needed_by_sure = {node: self._bits(node.required) for node in self._sure}
+        self._tracked = sum(1 << self._numbers[name] for name in conditional)
+        self._needed_by_sure = {
+            node: sum(1 << self._numbers[name] for name in set(node.required))
+            for node in self._sure
+        }
         requiring: dict[str, list[Node]] = {name: [] for name in self._names}
         for node in asking:
             for name in node.required:
@@ -201,9 +203,6 @@ class ObjectMachine:
         self.start = _START
         if self.are_counted:
             self._list_few()
-
-    def _bits(self, names: Iterable[str]) -> int:
-        return reduce(or_, [1 << self._numbers[name] for name in names], 0)
 
     @cached_property
     def are_counted(self) -> bool:
@@ -239,19 +238,21 @@ class ObjectMachine:
             if condition is not None
         ]
 
+        alike = {_NOTHING: _NOTHING}
+
         def accepted(memberships: Sequence[bool]) -> frozenset[Node]:
             known = dict(zip(map(id, asked), memberships, strict=True))
             found = truths(inner, "string", lambda node, _: scalar_holds(node, "string", known))
-            return frozenset(node for node in naming if found[node])
+            held = frozenset(node for node in naming if found[node])
+            return alike.setdefault(held, held)
 
         found = []
-        alike: dict[frozenset[Node], frozenset[Node]] = {}
         # Listed names come first: the number of a name is also that of its class.
         for name in self._names:
             check_step()
-            matched = _bits_of(each.accepts(name) for each in self._patterns)
+            matched = sum(1 << n for n, each in enumerate(self._patterns) if each.accepts(name))
             held = accepted([each.meets(name) for each in asked])
-            found.append(NameClass(name, (), matched, alike.setdefault(held, held)))
+            found.append(NameClass(name, (), matched, held))
         # Nothing tells the other names apart, so no automaton has to be made of them.
         if not self._patterns and not asked:
             return [*found, NameClass(None, self._names, 0, accepted([]))]
@@ -261,7 +262,8 @@ class ObjectMachine:
         for memberships, language in combinations(languages):
             # A class without a name of its own would promise properties that cannot be written.
             if has_other_text(language, self._names):
-                matched = _bits_of(memberships[:n_patterns])
+                are_in = memberships[:n_patterns]
+                matched = sum(1 << number for number, is_in in enumerate(are_in) if is_in)
                 held = accepted(memberships[n_patterns:])
                 found.append(NameClass(None, language, matched, held, self._names))
         return found
@@ -492,10 +494,6 @@ def combinations(languages: Sequence[Language]) -> Iterator[tuple[tuple[bool, ..
 def _combinations(languages: tuple[Language, ...]) -> dict[tuple[bool, ...], Language]:
     found = grouped(languages, lambda memberships: memberships)
     return {met: language for met, language in found.items() if not language.is_empty}
-
-
-def _bits_of(memberships: Iterable[bool]) -> int:
-    return sum(1 << number for number, is_in in enumerate(memberships) if is_in)
 
 
 def _asking_names_only(nodes: Sequence[Node]) -> tuple[Node, ...]:
