@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
+import json
 import threading
 import warnings
 from typing import Any
@@ -135,3 +137,27 @@ def test_few_bytes_of_masks_are_kept() -> None:
     for _ in range(3):
         assert masks_of(index, TEXT) == masks_of(free, TEXT)
     assert index.nbytes <= 2_000
+
+
+def read_with_objects(schema: Any, value: Any) -> tuple[int, int]:
+    """Return how many states a text makes, and how many objects Python's collector then sees."""
+    index = cfgguide.compile(json_schema(schema), cfgguide.Vocabulary.of_bytes([]))
+    machine: Any = index.machine
+    before = machine.pushdown.n_states, n_objects()
+    assert machine.advance(machine.initial, json.dumps(value).encode()) is not None
+    return machine.pushdown.n_states - before[0], n_objects() - before[1]
+
+
+def n_objects() -> int:
+    for _ in range(3):  # a tuple of tuples is looked at until those are known to hold no objects
+        gc.collect()
+    return len(gc.get_objects())
+
+
+def test_states_are_no_objects_for_the_collector() -> None:
+    value = {f"p{number}": number for number in range(60)}
+    schema = {"type": "object", "properties": {name: {"type": "integer"} for name in value}}
+    read_with_objects(schema, value)  # what all schemas share
+    n_states, n_made = read_with_objects(schema, value)
+    assert n_states > 300
+    assert n_made < n_states / 2
