@@ -15,7 +15,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, count
 
@@ -53,15 +53,15 @@ ALL_BYTES = frozenset(range(256))
 States = frozenset[int]
 
 
-@dataclass
+@dataclass(slots=True)
 class StructureState:
     """A state of a structure.
 
     Attributes
     ----------
-    moves : list of (bytes, int)
+    moves : tuple of (bytes, int)
         For sets of bytes the state after one of them; no byte is in two.
-    values : list of (int, int)
+    values : tuple of (int, int)
         Values that may come, by their numbers, and the state after each.
     is_end : bool
         Whether the message may end here.
@@ -71,8 +71,8 @@ class StructureState:
         About how many bytes lead to an end.
     """
 
-    moves: list[tuple[bytes, int]] = field(default_factory=list)
-    values: list[tuple[int, int]] = field(default_factory=list)
+    moves: tuple[tuple[bytes, int], ...] = ()
+    values: tuple[tuple[int, int], ...] = ()
     is_end: bool = False
     text: int | None = None
     distance: int = _FAR
@@ -157,13 +157,13 @@ class Structure:
         for states in sets:  # which grows
             texts = {fragments.texts[each] for each in states if each in fragments.texts}
             made = StructureState(is_end=end in states, text=min(texts, default=None))
-            for data, targets in _moves(fragments, states):
-                made.moves.append((data, number_of(targets)))
+            found = _moves(fragments, states)
+            made.moves = tuple([(data, number_of(targets)) for data, targets in found])
             values: dict[int, set[int]] = {}
             for each in states:
                 for value, target in fragments.values.get(each, ()):
                     values.setdefault(value, set()).add(target)
-            made.values = [(value, number_of(after)) for value, after in values.items()]
+            made.values = tuple([(value, number_of(after)) for value, after in values.items()])
             self._check(made)
             self.states.append(made)
 
