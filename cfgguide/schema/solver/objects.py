@@ -198,6 +198,7 @@ class ObjectMachine:
         self._patterns = tuple(by_id.values())
         self._pattern_numbers = {key: number for number, key in enumerate(by_id)}
         self._known_leading: dict[tuple[Node, NameClass], frozenset[Node]] = {}
+        self._by_pattern: dict[Node, dict[int, list[Node]]] = {}
         self._properties: dict[tuple[int, frozenset[Node]], _Property] = {}
         self._states: dict[Properties, Properties] = {}  # equal ones are one object
         self.start = _START
@@ -274,14 +275,20 @@ class ObjectMachine:
         if names.name in node.properties:
             found = (node.properties[names.name],)
         if node.patterns and names.patterns:
-            numbers, never = self._pattern_numbers, len(self._patterns)
-            found += tuple(
-                child
-                for language, child in node.patterns
-                if names.patterns >> numbers.get(id(language), never) & 1
-            )
+            own = self._by_pattern.get(node) or self._children_by_pattern(node)
+            met = members(names.patterns)
+            found += tuple([child for number in met for child in own.get(number, ())])
         if not found and node.additional is not None:
             return (node.additional,)
+        return found
+
+    def _children_by_pattern(self, node: Node) -> dict[int, list[Node]]:
+        """Return what a node applies to names that match each pattern."""
+        found: dict[int, list[Node]] = {}
+        for language, child in node.patterns:
+            number = self._pattern_numbers.get(id(language), -1)  # none if never asked
+            found.setdefault(number, []).append(child)
+        self._by_pattern[node] = found
         return found
 
     @property
