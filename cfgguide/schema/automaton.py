@@ -73,11 +73,10 @@ from cfgguide.schema.solver.truth import surely_hold
 from cfgguide.schema.solver.values import CONSTANTS, AllValues, Scalars, Values
 from cfgguide.schema.unique import (
     REPEATED,
+    UNKNOWN,
     UniqueItems,
     Used,
     are_remembered,
-    has_unknown,
-    with_unknown,
     written_value,
 )
 
@@ -914,7 +913,7 @@ class SchemaAutomaton(Pushdown):
         """Return what follows an item that is not known: as if it could not come again."""
         if tag == REPEATED:
             return DEAD
-        return self._state(("used", items, with_unknown(inside), self.layout.space))
+        return self._state(("used", items, (UNKNOWN, *inside), self.layout.space))
 
     def follow_text(self, frame: int, tag: int, text: bytes) -> int:
         """Return the state that follows an item of an array of different items."""
@@ -934,8 +933,7 @@ class SchemaAutomaton(Pushdown):
         _, _, inside, is_string, text = self.meaning_of_frame(frame)
         strings = (string for string, closing in _STRING.findall(text + data) if closing)
         found = [written_value(each, is_string=True) for each in strings]
-        different = set(found)
-        return not is_string or len(different) < len(found) or not different.isdisjoint(inside)
+        return not is_string or len(set(found)) < len(found) or not set(found).isdisjoint(inside)
 
     def with_text(self, frame: int, text: bytes | None) -> int:
         """Return a frame with the text above it so far; None if it is not known."""
@@ -955,9 +953,9 @@ class SchemaAutomaton(Pushdown):
         while kind == "text":
             kind, *rest = self.meaning(rest[2])
         if kind in ("used", "unused"):
-            return has_unknown(rest[1])
+            return UNKNOWN in rest[1]
         frame = stack.state
-        return frame in self.remembering and has_unknown(self.meaning_of_frame(frame)[2])
+        return frame in self.remembering and UNKNOWN in self.meaning_of_frame(frame)[2]
 
     def is_known(self, frame: int) -> bool:
         """Return whether it is known what has come of the item that a frame was pushed for."""

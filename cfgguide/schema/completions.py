@@ -43,11 +43,11 @@ from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.tracked_values import Classes
 from cfgguide.schema.solver.values import Values
 from cfgguide.schema.unique import (
+    UNKNOWN,
     UniqueItems,
     Used,
     are_many,
     fresh_bits,
-    has_unknown,
     n_free,
     written_value,
 )
@@ -338,7 +338,7 @@ class MemoryCompletions:
         if not self._automaton.remembering.isdisjoint(above):
             return False  # a walk does not know what a frame has to remember
         kind, *rest = self._part_to_begin(state)
-        if kind in ("used", "unused") and has_unknown(rest[1]):
+        if kind in ("used", "unused") and UNKNOWN in rest[1]:
             return False  # nor what the item was that has ended
         if stack.height >= memory.opens[-1].height and _recalls(kind, *rest):
             return False  # nor what has come of an array or object that begins in the token

@@ -29,7 +29,7 @@ from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import TOO_DEEP, SchemaAutomaton
 from cfgguide.schema.completions import MemoryCompletions
 from cfgguide.schema.members import DEAD_END, Members
-from cfgguide.schema.unique import FRESH, UniqueItems, Used, has_unknown
+from cfgguide.schema.unique import FRESH, UNKNOWN, UniqueItems, Used
 
 _MAX_BYTES = 20_000_000  # of endings that are remembered, about
 _OVERHEAD = 500  # bytes of what is remembered beside a text
@@ -204,7 +204,7 @@ class SchemaEndings:
 
     def _inside(self, kind: str, what: Any, inside: Any, stack: Stack) -> tuple[bytes, _Place]:
         """Return the end of an object or array, before or after which something has come."""
-        if kind == "used" and has_unknown(inside):
+        if kind == "used" and UNKNOWN in inside:
             return self._after_some(what, inside, stack)
         if kind in ("different", "unused", "used"):
             written, bracket = self._values.different(what, inside, is_some=kind == "unused"), b"]"

@@ -33,25 +33,15 @@ from cfgguide.schema.solver.search import Search
 from cfgguide.schema.solver.values import CONSTANTS, Scalars, Values
 
 FRESH, REPEATED = 0, 1  # tags of an item
-_UNKNOWN = ""  # instead of a value
+UNKNOWN = ""  # instead of a value
 _MANY = 10_000  # values: no array has so many
 _FEW = 64  # characters that have to come
 _LONG = 256  # characters that may come: of longer strings no automaton is made
 
 
 #: A state of an array: the values that have come, sorted; constants and numbers as they are
-#: written, strings with a quote before them, and `_UNKNOWN` for each that is not known.
+#: written, strings with a quote before them, and first `UNKNOWN` for each that is not known.
 Used = tuple[str, ...]
-
-
-def has_unknown(state: Used) -> bool:
-    """Return whether an item has come of which it is not known what it is."""
-    return _UNKNOWN in state[:1]
-
-
-def with_unknown(state: Used) -> Used:
-    """Return the state after an item of which it is not known what it is."""
-    return (_UNKNOWN, *state)
 
 
 def fresh_bits(tags: Sequence[int]) -> int:

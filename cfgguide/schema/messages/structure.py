@@ -157,8 +157,9 @@ class Structure:
         for states in sets:  # which grows
             texts = {fragments.texts[each] for each in states if each in fragments.texts}
             made = StructureState(is_end=end in states, text=min(texts, default=None))
-            found = _moves(fragments, states)
-            made.moves = tuple([(data, number_of(targets)) for data, targets in found])
+            made.moves = tuple(
+                [(data, number_of(targets)) for data, targets in _moves(fragments, states)]
+            )
             values: dict[int, set[int]] = {}
             for each in states:
                 for value, target in fragments.values.get(each, ()):

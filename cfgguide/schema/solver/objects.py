@@ -189,8 +189,9 @@ class ObjectMachine:
             for name in node.required:
                 requiring[name].append(node)
         alike: dict[tuple[Node, ...], tuple[Node, ...]] = {}
-        nodes_of = map(tuple, requiring.values())
-        self._requiring = tuple([alike.setdefault(each, each) for each in nodes_of])
+        self._requiring = tuple(
+            [alike.setdefault(each, each) for each in map(tuple, requiring.values())]
+        )
         bounds = [bound for node in asking for bound in node.n_properties if bound]
         # One more than any bound: greater numbers of properties all mean the same.
         self._cap = max((bound + 1 for bound in bounds), default=1)
