@@ -4,7 +4,7 @@ In: a node of a pattern that matches one character. Out: the exact set of code p
 ``re`` matches there, and that set as a tree over UTF-8 bytes.
 
 A :class:`CharacterClass` is a sorted tuple of inclusive ranges. Its UTF-8 tree is hash-consed:
-equal suffixes are one object, so ``\w`` (some 770 ranges) has about a hundred distinct nodes::
+equal suffixes are one tree, so ``\w`` (some 770 ranges) has about a hundred distinct nodes::
 
     [é-ë]   U+00E9..U+00EB   ->   C3 -> A9..AB -> end
 
@@ -21,7 +21,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, ClassVar
+from itertools import count
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
@@ -33,35 +35,37 @@ SURROGATES = (0xD800, 0xDFFF)  # not encodable in UTF-8, so no character of a te
 _LOSES_CAPITALS = re.match("(?i:[a\U00010400])", "\U00010400") is None
 
 
-class ByteTree:
-    """A tree of bytes: ranges, each with what follows. Equal trees are one object; `END` is empty.
+#: A tree of bytes: ranges, each with what follows. Equal trees are one number, so that keys with
+#: trees in them are small, and nothing that Python's garbage collector looks through.
+ByteTree = int
+#: First and last byte, and what follows; sorted.
+Branches = tuple[tuple[int, int, ByteTree], ...]
 
-    Attributes
-    ----------
-    branches : tuple of (int, int, ByteTree)
-        First and last byte, sorted.
-    """
-
-    __slots__ = ("branches",)
-    _known: ClassVar[dict[tuple[tuple[int, int, int], ...], ByteTree]] = {}
-
-    def __init__(self, branches: tuple[tuple[int, int, ByteTree], ...]) -> None:
-        self.branches = branches
-
-    @classmethod
-    def of(cls, branches: Iterable[tuple[int, int, ByteTree]]) -> ByteTree:
-        """Return the tree of some branches; neighbours that lead on alike are joined."""
-        joined: list[tuple[int, int, ByteTree]] = []
-        for low, high, rest in sorted(branches, key=lambda branch: branch[0]):
-            if joined and joined[-1][1] == low - 1 and joined[-1][2] is rest:
-                joined[-1] = (joined[-1][0], high, rest)
-            else:
-                joined.append((low, high, rest))
-        key = tuple((low, high, id(rest)) for low, high, rest in joined)
-        return cls._known.setdefault(key, cls(tuple(joined)))
+_TREES: dict[Branches, ByteTree] = {}
+_BRANCHES: dict[ByteTree, Branches] = {}  # has each number before `_TREES` does
+_NUMBERS = count()
 
 
-END = ByteTree.of(())  # of a character
+def byte_tree(branches: Iterable[tuple[int, int, ByteTree]]) -> ByteTree:
+    """Return the tree of some branches; neighbours that lead on alike are joined."""
+    joined: list[tuple[int, int, ByteTree]] = []
+    for low, high, rest in sorted(branches, key=itemgetter(0)):
+        if joined and joined[-1][1] == low - 1 and joined[-1][2] == rest:
+            joined[-1] = (joined[-1][0], high, rest)
+        else:
+            joined.append((low, high, rest))
+    key = tuple(joined)
+    if key not in _TREES:
+        number = next(_NUMBERS)
+        _BRANCHES[number] = key
+        _TREES.setdefault(key, number)
+    return _TREES[key]
+
+
+#: Return the branches of a tree.
+branches_of = _BRANCHES.__getitem__
+
+END = byte_tree(())  # of a character: it has no branches
 
 
 @dataclass(frozen=True)
@@ -312,10 +316,10 @@ def _ignoring_ascii_case(characters: CharacterClass) -> CharacterClass:
 
 @cache
 def utf8_tree(characters: CharacterClass) -> ByteTree:
-    """Return the tree of the UTF-8 encodings of a class; equal subtrees are one object.
+    """Return the tree of the UTF-8 encodings of a class; equal subtrees are one.
 
-    >>> _, (*first, rest) = utf8_tree(CharacterClass.of_characters([0x41, 0xE9])).branches
-    >>> first, [branch[:2] for branch in rest.branches]
+    >>> _, (*first, rest) = branches_of(utf8_tree(CharacterClass.of_characters([0x41, 0xE9])))
+    >>> first, [branch[:2] for branch in branches_of(rest)]
     ([195, 195], [(169, 169)])
     """
     # (lowest, highest code point, first lead byte, number of continuation bytes)
@@ -332,8 +336,8 @@ def utf8_tree(characters: CharacterClass) -> ByteTree:
             for low, high in characters.ranges
             if low <= highest and high >= lowest
         ]
-        branches += _tree(part, lead, n_continuation).branches
-    return ByteTree.of(branches)
+        branches += branches_of(_tree(part, lead, n_continuation))
+    return byte_tree(branches)
 
 
 def _tree(ranges: list[tuple[int, int]], base: int, n_continuation: int) -> ByteTree:
@@ -353,12 +357,12 @@ def _tree(ranges: list[tuple[int, int]], base: int, n_continuation: int) -> Byte
         (base + block, base + block, _tree(inside, 0x80, n_continuation - 1))
         for block, inside in blocks.items()
     ]
-    return ByteTree.of(branches)
+    return byte_tree(branches)
 
 
 @cache
 def _full(n_continuation: int) -> ByteTree:
-    return ByteTree.of([(0x80, 0xBF, _full(n_continuation - 1))]) if n_continuation else END
+    return byte_tree([(0x80, 0xBF, _full(n_continuation - 1))]) if n_continuation else END
 
 
 def surrogate_pairs(

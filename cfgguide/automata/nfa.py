@@ -37,6 +37,7 @@ from cfgguide.automata.charset import (
     END,
     ByteTree,
     CharacterClass,
+    branches_of,
     characters_of,
     common_ranges,
     utf8_tree,
@@ -321,11 +322,11 @@ class _Builder:
 
     def _utf8(self, node: ByteTree, following: int) -> int:
         """Return the state for a UTF-8 tree node; equal nodes with one exit share a state."""
-        key = (id(node), following)  # nodes are interned and live as long as the process
+        key = (node, following)
         if key not in self._characters:
             edges = [
-                (low, high, following if child is END else self._utf8(child, following))
-                for low, high, child in node.branches
+                (low, high, following if child == END else self._utf8(child, following))
+                for low, high, child in branches_of(node)
             ]
             self._characters[key] = self._state(edges, [])
         return self._characters[key]

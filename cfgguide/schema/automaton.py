@@ -34,10 +34,10 @@ from cfgguide.engine.byte_machine.scalars import (
     Bounded,
     Constants,
     Numbers,
-    Pop,
     ScalarAutomaton,
-    ScalarEnds,
+    Target,
     any_strings,
+    ended,
     numbers_in,
     strings_in,
 )
@@ -508,13 +508,12 @@ class SchemaAutomaton(Pushdown):
         operations = [self._operation(lexer, after) for after in row.targets]
         self.set_mapped_row(state, row.places, operations)
 
-    def _operation(self, lexer: _Lexer, after: Any) -> int:
+    def _operation(self, lexer: _Lexer, after: Target) -> int:
         if after is None:
             return DEAD
-        if type(after) is Pop:
-            return self.action(POP, lexer.tags[after.tag])
-        if type(after) is ScalarEnds:
-            return self.action(END, lexer.tags[after.tag])
+        if type(after) is int:
+            kind, tag = (POP, after) if after >= 0 else (END, ended(after))
+            return self.action(kind, lexer.tags[tag])
         return self._state((lexer, after))
 
     # -- values -----------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from cfgguide.base.limits import LONGEST, Steps, check_step
 from cfgguide.engine.byte_machine.byte_machine import popped
 from cfgguide.engine.byte_machine.byte_views import DEAD
 from cfgguide.engine.byte_machine.property_names import ListedNumbers
-from cfgguide.engine.byte_machine.scalars import Numbers, ScalarAutomaton, ScalarEnds
+from cfgguide.engine.byte_machine.scalars import Numbers, ScalarAutomaton, is_end
 from cfgguide.engine.byte_machine.seen_parts import (
     BETWEEN,
     ByteConfiguration,
@@ -812,7 +812,7 @@ class MemoryCompletions:
             if tag >= 0:
                 yield Written(text, tag)
             for byte, after in lexemes.row(here).entries():
-                if not isinstance(after, ScalarEnds):
+                if not is_end(after):
                     pending.append((text + bytes((byte,)), after))
 
 

@@ -14,26 +14,31 @@ from math import inf
 from operator import or_
 from typing import Any, NamedTuple
 
-from cfgguide.automata.charset import END, MAX_CODE_POINT, CharacterClass, common_ranges
+from cfgguide.automata.charset import (
+    END,
+    MAX_CODE_POINT,
+    CharacterClass,
+    branches_of,
+    common_ranges,
+)
 from cfgguide.automata.language import DEAD, Language
 from cfgguide.automata.numbers import without_zeros
 from cfgguide.base.limits import check_step
 from cfgguide.engine.byte_machine.scalars import (
     QUOTE,
     FreeStrings,
-    KeptRows,
     Key,
     Numbers,
     Piece,
-    Pop,
     ScalarAutomaton,
-    ScalarEnds,
     ScalarRow,
     SharedStrings,
     SpelledTexts,
     Traits,
     after_bytes,
     characters_of,
+    ended,
+    is_end,
     key_of,
     plain_strings,
 )
@@ -187,7 +192,7 @@ def _written_once() -> frozenset[str]:
     return frozenset(
         chr(point)
         for point in points
-        if plain_spelling(((point, point),)).branches == ((point, point, END),)
+        if branches_of(plain_spelling(((point, point),))) == ((point, point, END),)
     )
 
 
@@ -221,8 +226,8 @@ class Words(ScalarAutomaton):
         ]
         tag = self.listed.tag(state) if kind == "c" else -1
         if tag >= 0:
-            entries.append(((QUOTE,), Pop(tag)))
-        return ScalarRow(entries)
+            entries.append(((QUOTE,), tag))
+        return ScalarRow.of(entries)
 
     def below(self, key: Any) -> int | None:
         """Return the tags of texts that go on from a key, as bits."""
@@ -261,13 +266,13 @@ class ListedNumbers(Numbers):
 
     def _made(self, key: Any) -> ScalarRow:
         tag = self._tag(key)
-        ends = None if tag < 0 else ScalarEnds(tag)
+        ends = None if tag < 0 else ended(tag)
         if key[0] == _ZEROS:
-            return ScalarRow([(b"0", (_ZEROS, key[1], True))], ends)
+            return ScalarRow.of([(b"0", (_ZEROS, key[1], True))], ends)
         longer = dict(self.listed.longer(key))
         zeros: dict[str, Key] = {} if self._is_tidy else self._with_zeros(self._text(key))
         entries = [(text.encode(), after) for text, after in (zeros | longer).items()]
-        return ScalarRow([*entries], ends)
+        return ScalarRow.of(entries, ends)
 
     def _text(self, beginning: Beginning) -> str:
         return self.listed.texts[beginning[0]][: beginning[2]]
@@ -324,7 +329,6 @@ class PropertyNames(ScalarAutomaton):
         self.n_names = len(names)
         self._others = others
         self._other_tag = len(names)
-        self._other_rows: dict[Key, ScalarRow] = {}
         #: The key of what follows beside the names.
         self.other: Key = None if others is None else others.lexemes.start
         self.start = self.key(self.listed.start)
@@ -341,16 +345,16 @@ class PropertyNames(ScalarAutomaton):
         base = None if other is None else self._other_row(other)
         entries: list[tuple[Iterable[int], Any]] = []
         ((tree, beginning),) = pieces[:1]
-        if tree is END:
+        if tree == END:
             pieces = self.listed.pieces(beginning)
             tag = self.listed.tag(beginning)
             if tag >= 0:
-                entries.append(((QUOTE,), Pop(tag)))
+                entries.append(((QUOTE,), tag))
         for data, after in after_bytes(pieces):
             for byte in data:
                 beside = None if base is None else base.after(byte)
                 entries.append(((byte,), ("n", after, beside)))
-        return ScalarRow(entries, None, base)
+        return ScalarRow.of(entries, base=base)
 
     def known_end(self, key: Any, tags: int, used: frozenset[int]) -> tuple[bytes, int] | None:
         """Return the shortest end, and its tag, if that is known without a search."""
@@ -360,7 +364,7 @@ class PropertyNames(ScalarAutomaton):
         if key[2] is not None and (tags < 0 or tags >> self._other_tag):
             return None
         ((tree, beginning),) = key[1][:1]
-        found = self.listed.shortest(beginning, tags, used) if tree is END else None
+        found = self.listed.shortest(beginning, tags, used) if tree == END else None
         return None if found is None else (found[0] + b'"', found[1])
 
     def nearest(self, key: Any) -> float:
@@ -373,14 +377,10 @@ class PropertyNames(ScalarAutomaton):
         return least if other is None else min(least, self.nearest(other))
 
     def _other_row(self, key: Any) -> ScalarRow:
-        """Return what follows inside a name that is not listed: one object for each key."""
+        """Return what follows inside a name that is not listed."""
         assert self._others is not None, "else there are no such keys"
-        if key not in self._other_rows:
-            row = self._others.lexemes.row(key)
-            end = Pop(self._other_tag)
-            targets = [end if isinstance(t, Pop) else t for t in row.targets]
-            self._other_rows[key] = ScalarRow.of(row.places, targets)
-        return self._other_rows[key]
+        row = self._others.lexemes.row(key)
+        return row.mapped(lambda target: self._other_tag if is_end(target) else target)
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""
@@ -398,7 +398,7 @@ class PropertyNames(ScalarAutomaton):
         return Traits(below=below | 1 << self._other_tag, shared=shared, is_named=True)
 
 
-class PatternNames(KeptRows):
+class PatternNames(ScalarAutomaton):
     """Names of properties that patterns tell apart: listed ones, then groups of all others.
 
     Parameters
@@ -411,7 +411,6 @@ class PatternNames(KeptRows):
     """
 
     def __init__(self, names: Sequence[str], groups: Sequence[Language]) -> None:
-        super().__init__()
         self.n_names = len(names)
         self._listed = ListedTexts({name: tag for tag, name in enumerate(names)})
         self._groups = groups
@@ -420,7 +419,8 @@ class PatternNames(KeptRows):
         self._others: dict[tuple[Beginning, int, int], bool] = {}
         self.start = ("c", (self._listed.start, self._texts.start))
 
-    def _made(self, key: Any) -> ScalarRow:
+    def row(self, key: Any) -> ScalarRow:
+        """Return what follows a key."""
         kind, state = key
         if kind == "s":
             return self._free.row(key)
@@ -430,8 +430,8 @@ class PatternNames(KeptRows):
         ]
         tag = self._tag(*state) if kind == "c" else -1
         if tag >= 0:
-            entries.append(((QUOTE,), Pop(tag)))
-        return ScalarRow(entries)
+            entries.append(((QUOTE,), tag))
+        return ScalarRow.of(entries)
 
     def _freed(self, key: Any) -> Key:
         kind, state = key
@@ -457,7 +457,7 @@ class PatternNames(KeptRows):
         yield from characters_of(state if kind == "p" else self._pieces(*state), used)
         tag = self._tag(*state) if kind == "c" else -1
         if tag >= 0:
-            yield b'"', Pop(tag)
+            yield b'"', tag
 
     def _tag(self, beginning: Beginning | None, texts: tuple[int, ...]) -> int:
         own = -1 if beginning is None else self._listed.tag(beginning)

@@ -13,10 +13,18 @@ only where it must be; beyond ASCII it may be. Strings without conditions have a
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple
 
-from cfgguide.automata.charset import END, MAX_CODE_POINT, SURROGATES, ByteTree, CharacterClass
+from cfgguide.automata.charset import (
+    END,
+    MAX_CODE_POINT,
+    SURROGATES,
+    ByteTree,
+    CharacterClass,
+    branches_of,
+    byte_tree,
+)
 from cfgguide.automata.language import (
     ANY_TEXT,
     DEAD,
@@ -43,68 +51,66 @@ _LONGEST = 4_096  # characters of a token
 Bounds = tuple[int, int | None]  # the least and the most; None for no maximum
 
 
-class Pop(NamedTuple):
-    """The lexeme ends with the byte."""
-
-    tag: int
-
-
-class ScalarEnds(NamedTuple):
-    """The lexeme has ended before the byte."""
-
-    tag: int
+#: What a byte leads to: a key; None, which refuses; or a number, where the lexeme ends: its tag, if
+#: with the byte, `ended(tag)` if before it. No key is a number.
+Target = Any
 
 
-class ScalarRow:
+def ended(tag: int) -> int:
+    """Return the target of a byte before which a lexeme has ended; and the tag, given that."""
+    return ~tag
+
+
+def is_end(target: Target) -> bool:
+    """Return whether a lexeme ends with a byte, or has before it."""
+    return isinstance(target, int)
+
+
+class ScalarRow(NamedTuple):
     """What follows a key.
-
-    Parameters
-    ----------
-    entries : list of (iterable of int, target)
-        Bytes, each with a key, `Pop` or `Ends`; later ones count.
-    otherwise : target
-        That of all other bytes; None refuses.
-    base : ScalarRow, optional
-        Entries that come before these.
 
     Attributes
     ----------
     places : bytes
         For each byte the index of its target in `targets`.
-    targets : list of target
-        Those of `base` first.
+    targets : tuple of Target
     """
 
-    def __init__(
-        self,
-        entries: list[tuple[Iterable[int], Any]],
-        otherwise: Any = None,
-        base: ScalarRow | None = None,
-    ) -> None:
-        places = bytearray(256) if base is None else bytearray(base.places)
-        self.targets: list[Any] = [otherwise] if base is None else base.targets.copy()
-        for data, target in entries:
-            place = len(self.targets)
-            self.targets.append(target)
-            for byte in data:
-                places[byte] = place
-        self.places: bytes = bytes(places)
-        self.base = base
+    places: bytes
+    targets: tuple[Target, ...]
 
     @classmethod
-    def of(cls, places: bytes, targets: list[Any]) -> ScalarRow:
-        """Return a row of both of its parts."""
-        row = cls([])
-        row.places, row.targets = places, targets
-        return row
+    def of(
+        cls,
+        entries: Iterable[tuple[Iterable[int], Target]],
+        otherwise: Target = None,
+        base: ScalarRow | None = None,
+    ) -> ScalarRow:
+        """Return the row of some bytes, each with a target.
 
-    def after(self, byte: int) -> Any:
+        Parameters
+        ----------
+        entries : iterable of (iterable of int, Target)
+            Later ones count.
+        otherwise : Target
+            That of all other bytes.
+        base : ScalarRow, optional
+            Entries that come before these.
+        """
+        places = bytearray(256 if base is None else base.places)
+        targets = [otherwise] if base is None else [*base.targets]
+        for data, target in entries:
+            for byte in data:
+                places[byte] = len(targets)
+            targets.append(target)
+        return cls(bytes(places), tuple(targets))
+
+    def after(self, byte: int) -> Target:
         """Return the target of a byte."""
         return self.targets[self.places[byte]]
 
-    @cached_property
-    def following(self) -> list[tuple[Any, bytes]]:
-        """The targets that are not refused, each with its bytes."""
+    def following(self) -> list[tuple[Target, bytes]]:
+        """Return the targets that are not refused, each with its bytes."""
         found: dict[int, list[int]] = {}
         for byte, place in enumerate(self.places):
             found.setdefault(place, []).append(byte)
@@ -114,7 +120,11 @@ class ScalarRow:
             if self.targets[place] is not None
         ]
 
-    def entries(self) -> Iterable[tuple[int, Any]]:
+    def mapped(self, change: Callable[[Target], Target]) -> ScalarRow:
+        """Return the same with other targets."""
+        return ScalarRow(self.places, tuple(map(change, self.targets)))
+
+    def entries(self) -> Iterable[tuple[int, Target]]:
         """Yield the bytes that are not refused, each with its target."""
         for byte, place in enumerate(self.places):
             if self.targets[place] is not None:
@@ -169,7 +179,7 @@ class ScalarAutomaton:
         return None
 
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
-        """Yield short texts that lead on, each with a key or `Pop`: one for each that is possible.
+        """Yield short texts that lead on, each with its target: one for each that is possible.
 
         Parameters
         ----------
@@ -178,9 +188,9 @@ class ScalarAutomaton:
         used : frozenset of int
             The bytes that may be written.
         """
-        for target, data in self.row(key).following:
+        for target, data in self.row(key).following():
             byte = next((byte for byte in data if byte in used), None)
-            if byte is not None and not isinstance(target, ScalarEnds):
+            if byte is not None and not (is_end(target) and target < 0):
                 yield bytes((byte,)), target
 
 
@@ -188,14 +198,15 @@ class KeptRows(ScalarAutomaton):
     """An automaton whose rows are made once; a subclass overrides `_made`."""
 
     def __init__(self) -> None:
-        self._rows: dict[Key, ScalarRow] = {}
+        # Their parts, which Python's garbage collector does not look through.
+        self._rows: dict[Key, tuple[Any, ...]] = {}
 
     def row(self, key: Any) -> ScalarRow:
         """Return what follows a key."""
         row = self._rows.get(key)
         if row is None:
-            row = self._rows[key] = self._made(key)
-        return row
+            row = self._rows[key] = tuple(self._made(key))
+        return ScalarRow._make(row)
 
     def _made(self, key: Any) -> ScalarRow:
         """Return a new row."""
@@ -212,11 +223,11 @@ def after_bytes(pieces: Sequence[Piece]) -> list[tuple[Iterable[int], tuple[Piec
     """Return what pieces become with one more byte."""
     if len(pieces) == 1:
         tree, state = pieces[0]
-        return [(range(low, high + 1), ((rest, state),)) for low, high, rest in tree.branches]
+        return [(range(low, high + 1), ((rest, state),)) for low, high, rest in branches_of(tree)]
     cells: dict[int, list[Piece]] = {}
     for tree, state in pieces:
         check_step(0)
-        for low, high, rest in tree.branches:
+        for low, high, rest in branches_of(tree):
             piece = (rest, state)
             for byte in range(low, high + 1):
                 cells.setdefault(byte, []).append(piece)
@@ -330,8 +341,8 @@ class Strings(KeptRows):
         if kind == "c":
             tag = self.texts.tag(state)
             if tag >= 0:
-                entries.append(((QUOTE,), Pop(tag)))
-        return ScalarRow(entries)
+                entries.append(((QUOTE,), tag))
+        return ScalarRow.of(entries)
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""
@@ -370,7 +381,7 @@ class Strings(KeptRows):
         yield from characters_of(state if kind == "p" else self.texts.pieces(state), used)
         tag = self.texts.tag(state) if kind == "c" else -1
         if tag >= 0:
-            yield b'"', Pop(tag)
+            yield b'"', tag
 
 
 def written_letters(
@@ -405,7 +416,7 @@ def characters_of(
 def key_of(pieces: tuple[Piece, ...]) -> Key:
     """Return the key of pieces; that of a state if the character is complete."""
     tree, state = pieces[0]
-    return ("c", state) if tree is END else ("p", pieces)
+    return ("c", state) if tree == END else ("p", pieces)
 
 
 ANY = Language((0, *(SURROGATES[0], SURROGATES[1] + 1)), ((0, 0, 0), (1, 0, 1)), 1, frozenset([1]))
@@ -422,7 +433,7 @@ class SharedStrings:
         self._add(self.lexemes.start)
         for key in self.keys:  # grows while it is walked
             for after in self.lexemes.row(key).targets:
-                if not isinstance(after, Pop | None):
+                if after is not None and not is_end(after):
                     self._add(after)
 
     def _add(self, key: Key) -> None:
@@ -488,13 +499,12 @@ class FreeStrings:
     def row(self, key: Any) -> ScalarRow:
         """Return what follows a key of a rest."""
         _, (tag, inside) = key
-        row = plain_strings().lexemes.row(inside)
-        return ScalarRow.of(row.places, [self._target(tag, target) for target in row.targets])
+        return plain_strings().lexemes.row(inside).mapped(partial(self._target, tag))
 
     def _target(self, tag: int, target: Any) -> Any:
         if target is None:
             return None
-        return Pop(tag) if isinstance(target, Pop) else ("s", (tag, target))
+        return tag if is_end(target) else ("s", (tag, target))
 
     def shared(self, key: Any) -> tuple[int, int]:
         """Return the shared number and the tag of a key of a rest."""
@@ -518,11 +528,10 @@ class ConditionedStrings(Strings):
     def _made(self, key: Any) -> ScalarRow:
         if key[0] == "s":
             return self._free.row(key)
-        row = super()._made(key)
-        return ScalarRow.of(row.places, [self._freed(target) for target in row.targets])
+        return super()._made(key).mapped(self._freed)
 
     def _freed(self, target: Any) -> Any:
-        if isinstance(target, Pop | None) or target[0] != "c":
+        if target is None or is_end(target) or target[0] != "c":
             return target
         return self._free.key(target, target[1])
 
@@ -595,18 +604,16 @@ class Bounded(ScalarAutomaton):
     def row(self, key: Any) -> ScalarRow:
         """Return what follows a key."""
         kind, state, n = key
-        row = self._base.row((kind, state))
         counted = min(n + 1, self._cap) if kind == "c" else n
-        targets = [self._counted(after, key, counted) for after in row.targets]
-        return ScalarRow.of(row.places, targets)
+        return self._base.row((kind, state)).mapped(partial(self._counted, key, counted))
 
-    def _counted(self, after: Any, key: Any, counted: int) -> Any:
+    def _counted(self, key: Any, counted: int, after: Target) -> Target:
         """Return a target with the number of characters; None if the text cannot end."""
         if after is None:
             return None
-        if isinstance(after, Pop):
+        if is_end(after):
             tag = self._tag(*key[1:])
-            return None if tag < 0 else Pop(tag)
+            return None if tag < 0 else tag
         return (*after, counted) if self._is_live(after, counted) else None
 
     def near(self, key: Any, n: int) -> Any:
@@ -655,7 +662,7 @@ class Bounded(ScalarAutomaton):
         kind, state, n = key
         counted = min(n + 1, self._cap) if kind == "c" else n
         for text, after in self._base.steps((kind, state), used):
-            target = self._counted(after, key, counted)
+            target = self._counted(key, counted, after)
             if target is not None:
                 yield text, target
 
@@ -689,7 +696,7 @@ def _is_within(n: float, bounds: Bounds) -> bool:
 
 
 def _one_byte_each(ranges: Ranges) -> ByteTree:
-    return ByteTree.of((low, high, END) for low, high in ranges)
+    return byte_tree((low, high, END) for low, high in ranges)
 
 
 class Numbers(KeptRows):
@@ -705,10 +712,10 @@ class Numbers(KeptRows):
         entries = [
             (range(low, high + 1), after)
             for tree, after in self._texts.pieces(key)
-            for low, high, _ in tree.branches
+            for low, high, _ in branches_of(tree)
         ]
         tag = self._texts.tag(key)
-        return ScalarRow(list(entries), None if tag < 0 else ScalarEnds(tag))
+        return ScalarRow.of(entries, None if tag < 0 else ended(tag))
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""
@@ -735,5 +742,5 @@ class Constants(ScalarAutomaton):
         for word, tag in self._tags.items():
             if word.startswith(key):
                 longer = word[: len(key) + 1]
-                entries.append(((ord(longer[-1]),), Pop(tag) if longer == word else longer))
-        return ScalarRow(entries)
+                entries.append(((ord(longer[-1]),), tag if longer == word else longer))
+        return ScalarRow.of(entries)

@@ -20,12 +20,13 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.automata.charset import branches_of
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.byte_machine import byte_views as views
 from cfgguide.engine.byte_machine.automaton import Pushdown
 from cfgguide.engine.byte_machine.byte_views import BOTTOM, DEAD, POP
 from cfgguide.engine.byte_machine.byte_walk import ROOT, Trie, WalkMemory
-from cfgguide.engine.byte_machine.scalars import Pop, ScalarAutomaton, shared_key
+from cfgguide.engine.byte_machine.scalars import ScalarAutomaton, is_end, shared_key
 from cfgguide.engine.masks.subset import Subset, Subsets, bitmask_of
 from cfgguide.engine.masks.token_classes import ClassTrie
 from cfgguide.engine.vocabulary.trie import END_TOKEN, FIRST_CHILD, FIRST_TOKEN, PackedTrie
@@ -71,7 +72,7 @@ class _Alone(Pushdown):
     def _operation(self, after: Any) -> int:
         if after is None:
             return DEAD
-        return self.action(POP, 0) if isinstance(after, Pop) else self._number(after)
+        return self.action(POP, 0) if is_end(after) else self._number(after)
 
 
 class SharedMask:
@@ -189,7 +190,7 @@ class SharedMask:
         key: Any = self._key
         kind, pieces = key
         return kind == "p" and not any(
-            low & _LEAD == _CONTINUATION for tree, _ in pieces for low, _, _ in tree.branches
+            low & _LEAD == _CONTINUATION for tree, _ in pieces for low, _, _ in branches_of(tree)
         )
 
     def _count(self, data: bytes) -> int:

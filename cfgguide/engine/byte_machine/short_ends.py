@@ -13,8 +13,9 @@ from itertools import count
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from cfgguide.base.bounded import BoundedDict
 from cfgguide.base.limits import LONGEST, check_step
-from cfgguide.engine.byte_machine.scalars import Pop, ScalarAutomaton, ScalarEnds
+from cfgguide.engine.byte_machine.scalars import ScalarAutomaton, Target, is_end
 
 _MAX_KNOWN = 100_000
 _N_EXACT = 300  # keys that are met while the shortest text is looked for, rather than any
@@ -57,6 +58,9 @@ class ShortestLexemes:
         self._used = used
         # Of each key only how it goes on: the rests of all keys of a long text would be too large.
         self._known: dict[tuple[ScalarAutomaton, Any, int], _Step | None] = {}
+        # Of each key all ways on: how many bytes there are to an end, where to, after which bytes.
+        self._ways: BoundedDict[tuple[ScalarAutomaton, Any, int], tuple[Any, ...]]
+        self._ways = BoundedDict(_MAX_KNOWN)
 
     def end(self, lexemes: ScalarAutomaton, key: Any, *, tags: int = -1) -> Written | None:
         """Return the shortest text that ends a lexeme; None if each has more than `LONGEST` bytes.
@@ -96,20 +100,8 @@ class ShortestLexemes:
             heapq.heappush(pending, (price, -len(text), next(number), text, after, others))
 
         def add_following(text: bytes, key: Any) -> None:
-            ending = lexemes.traits(key).ending
-            if ending >= 0 and tags >> ending & 1:
-                add(len(text), text, Pop(ending), b"")
-            for after, data in lexemes.row(key).following:
-                following = bytes(sorted(self._used.intersection(data)))
-                if not following or isinstance(after, ScalarEnds):
-                    continue
-                if isinstance(after, Pop):
-                    n = 0 if tags >> after.tag & 1 else None
-                else:
-                    end = self.end(lexemes, after, tags=tags)
-                    n = None if end is None else len(end.text)
-                if n is not None:
-                    add(len(text) + 1 + n, text + following[:1], after, following[1:])
+            for n, after, following in self._ways_on(lexemes, key, tags):
+                add(len(text) + n, text + following[:1], after, following[1:])
 
         add_following(b"", first)
         while pending:
@@ -117,22 +109,44 @@ class ShortestLexemes:
             price, _, _, text, key, others = heapq.heappop(pending)
             if others:  # the next byte that leads to the same
                 add(price, text[:-1] + others[:1], key, others[1:])
-            if isinstance(key, Pop):
-                yield Written(text, key.tag)
+            if is_end(key):
+                yield Written(text, key)
             else:
                 add_following(text, key)
+
+    def _ways_on(self, lexemes: ScalarAutomaton, key: Any, tags: int) -> tuple[Any, ...]:
+        """Return how a lexeme can go on, or end."""
+        known = self._ways.get((lexemes, key, tags))
+        if known is not None:
+            return known
+        found: list[tuple[int, Target, bytes]] = []
+        ending = lexemes.traits(key).ending
+        if ending >= 0 and tags >> ending & 1:
+            found.append((0, ending, b""))
+        for after, data in lexemes.row(key).following():
+            following = bytes(sorted(self._used.intersection(data)))
+            if not following:
+                continue
+            if not is_end(after):
+                end = self.end(lexemes, after, tags=tags)
+                if end is not None:
+                    found.append((1 + len(end.text), after, following))
+            elif after >= 0 and tags >> after & 1:
+                found.append((1, after, following))
+        self._ways[lexemes, key, tags] = tuple(found)
+        return tuple(found)
 
     def _written(self, lexemes: ScalarAutomaton, key: Any, tags: int) -> Written | None:
         """Return what is known of a key."""
         parts = []
-        while not isinstance(key, Pop):
+        while not is_end(key):
             check_step()
             step = self._known[lexemes, key, tags]
             if step is None:
                 return None
             parts.append(step.data)
             key = step.after
-        return Written(b"".join(parts), key.tag)
+        return Written(b"".join(parts), key)
 
     def _find(self, lexemes: ScalarAutomaton, first: Any, tags: int) -> None:
         """Look for it along the keys that are nearest to an end.
@@ -155,7 +169,7 @@ class ShortestLexemes:
                 pending = [(2 * way - n, place, n, *to) for way, place, n, *to in pending]
                 heapq.heapify(pending)
             _, _, n, key, last, step = heapq.heappop(pending)
-            if isinstance(key, Pop) or isinstance(step, _Step):
+            if is_end(key) or isinstance(step, _Step):
                 end = step if isinstance(step, _Step) else _Step(step, key, len(step))
                 self._remember(lexemes, tags, before, last, end)
                 return
@@ -165,7 +179,7 @@ class ShortestLexemes:
             listed = lexemes.known_end(key, tags, self._used)
             if listed is not None:
                 way = n + len(listed[0])
-                heapq.heappush(pending, (way, next(order), way, Pop(listed[1]), key, listed[0]))
+                heapq.heappush(pending, (way, next(order), way, listed[1], key, listed[0]))
                 continue
             # The shortest rest from there is known, so nothing beyond that key is searched again.
             if (lexemes, key, tags) in self._known:
@@ -180,13 +194,13 @@ class ShortestLexemes:
             for more, after in sorted(
                 lexemes.steps(key, self._used), reverse=True, key=itemgetter(0)
             ):
-                if not isinstance(after, Pop) or tags >> after.tag & 1:
+                if not is_end(after) or tags >> after & 1:
                     longer = n + len(more)
-                    rest = 0 if isinstance(after, Pop) else lexemes.nearest(after)
+                    rest = 0 if is_end(after) else lexemes.nearest(after)
                     rest *= 2 if is_near else 1
                     heapq.heappush(pending, (longer + rest, next(order), longer, after, key, more))
             if traits.ending >= 0 and tags >> traits.ending & 1:
-                heapq.heappush(pending, (n, next(order), n, Pop(traits.ending), key, b""))
+                heapq.heappush(pending, (n, next(order), n, traits.ending, key, b""))
         # All that can be reached was met without an end, so there is none from any of these keys.
         self._known |= dict.fromkeys(((lexemes, key, tags) for key in before), None)
 

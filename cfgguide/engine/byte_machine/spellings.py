@@ -1,6 +1,6 @@
 r"""How characters are spelled in strings of JSON, as trees of bytes.
 
-In: ranges of characters. Out: a :class:`~cfgguide.automata.charset.ByteTree` of all their
+In: ranges of characters. Out: a :data:`~cfgguide.automata.charset.ByteTree` of all their
 spellings: plain ones, like those of ``json.dumps``, or all that JSON has.
 """
 
@@ -13,6 +13,8 @@ from cfgguide.automata.charset import (
     END,
     ByteTree,
     CharacterClass,
+    branches_of,
+    byte_tree,
     common_ranges,
     surrogate_pairs,
     utf8_tree,
@@ -35,10 +37,10 @@ def shortest_in(tree: ByteTree, used: frozenset[int]) -> bytes | None:
     >>> shortest_in(tree, frozenset(range(256))), shortest_in(tree, frozenset(range(128)))
     (b'\xc3\xa9', b'\\u00E9')
     """
-    if tree is END:
+    if tree == END:
         return b""
     found = []
-    for low, high, rest in tree.branches:
+    for low, high, rest in branches_of(tree):
         check_step(0)
         byte = next((byte for byte in range(low, high + 1) if byte in used), None)
         after = None if byte is None else shortest_in(rest, used)
@@ -50,7 +52,7 @@ def shortest_in(tree: ByteTree, used: frozenset[int]) -> bytes | None:
 @lru_cache(maxsize=4096)
 def n_bytes_of(tree: ByteTree) -> int:
     """Return how many bytes the shortest text in a tree has."""
-    return min((1 + n_bytes_of(rest) for _, _, rest in tree.branches), default=0)
+    return min((1 + n_bytes_of(rest) for _, _, rest in branches_of(tree)), default=0)
 
 
 @cache
@@ -58,9 +60,9 @@ def any_spelling(ranges: Ranges) -> ByteTree:
     """Return all spellings of a character in a string without conditions."""
     assert ranges == ANY_TEXT, "all characters have the same spellings there"
     letters = ((ord(letter), ord(letter), END) for letter in '"\\/bfnrt')
-    escapes = ByteTree.of([*letters, (_U, _U, _escapes(ANY_TEXT))])
+    escapes = byte_tree([*letters, (_U, _U, _escapes(ANY_TEXT))])
     raw = utf8_tree(CharacterClass(common_ranges(ANY_TEXT, RAW)))
-    return ByteTree.of([*raw.branches, (_BACKSLASH, _BACKSLASH, escapes)])
+    return byte_tree([*branches_of(raw), (_BACKSLASH, _BACKSLASH, escapes)])
 
 
 @lru_cache(maxsize=4096)
@@ -69,7 +71,7 @@ def plain_spelling(ranges: Ranges) -> ByteTree:
 
     Examples
     --------
-    >>> [branch[:2] for branch in plain_spelling(((10, 10), (97, 99))).branches]
+    >>> [branch[:2] for branch in branches_of(plain_spelling(((10, 10), (97, 99))))]
     [(92, 92), (97, 99)]
     """
     check_step()
@@ -82,7 +84,7 @@ def plain_spelling(ranges: Ranges) -> ByteTree:
         escapes.append((_U, _U, _escapes(escaped)))
     if not escapes:
         return raw
-    return ByteTree.of([*raw.branches, (_BACKSLASH, _BACKSLASH, ByteTree.of(escapes))])
+    return byte_tree([*branches_of(raw), (_BACKSLASH, _BACKSLASH, byte_tree(escapes))])
 
 
 def _escapes(ranges: Ranges) -> ByteTree:
@@ -96,7 +98,7 @@ def _escapes(ranges: Ranges) -> ByteTree:
 
 def _second(seconds: tuple[int, int]) -> ByteTree:
     digits = _hex_tree(((seconds, END),), 4)
-    return ByteTree.of([(_BACKSLASH, _BACKSLASH, ByteTree.of([(_U, _U, digits)]))])
+    return byte_tree([(_BACKSLASH, _BACKSLASH, byte_tree([(_U, _U, digits)]))])
 
 
 def _merged(
@@ -115,10 +117,10 @@ def _united(trees: Sequence[ByteTree]) -> ByteTree:
         return trees[0]
     by_byte: dict[int, dict[ByteTree, None]] = {}
     for tree in trees:
-        for low, high, rest in tree.branches:
+        for low, high, rest in branches_of(tree):
             for byte in range(low, high + 1):
                 by_byte.setdefault(byte, {})[rest] = None
-    return ByteTree.of((byte, byte, _united(list(rests))) for byte, rests in by_byte.items())
+    return byte_tree((byte, byte, _united(list(rests))) for byte, rests in by_byte.items())
 
 
 @lru_cache(maxsize=4096)
@@ -139,4 +141,4 @@ def _hex_tree(parts: tuple[tuple[tuple[int, int], ByteTree], ...], n_digits: int
             below = _hex_tree(inside, n_digits - 1)
             letters = f"{digit:x}" if digit < 10 else f"{digit:x}{digit:X}"
             branches += [(ord(letter), ord(letter), below) for letter in letters]
-    return ByteTree.of(branches)
+    return byte_tree(branches)

@@ -44,7 +44,13 @@ from cfgguide.engine.byte_machine.letters import (
     cut,
 )
 from cfgguide.engine.byte_machine.outcomes import ByteOutcomes, SplitOutcomes
-from cfgguide.engine.byte_machine.scalars import Pop, ScalarAutomaton, Traits, written_letters
+from cfgguide.engine.byte_machine.scalars import (
+    ScalarAutomaton,
+    Target,
+    Traits,
+    is_end,
+    written_letters,
+)
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.byte_machine.short_ends import ShortestLexemes
 from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask
@@ -336,9 +342,9 @@ class _Texts(ScalarAutomaton):
         state, begun = key
         return Traits(ending=0 if not begun and self._automaton.is_end(state) else -1)
 
-    def nearest(self, key: Key | Pop) -> float:
+    def nearest(self, key: Target) -> float:
         """Return how many bytes have to come at least."""
-        assert not isinstance(key, Pop), "texts end without a byte"
+        assert not is_end(key), "texts end without a byte"
         state, begun = key
         return 1 if begun else self._automaton.fewest(state, IN_UTF8)
 

@@ -19,7 +19,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, count
 
-from cfgguide.automata.charset import END, SURROGATES, ByteTree, CharacterClass, utf8_tree
+from cfgguide.automata.charset import (
+    END,
+    SURROGATES,
+    ByteTree,
+    CharacterClass,
+    branches_of,
+    utf8_tree,
+)
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import DEAD, Language, smallest
 from cfgguide.automata.pattern_notations import as_whole
@@ -384,9 +391,9 @@ class _Fragments:
         self, tree: ByteTree, start: int, end: int, inside: dict[tuple[ByteTree, int], int]
     ) -> None:
         """Add what reads one of some characters."""
-        for low, high, rest in tree.branches:
+        for low, high, rest in branches_of(tree):
             data = bytes(range(low, high + 1))
-            if rest is END:
+            if rest == END:
                 self.edges.setdefault(start, []).append((data, end))
                 continue
             is_new = (rest, end) not in inside

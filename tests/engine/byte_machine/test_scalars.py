@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
 import random
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from cfgguide.automata import ecma_notation as notation
+from cfgguide.automata.charset import branches_of
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import Language, grouped
 from cfgguide.automata.numbers import NUMBER, decimals
@@ -23,11 +25,11 @@ from cfgguide.engine.byte_machine.scalars import (
     Bounded,
     Constants,
     Numbers,
-    Pop,
     ScalarAutomaton,
-    ScalarEnds,
     Strings,
     any_strings,
+    ended,
+    is_end,
     plain_strings,
 )
 from cfgguide.engine.byte_machine.short_ends import ShortestLexemes
@@ -45,8 +47,8 @@ def read(lexemes: ScalarAutomaton, data: bytes) -> int | None:
         target = lexemes.row(key).after(byte)
         if target is None:
             return None
-        if isinstance(target, Pop):
-            return target.tag if place == len(data) - 1 else None
+        if is_end(target):
+            return target if place == len(data) - 1 else None
         key = target
     return None
 
@@ -56,12 +58,12 @@ def read_number(lexemes: ScalarAutomaton, data: bytes) -> int | None:
     key = lexemes.start
     for byte in (*data, ord(",")):
         target = lexemes.row(key).after(byte)
-        if target is None or isinstance(target, ScalarEnds):
+        if target is None or is_end(target):
             break
         key = target
-    is_whole = isinstance(target, ScalarEnds) and byte == ord(",")
-    assert lexemes.traits(key).ending == (target.tag if isinstance(target, ScalarEnds) else -1)
-    return target.tag if is_whole else None
+    tag = ended(target) if is_end(target) else -1
+    assert lexemes.traits(key).ending == tag
+    return tag if is_end(target) and byte == ord(",") else None
 
 
 def random_text(rng: random.Random, letters: str = CHARACTERS, most: int = 6) -> str:
@@ -208,10 +210,10 @@ def assert_nearest(lexemes: ScalarAutomaton, data: bytes) -> None:
     for byte in data:
         found.append(lexemes.nearest(key))
         key = lexemes.row(key).after(byte)
-        if key is None or isinstance(key, Pop):
+        if key is None or is_end(key):
             break
     assert all(before - after <= 1 for before, after in itertools.pairwise(found))
-    if isinstance(key, Pop):
+    if is_end(key):
         assert all(n <= len(data) - place for place, n in enumerate(found))
 
 
@@ -278,8 +280,31 @@ def assert_ends(lexemes: ScalarAutomaton, rng: random.Random, most: int = 60) ->
             entries = [target for _, target in lexemes.row(key).entries()]
             assert entries, key
             key = rng.choice(entries)
-            if isinstance(key, Pop):
+            if is_end(key):
                 break
+
+
+def reached(lexemes: ScalarAutomaton) -> list[Any]:
+    """Return the keys of some thousand rows."""
+    keys = {lexemes.start: None}
+    for key in (queue := list(keys)):
+        for _, after in lexemes.row(key).entries():
+            if not is_end(after) and after not in keys and len(keys) < 2_000:
+                keys[after] = None
+                queue.append(after)
+    return queue
+
+
+def test_rows_and_keys_are_nothing_that_the_collector_looks_through() -> None:
+    automaton = automaton_of(anywhere(notation.read("^([a-z]é|[^b-d]{3}){9,40}$")))
+    names = PatternNames([f"name_{n}é" for n in range(99)], [Language.of_words(["a", "b"])])
+    for lexemes in (Strings([automaton.language]), Bounded([(automaton, (5, 99))]), names):
+        keys = reached(lexemes)
+        kept = [tuple(lexemes.row(key)) for key in keys]
+        for _ in range(9):  # what is inside of tuples is found before these are
+            gc.collect()
+        assert len(keys) > 500
+        assert not any(map(gc.is_tracked, (*keys, *kept)))
 
 
 NAMES = ("", "a", "ab", "abc", "b", "é", "éa", 'a"b', "a\\", "\n", "😀", "\x7f")
@@ -377,11 +402,11 @@ def test_a_tree_of_spellings_has_each_byte_once(spelling: Any) -> None:
     tree = spelling(((0, 0xD7FF), (0xE000, 0x10FFFF)))
     pending = [tree]
     for each in pending:
-        ends = [0, *(high + 1 for _, high, _ in each.branches)]
-        assert all(low >= end for (low, _, _), end in zip(each.branches, ends, strict=False)), (
+        ends = [0, *(high + 1 for _, high, _ in branches_of(each))]
+        assert all(low >= end for (low, _, _), end in zip(branches_of(each), ends, strict=False)), (
             "sorted, and apart"
         )
-        pending += [rest for _, _, rest in each.branches if rest not in pending]
+        pending += [rest for _, _, rest in branches_of(each) if rest not in pending]
 
 
 def test_equal_languages_are_read_alike() -> None:
