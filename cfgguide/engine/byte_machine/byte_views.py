@@ -7,6 +7,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+try:
+    import cython
+except ImportError:
+    from cfgguide.base import uncompiled as cython
+
 import numpy as np
 import numpy.typing as npt
 
@@ -118,11 +123,11 @@ def new_work(*, depth: int, cells: int, segments: int, jumps: int) -> Work:
 
 
 class _View:
-    """A record whose arrays are memoryviews."""
+    """A record whose arrays are memoryviews; compiled, each makes its own of an array."""
 
     def __init__(self, record: Any) -> None:
         for name, value in zip(record._fields, record, strict=True):
-            setattr(self, name, memoryview(value))
+            setattr(self, name, value if cython.compiled else memoryview(value))
 
 
 class ArraysView(_View):
