@@ -126,9 +126,9 @@ class _Lexer:
 
     __slots__ = ("first", "lexemes", "spans", "tags")
 
-    def __init__(self, lexemes: ScalarAutomaton, tags: Sequence[int]) -> None:
+    def __init__(self, lexemes: ScalarAutomaton, tags: Iterable[int]) -> None:
         self.lexemes = lexemes
-        self.tags = tags
+        self.tags = tuple(tags)
         #: Of states that were made at once: the first, which is the start, and what they read.
         self.first = DEAD
         self.spans: Any = None
@@ -466,8 +466,7 @@ class SchemaAutomaton(Pushdown):
     def _add_texts(self, lexer: _Lexer, lexemes: Words | PropertyNames) -> None:
         """Make the states of listed texts at once, if each is written in one way."""
         listed = lexemes.listed
-        written = listed.as_written
-        if not written:
+        if not listed.texts or not listed.are_written_once:
             return
         tags = [lexer.tags[tag] for tag in listed.tags]
         ends = [self.action(POP, tag) for tag in tags]
@@ -475,7 +474,9 @@ class SchemaAutomaton(Pushdown):
         base = DEAD
         if isinstance(lexemes, PropertyNames) and lexemes.other is not None:
             base = self._state((lexer, lexemes.other))
-        lexer.first, lexer.spans = self.add_texts(written, ends, tags if is_named else [], base)
+        lexer.first, lexer.spans = self.add_texts(
+            [*map(str.encode, listed.texts)], ends, tags if is_named else [], base
+        )
         self._blocks.append(lexer)
 
     def _key_in_block(self, state: int) -> tuple[_Lexer, Any]:

@@ -55,16 +55,16 @@ class _Ranks(NamedTuple):
 
     Attributes
     ----------
-    order : list of int
+    order : tuple of int
         The indices of the texts, the shortest first, without those that cannot be written.
-    ranks : list of int
+    ranks : tuple of int
         The place of each text there, or a larger number.
     spelled : dict of int to str
         How each character is written, for `str.translate`.
     """
 
-    order: list[int]
-    ranks: list[int]
+    order: tuple[int, ...]
+    ranks: tuple[int, ...]
     spelled: dict[int, str]
 
 
@@ -78,19 +78,18 @@ class ListedTexts:
     """
 
     def __init__(self, tags: Mapping[str, int]) -> None:
-        self.texts = sorted(tags)
-        self.tags = [tags[text] for text in self.texts]
+        self.texts = tuple(sorted(tags))
+        self.tags = tuple([tags[text] for text in self.texts])
         self.start: Beginning = (0, len(self.texts), 0)
         self._below: dict[Beginning, int] = {}
         self._known_ranks: dict[frozenset[int], _Ranks] = {}
 
-    @cached_property
-    def as_written(self) -> list[bytes] | None:
-        """The texts in JSON; None if they are too long, or some may be written in several ways."""
+    @property
+    def are_written_once(self) -> bool:
+        """Whether the texts stand in JSON as they are, in no other way, and are not too long."""
         data = "".join(self.texts)
-        if len(data) > _MOST_BYTES or not data.isascii() or not _written_once().issuperset(data):
-            return None
-        return [text.encode() for text in self.texts]
+        is_short = len(data) <= _MOST_BYTES and data.isascii()
+        return is_short and _written_once().issuperset(data)
 
     @cached_property
     def _places(self) -> dict[int, list[int]]:
@@ -123,7 +122,7 @@ class ListedTexts:
             ranks = [len(order)] * len(self.texts)
             for rank, index in enumerate(order):
                 ranks[index] = rank
-            self._known_ranks[used] = _Ranks(order, ranks, spelled)
+            self._known_ranks[used] = _Ranks(tuple(order), tuple(ranks), spelled)
         return self._known_ranks[used]
 
     def shortest(
@@ -133,7 +132,7 @@ class ListedTexts:
         first, end, length = beginning
         order, ranks, spelled = self._ranks(used)
         if tags == -1:
-            found = ranks[first:end]
+            found = [*ranks[first:end]]
         elif not tags & tags - 1:
             places = self._places.get(tags.bit_length() - 1, ())
             found = [ranks[place] for place in places if first <= place < end]
@@ -417,6 +416,7 @@ class PatternNames(ScalarAutomaton):
         self._texts = SpelledTexts(groups, plain_spelling)
         self._free = FreeStrings(self._texts, len(names))
         self._others: dict[tuple[Beginning, int, int], bool] = {}
+        self._is_plain = self._listed.are_written_once
         self.start = ("c", (self._listed.start, self._texts.start))
 
     def row(self, key: Any) -> ScalarRow:
@@ -509,7 +509,7 @@ class PatternNames(ScalarAutomaton):
         None if there is none; or if names may be written in several ways, which would have to be
         followed inside of characters.
         """
-        if beginning is None or self._listed.as_written is None:
+        if beginning is None or not self._is_plain:
             return None
         group = self._texts.free(texts)
         if group < 0:
