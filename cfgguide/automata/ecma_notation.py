@@ -36,6 +36,7 @@ from cfgguide.automata.pattern_tree import (
     Node,
     Nodes,
     boundary,
+    one_of,
 )
 from cfgguide.automata.unicode_sets import ASCII, either, others
 
@@ -106,11 +107,11 @@ class _Reader(PatternReader):
                 return self._bracket(flags, begin)
             case "[":
                 self._at = begin
-                return (Characters(self._whole_set(flags)),)
+                return (one_of(self._whole_set(flags)),)
             case "^" | "$":
                 return self._place(_line_end(sign, flags))
             case ".":
-                return (Characters(ANY_CHARACTER if "s" in flags else _LINE_ENDS.complement()),)
+                return (one_of(ANY_CHARACTER if "s" in flags else _LINE_ENDS.complement()),)
             case "\\" if self._next() and self._next() in "bB":
                 self._at += 1
                 is_negated = self.pattern[self._at - 1] == "B"
@@ -123,7 +124,7 @@ class _Reader(PatternReader):
         found = characters(member)
         if isinstance(member, int):
             found = self._any_case(found, flags)
-        return (Characters(found),)
+        return (one_of(found),)
 
     def _place(self, node: Node) -> Nodes:
         """Return a condition on a place, which is not repeated."""

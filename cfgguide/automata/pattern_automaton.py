@@ -212,22 +212,9 @@ class _Ways(NamedTuple):
 _Item = int | _Ways | _Loop | Node
 
 
-class _Rest(NamedTuple):
-    """What may still come.
-
-    Attributes
-    ----------
-    head : int or _Loop
-        The sequence of which something comes first, or the loop.
-    place : int
-        Where in the sequence.
-    below : int
-        The number of the rest that comes after the sequence or the loop.
-    """
-
-    head: int | _Loop
-    place: int
-    below: int
+#: What may still come: the sequence of which something comes first, or the loop; where in the
+#: sequence; and the number of the rest that comes after the sequence or the loop.
+_Rest = tuple[int | _Loop, int, int]
 
 
 class _Size(NamedTuple):
@@ -328,64 +315,47 @@ def _size(lengths: list[Interval], is_exact: bool, looks_behind: bool, n_bytes: 
 _EMPTY, _NOTHING = _Size(((0, 0),)), _Size((), n_bytes=(inf, inf))
 
 
-class _Facts(NamedTuple):
-    """What is known of a rest.
-
-    Attributes
-    ----------
-    shape : int
-        Equal for rests that differ only in the counts of their loops.
-    counts : tuple of (int, float)
-        The least and the most rounds of each loop.
-    size : _Size
-        How many characters it may have.
-    has_fresh : bool
-        Whether a loop in it is fresh.
-    """
-
-    shape: int
-    counts: tuple[Interval, ...]
-    size: _Size
-    has_fresh: bool
+@lru_cache(maxsize=10_000)
+def _one(size: _Size) -> _Size:
+    """Return one object for all that are equal: most rests have the same few sizes."""
+    return size
 
 
-class _Step(NamedTuple):
-    """What a rest does first: it reads a character, asks for something, or does neither.
-
-    Attributes
-    ----------
-    letters : int
-        As bits: it goes on after one of these.
-    condition : Node or None
-        It goes on where this is met.
-    after : int
-        The rest where it goes on.
-    empty : tuple of int
-        Rests one of which it is, without any condition.
-    """
-
-    letters: int = 0
-    condition: Node | None = None
-    after: int = MATCH
-    empty: tuple[int, ...] = ()
+#: What a rest does first: it goes on as another one, after one of some letters, as bits, or where a
+#: condition is met; or it is one of some rests, without any condition.
+_Step = tuple[int, Node | None, int, tuple[int, ...]]
 
 
 class _Program:
-    """A pattern as sequences and loops, and its rests by number."""
+    """A pattern as sequences and loops, and its rests by number.
+
+    Attributes
+    ----------
+    shapes : list of int
+        Of each rest: equal for those that differ only in the counts of their loops.
+    counts : list of tuple of (int, float)
+        Of each rest the least and the most rounds of each loop.
+    sizes : list of _Size
+        Of each rest how many characters it may have.
+    """
 
     def __init__(self, nodes: Nodes, alphabet: _Alphabet) -> None:
         self._nodes = nodes
         self.alphabet = alphabet
         self.conditions: dict[Node, None] = {}
         self._bodies: list[tuple[_Item, ...]] = []
-        self._sizes: list[list[_Size]] = []  # of what is left of each body from each place on
-        self._known_sizes: dict[_Size, _Size] = {}  # most bodies have the same few
+        self._body_sizes: list[list[_Size]] = []  # of what is left of each from each place on
         self._weights: list[int] = []  # of each body, its places with counts written out
         self._loops: dict[Node, _Loop] = {}
         self._shapes: dict[tuple[int, int, int], int] = {(-1, 0, 0): 0}
-        self._numbers: dict[_Rest, int] = {}
-        self._rests: list[_Rest] = [_Rest(0, 0, MATCH)]  # the first stands for no rest
-        self._facts: list[_Facts] = [_Facts(0, (), _EMPTY, False)]
+        # What is kept of rests and steps are their parts, which Python's garbage collector does not
+        # look through. The first of all rests stands for none.
+        self._numbers: dict[tuple[Any, ...], int] = {}
+        self._rests: list[tuple[Any, ...]] = [(0, 0, MATCH)]
+        self.shapes = [0]
+        self.counts: list[tuple[Interval, ...]] = [()]
+        self.sizes = [_EMPTY]
+        self._have_fresh = [False]  # loops
         self._steps: dict[int, _Step] = {}
         self.everything = -1
         self.everything = self.sequence(self._body((ANYTHING,)), 0, MATCH)
@@ -402,9 +372,9 @@ class _Program:
         for item in reversed(items):
             check_step()
             size = self._size_of(item).then(sizes[-1])
-            sizes.append(self._known_sizes.setdefault(size, size))
+            sizes.append(_one(size))
         self._bodies.append(items)
-        self._sizes.append(sizes[::-1])
+        self._body_sizes.append(sizes[::-1])
         self._weights.append(sum(map(self._weight_of, items)))
         return len(self._bodies) - 1
 
@@ -445,9 +415,9 @@ class _Program:
                     return _NOTHING
                 return _Size(((1, 1),), n_bytes=self.alphabet.n_bytes(item))
             case _Loop():
-                return self._sizes[item.body][0].times(item.least, item.most)
+                return self._body_sizes[item.body][0].times(item.least, item.most)
             case _Ways(bodies):
-                return reduce(_Size.either, [self._sizes[each][0] for each in bodies])
+                return reduce(_Size.either, [self._body_sizes[each][0] for each in bodies])
         looks_behind = any(_looks_behind(node) for node in walk((item,)))
         return _EMPTY._replace(looks_behind=True) if looks_behind else _EMPTY
 
@@ -492,7 +462,7 @@ class _Program:
             loops.append(item)
             place += 1
         if place < len(items):
-            below = self._number(_Rest(body, place, below))
+            below = self._number((body, place, below))
         for loop in reversed(loops):
             below = self._loop(loop, below)
         return below
@@ -504,31 +474,37 @@ class _Program:
             if loop.least == 0:
                 return below
             loop = loop._replace(most=None)
-        return self._number(_Rest(loop, 0, below))
+        return self._number((loop, 0, below))
 
     def _number(self, rest: _Rest) -> int:
-        number = self._numbers.get(rest)
+        head, place, below = rest
+        parts = rest if isinstance(head, int) else (tuple(head), place, below)
+        number = self._numbers.get(parts)
         if number is None:
             number = len(self._rests)
+            shape, counts, has_fresh = (
+                self.shapes[below],
+                self.counts[below],
+                self._have_fresh[below],
+            )
+            if isinstance(head, int):
+                key, size = (head, place, shape), self._body_sizes[head][place]
+            else:
+                key, size = (-2 - head.number, 0, shape), self._size_of(head)
+                counts = ((head.least, inf if head.most is None else head.most), *counts)
+                has_fresh = has_fresh or head.is_fresh
             # In this order an interruption leaves, at most, a number to nobody.
-            self._facts[number:] = [self._facts_of(rest)]
-            self._rests.append(rest)
-            self._numbers[rest] = number
+            self.shapes[number:] = [self._shapes.setdefault(key, len(self._shapes))]
+            self.counts[number:] = [counts]
+            self.sizes[number:] = [_one(size.then(self.sizes[below]))]
+            self._have_fresh[number:] = [has_fresh]
+            self._rests.append(parts)
+            self._numbers[parts] = number
         return number
 
-    def _facts_of(self, rest: _Rest) -> _Facts:
-        head, place, below = rest
-        facts = self._facts[below]
-        if isinstance(head, int):
-            key, size, counts = (head, place, facts.shape), self._sizes[head][place], facts.counts
-        else:
-            most = inf if head.most is None else head.most
-            key, size = (-2 - head.number, 0, facts.shape), self._size_of(head)
-            counts = ((head.least, most), *facts.counts)
-        shape = self._shapes.setdefault(key, len(self._shapes))
-        is_fresh = facts.has_fresh or (isinstance(head, _Loop) and head.is_fresh)
-        size = size.then(facts.size)
-        return _Facts(shape, counts, self._known_sizes.setdefault(size, size), is_fresh)
+    def _rest(self, number: int) -> _Rest:
+        head, place, below = self._rests[number]
+        return head if isinstance(head, int) else _Loop._make(head), place, below
 
     def shortest_text(
         self, rest: int, spelling: int, written: Sequence[bytes]
@@ -559,19 +535,19 @@ class _Program:
     def near(self, rest: int, n: int) -> int:
         """Return a rest whose loops have at most ``n + 1`` rounds to come, if they have a bound."""
         far = n + 1
-        counts = self._facts[rest].counts
+        counts = self.counts[rest]
         if all(least <= far and (most <= far or most == inf) for least, most in counts):
             return rest
         check_step()
         passed = []
         while rest != MATCH:
-            passed.append(self._rests[rest])
-            rest = passed[-1].below
+            passed.append(self._rest(rest))
+            rest = passed[-1][-1]
         for head, place, _ in reversed(passed):
             if isinstance(head, _Loop):
                 most = None if head.most is None else min(head.most, far)
                 head = head._replace(least=min(head.least, far), most=most)
-            rest = self._number(_Rest(head, place, rest))
+            rest = self._number((head, place, rest))
         return rest
 
     @property
@@ -581,28 +557,24 @@ class _Program:
         seen = {program.start: None}
         for rest in (queue := list(seen)):  # grows while it is walked
             letters = 0
-            for _, step in program.steps([rest]):
-                if letters & step.letters:
+            for _, (more, _, after, _) in program.steps([rest]):
+                if letters & more:
                     return False
-                letters |= step.letters
-                if step.letters and step.after not in seen:
-                    seen[step.after] = None
-                    queue.append(step.after)
+                letters |= more
+                if more and after not in seen:
+                    seen[after] = None
+                    queue.append(after)
         return True
-
-    def facts(self, rest: int) -> _Facts:
-        """Return what is known of a rest."""
-        return self._facts[rest]
 
     def settled(self, rest: int) -> int:
         """Return a rest after a character: no round is empty any more."""
         passed = []
-        while self._facts[rest].has_fresh:
-            passed.append(self._rests[rest])
-            rest = passed[-1].below
+        while self._have_fresh[rest]:
+            passed.append(self._rest(rest))
+            rest = passed[-1][-1]
         for head, place, _ in reversed(passed):
             settled = head if isinstance(head, int) else head._replace(is_fresh=False)
-            rest = self._number(_Rest(settled, place, rest))
+            rest = self._number((settled, place, rest))
         return rest
 
     def step(self, rest: int) -> _Step:
@@ -614,22 +586,22 @@ class _Program:
 
     def _first_step(self, rest: int) -> _Step:
         if rest == MATCH:
-            return _Step()
-        head, place, below = self._rests[rest]
+            return 0, None, MATCH, ()
+        head, place, below = self._rest(rest)
         if isinstance(head, _Loop):
             return self._live(self._rounds(head, below))
         item = self._bodies[head][place]
         after = self.sequence(head, place + 1, below)
         if isinstance(item, int):
             after = self.settled(after)
-            return _Step(item if self._facts[after].size.lengths else 0, after=after)
+            return item if self.sizes[after].lengths else 0, None, after, ()
         if isinstance(item, _Ways):
             return self._live(self.sequence(body, 0, after) for body in item.bodies)
         assert not isinstance(item, _Loop), "loops stand on their own"
-        return _Step(condition=item, after=after)
+        return 0, item, after, ()
 
     def _live(self, rests: Iterable[int]) -> _Step:
-        return _Step(empty=tuple([rest for rest in rests if self._facts[rest].size.lengths]))
+        return 0, None, MATCH, tuple([rest for rest in rests if self.sizes[rest].lengths])
 
     def _rounds(self, loop: _Loop, below: int) -> Iterator[int]:
         """Yield the rests that a loop may be: without another round, or with one."""
@@ -649,7 +621,7 @@ class _Program:
             check_step()
             step = self.step(rest)
             yield rest, step
-            for each in step.empty:
+            for each in step[-1]:
                 if each not in seen:
                     seen[each] = None
                     queue.append(each)
@@ -666,7 +638,7 @@ class _Program:
             return rests
         by_shape: dict[int, list[int]] = {}
         for rest in sorted(rests):
-            by_shape.setdefault(self._facts[rest].shape, []).append(rest)
+            by_shape.setdefault(self.shapes[rest], []).append(rest)
         if len(by_shape) == len(rests):
             return rests
         found: list[int] = []
@@ -679,7 +651,7 @@ class _Program:
         if len(alike) == 1:
             return alike
         check_step()
-        counts = {rest: self._facts[rest].counts for rest in alike}
+        counts = {rest: self.counts[rest] for rest in alike}
         different = [
             place
             for place, column in enumerate(zip(*counts.values(), strict=True))
@@ -732,14 +704,14 @@ class PatternAutomaton:
         self.cuts, self.letters = program.alphabet.cuts, program.alphabet.letters
         self._states: list[Any] = [frozenset()]
         self._numbers: dict[Any, int] = {self._states[DEAD]: DEAD}
-        self._rows: dict[int, list[int]] = {DEAD: [DEAD] * program.alphabet.n_letters}
+        self._rows = {DEAD: (DEAD,) * program.alphabet.n_letters}
         self._moves: dict[int, dict[int, Ranges]] = {}
         self._ends = {DEAD: False}
         self.start = self._first()
 
     def _first(self) -> int:
         start = self._program.start
-        is_live = self._program.facts(start).size.lengths
+        is_live = self._program.sizes[start].lengths
         return self._number(frozenset([start] if is_live else []))
 
     @cached_property
@@ -812,18 +784,18 @@ class PatternAutomaton:
                 row = self._rows[state] = self._made(self._states[state])
         return row
 
-    def _made(self, state: Any) -> list[int]:
+    def _made(self, state: Any) -> tuple[int, ...]:
         after: list[dict[int, None]] = [{} for _ in self._rows[DEAD]]
-        for _, step in self._program.steps(state):
-            for letter in members(step.letters):
-                after[letter][step.after] = None
+        for _, (letters, _, to, _) in self._program.steps(state):
+            for letter in members(letters):
+                after[letter][to] = None
         known: dict[tuple[int, ...], int] = {(): DEAD}
         row = []
         for targets in map(tuple, after):
             if targets not in known:
                 known[targets] = self._number(self._program.needed(targets))
             row.append(known[targets])
-        return row
+        return tuple(row)
 
     def is_end(self, state: int) -> bool:
         """Return whether a text may end in a state."""
@@ -862,13 +834,13 @@ class PatternAutomaton:
 
     def shortest(self, state: int) -> float:
         """Return how many characters at least lead from a state to an end."""
-        facts = self._program.facts
-        return min((facts(rest).size.shortest for rest in self._rests(state)), default=inf)
+        sizes = self._program.sizes
+        return min((sizes[rest].shortest for rest in self._rests(state)), default=inf)
 
     def longest(self, state: int) -> float:
         """Return how many characters at most lead from a state to an end; may be infinite."""
-        facts = self._program.facts
-        return max((facts(rest).size.longest for rest in self._rests(state)), default=-inf)
+        sizes = self._program.sizes
+        return max((sizes[rest].longest for rest in self._rests(state)), default=-inf)
 
     def effort(self, state: int) -> float:
         """Return how many characters at least lead from a state to an end."""
@@ -896,7 +868,7 @@ class PatternAutomaton:
     def sizes(self, state: int) -> Iterator[_Size]:
         """Yield how many characters the rests of a state may have."""
         for rest in self._rests(state):
-            yield self._program.facts(rest).size
+            yield self._program.sizes[rest]
 
     def within(self, least: int, most: int | None) -> Lengths:
         """Return what knows whether a text of so many characters can end."""
@@ -1078,10 +1050,10 @@ class LookingAutomaton(PatternAutomaton):
     def _place(
         self, ways: Iterable[tuple[int, Obligations]], behind: Behind, is_start: bool
     ) -> int:
-        found = self._needed([way for way in ways if self._program.facts(way[0]).size.lengths])
+        found = self._needed([way for way in ways if self._program.sizes[way[0]].lengths])
         if not found:
             return DEAD
-        looks = any(self._program.facts(rest).size.looks_behind for rest, _ in found)
+        looks = any(self._program.sizes[rest].looks_behind for rest, _ in found)
         return self._number(_Place(found, behind if looks else (), is_start and looks))
 
     def _needed(self, ways: list[tuple[int, Obligations]]) -> frozenset[tuple[int, Obligations]]:
@@ -1109,10 +1081,9 @@ class LookingAutomaton(PatternAutomaton):
         if rest in others:
             return True
         check_step()
-        facts = self._program.facts
-        mine = facts(rest)
+        shapes, counts = self._program.shapes, self._program.counts
         return any(
-            facts(other).shape == mine.shape and includes(facts(other).counts, mine.counts)
+            shapes[other] == shapes[rest] and includes(counts[other], counts[rest])
             for other in others
         )
 
@@ -1134,7 +1105,7 @@ class LookingAutomaton(PatternAutomaton):
         for rest, owed in ways:
             check_step()
             nearest = max(
-                self._program.facts(rest).size.shortest,
+                self._program.sizes[rest].shortest,
                 *(each.automaton.shortest(each.state) for each in owed if not each.is_negated),
                 0,
             )
@@ -1147,7 +1118,7 @@ class LookingAutomaton(PatternAutomaton):
         found = inf
         for rest, owed in ways:
             check_step()
-            parts = [self._program.facts(rest).size.n_bytes[spelling]]
+            parts = [self._program.sizes[rest].n_bytes[spelling]]
             parts += [e.automaton.fewest(e.state, spelling) for e in owed if not e.is_negated]
             found = min(found, max(parts))
         return found
@@ -1165,7 +1136,7 @@ class LookingAutomaton(PatternAutomaton):
             return inf
         ways: Iterable[tuple[int, Obligations]] = self._states[state].ways
         return min(
-            self._program.facts(rest).size.shortest
+            self._program.sizes[rest].shortest
             + sum(each.automaton.effort(each.state) for each in owed if not each.is_negated)
             for rest, owed in ways
         )
@@ -1179,14 +1150,14 @@ class LookingAutomaton(PatternAutomaton):
         may_end = False
         for rest, owed in (queue := list(seen)):  # grows while it is walked
             check_step()
-            step = self._program.step(rest)
-            if step.letters:
-                moves.append((step.letters, step.after, owed))
+            letters, condition, after, empty = self._program.step(rest)
+            if letters:
+                moves.append((letters, after, owed))
             may_end = may_end or (rest == MATCH and is_end and _are_met(owed))
-            opened = [(each, owed) for each in step.empty]
-            if step.condition is not None:
-                left = self._passed(step.condition, owed, place, is_end=is_end)
-                opened = [] if left is None else [(step.after, left)]
+            opened = [(each, owed) for each in empty]
+            if condition is not None:
+                left = self._passed(condition, owed, place, is_end=is_end)
+                opened = [] if left is None else [(after, left)]
             for way in opened:
                 if way not in seen:
                     seen[way] = None
@@ -1208,7 +1179,7 @@ class LookingAutomaton(PatternAutomaton):
             state = ahead.begun(place.behind, is_start=place.is_start)
         return _with(owed, [_Owed(ahead, state, condition.is_negated)])
 
-    def _made(self, state: Any) -> list[int]:
+    def _made(self, state: Any) -> tuple[int, ...]:
         after: list[list[tuple[int, Obligations]]] = [[] for _ in self._rows[DEAD]]
         moves, _ = self._opened(state, is_end=False)
         for letters, to, owed in moves:
@@ -1217,10 +1188,10 @@ class LookingAutomaton(PatternAutomaton):
                 left = self._behinds.owed_after(owed, letter)
                 if left is not None:
                     after[letter].append((to, left))
-        return [
+        return tuple(
             self._place(ways, self._behinds.after(state.behind, letter), False) if ways else DEAD
             for letter, ways in enumerate(after)
-        ]
+        )
 
     def _may_end(self, state: Any) -> bool:
         return self._opened(state, is_end=True)[1]

@@ -18,7 +18,7 @@ from cfgguide.automata import ecma_notation, python_notation, rust_patterns
 from cfgguide.automata.pattern_tree import Nodes
 from cfgguide.errors import LimitError, PatternError, SchemaError
 
-_KEPT = 2000  # patterns of a process
+_KEPT = 16  # patterns: each is asked for up to four times while its schema is read
 _HEAD = re.compile(r"\(\?(ecma|python|rust)(-tidy)?\)")
 
 

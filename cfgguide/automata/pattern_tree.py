@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from cfgguide.automata.charset import CharacterClass, common_ranges
 from cfgguide.automata.syntax import Anchor
 from cfgguide.base.limits import check_step
+
+_N_KEPT = 10_000  # classes of characters
 
 
 class _Tree:
@@ -74,6 +76,12 @@ class Look(_Tree):
 Node = Characters | Choice | Repeat | Look | Anchor
 Nodes = tuple[Node, ...]
 START, END = Anchor.LINE_START, Anchor.LINE_END
+
+
+@lru_cache(maxsize=_N_KEPT)
+def one_of(characters: CharacterClass) -> Characters:
+    """Return one object for all that are equal: patterns have the same characters everywhere."""
+    return Characters(characters)
 
 
 def boundary(word: CharacterClass, *, is_negated: bool = False) -> Node:

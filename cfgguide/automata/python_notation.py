@@ -11,7 +11,6 @@ Which match is preferred does not matter for whole texts, so lazy quantifiers ar
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from cfgguide.automata import syntax
 from cfgguide.automata.charset import ANY_CHARACTER, NEWLINE, category, characters_of
@@ -25,6 +24,7 @@ from cfgguide.automata.pattern_tree import (
     Nodes,
     Repeat,
     boundary,
+    one_of,
 )
 from cfgguide.automata.rewrite import common_spaces
 from cfgguide.automata.syntax import Anchor, Category
@@ -79,14 +79,8 @@ def _node(node: syntax.Node, flags: int) -> Node:
         case Anchor():
             return _anchor(node, flags & (re.MULTILINE | re.ASCII))
         case syntax.Literal() | syntax.Dot() | syntax.CharacterSet():
-            return _characters(node, flags)
+            return one_of(characters_of(node, flags))
     raise AssertionError(node)  # parse_supported has refused it
-
-
-@lru_cache(maxsize=10_000)
-def _characters(node: syntax.Literal | syntax.Dot | syntax.CharacterSet, flags: int) -> Characters:
-    """Return one object for all that are equal: a list of words has the same letters everywhere."""
-    return Characters(characters_of(node, flags))
 
 
 def _anchor(anchor: Anchor, flags: int) -> Node:

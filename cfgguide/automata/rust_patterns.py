@@ -30,7 +30,16 @@ from cfgguide.automata.pattern_reader import (
     tree_of,
 )
 from cfgguide.automata.pattern_text import spelled, text_of
-from cfgguide.automata.pattern_tree import END, START, Characters, Choice, Look, Nodes, boundary
+from cfgguide.automata.pattern_tree import (
+    END,
+    START,
+    Characters,
+    Choice,
+    Look,
+    Nodes,
+    boundary,
+    one_of,
+)
 from cfgguide.automata.unicode_sets import ASCII, SPACES, both, either, others, without
 
 #: Characters of a pattern in Python's notation.
@@ -163,22 +172,22 @@ class _Reader(PatternReader):
                 return self._group(self._head(flags), begin)
             case "[":
                 self._at = begin
-                return (Characters(self._known(self._whole_set(flags), begin, flags)),)
+                return (one_of(self._known(self._whole_set(flags), begin, flags)),)
             case "^" | "$":
                 return self._anchor(sign, begin, flags)
             case "*" | "+" | "?" | "{":
                 said = f"there is nothing to repeat before this; a {sign} that is meant is \\{sign}"
                 self._fail(said, begin)
             case ".":
-                return (Characters(self._known(_dot(flags), begin, flags)),)
+                return (one_of(self._known(_dot(flags), begin, flags)),)
             case "\\" if self._next() and self._next() in "AzbB<>":
                 sign += self._next()
                 self._at += 1
                 return self._anchor(sign, begin, flags)
         member = self._escape(flags) if sign == "\\" else ord(sign)
         if isinstance(member, int):
-            return (Characters(self._any_case(characters(member), flags)),)
-        return (Characters(self._known(member, begin, flags)),)
+            return (one_of(self._any_case(characters(member), flags)),)
+        return (one_of(self._known(member, begin, flags)),)
 
     def _known(self, found: CharacterClass, begin: int, flags: Flags) -> CharacterClass:
         """Return what is sure of a set; texts are UTF-8, so without Unicode it has only ASCII."""

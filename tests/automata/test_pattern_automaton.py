@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
 import pickle
 import random
 import re
 import sys
+from types import ModuleType
+from typing import Any
 
 import pytest
 from support.ci import or_in_ci
@@ -357,3 +360,30 @@ def test_an_interruption_at_any_line_leaves_a_pattern_whole():
             sys.settrace(before)
         assert [accepts(automaton, text) for text in texts] == expected, n_done
     assert n_done > 500
+
+
+def tracked(automaton: Any) -> int:
+    """Return how many objects Python's collector looks through, that an automaton holds alone."""
+    for _ in range(9):  # what is inside of tuples is found before these are
+        gc.collect()
+    seen: dict[int, Any] = {}
+    pending = [automaton]
+    while pending:
+        each = pending.pop()
+        if id(each) not in seen and not isinstance(each, type | ModuleType):
+            seen[id(each)] = each
+            pending += gc.get_referents(each)
+    return sum(map(gc.is_tracked, seen.values()))
+
+
+def test_counts_are_little_for_the_collector_to_look_through() -> None:
+    """Of each number of rounds there are states, rests and steps; what stays are sets and sizes."""
+    automaton = automaton_of(anywhere(read("^(ab?){2,300}c$")))
+    before = tracked(automaton)
+    assert accepts(automaton, "ab" * 200 + "c")
+    assert tracked(automaton) - before < 200 * 10
+
+
+def test_equal_characters_of_all_patterns_are_one_object() -> None:
+    first, second = (read(pattern) for pattern in ("[a-y]z", "x[a-y]"))
+    assert first[0] is second[1]
