@@ -119,8 +119,8 @@ class _Product:
         self.states: list[State] = [()]
         self._is_live: dict[int, bool | None] = {DEAD: False}
         self._ways: dict[int, int] = {DEAD: 0}  # of live states, how far it is to some end
-        self._targets: dict[int, list[int]] = {}
-        self._rows: dict[int, list[int]] = {}
+        self._targets: dict[int, tuple[int, ...]] = {}
+        self._rows: dict[int, tuple[int, ...]] = {}
 
     def number(self, state: State) -> int:
         """Return the number of a state, `DEAD` only if it is surely dead."""
@@ -157,27 +157,28 @@ class _Product:
         pairs = zip(self._parts, self.states[state], strict=True)
         return state != DEAD and all(part.is_end(each) for part, each in pairs)
 
-    def row(self, state: int) -> list[int]:
+    def row(self, state: int) -> tuple[int, ...]:
         """Return the live next states of a state, by letters."""
         row = self._rows.get(state)
         if row is None:
             targets = self.targets(state)
             live = {each: self.is_live(each) for each in dict.fromkeys(targets)}
-            row = self._rows[state] = [each if live[each] else DEAD for each in targets]
+            row = tuple([each if live[each] else DEAD for each in targets])
+            self._rows[state] = row
         return row
 
-    def targets(self, state: int) -> list[int]:
+    def targets(self, state: int) -> tuple[int, ...]:
         """Return the next states of a state, by letters, dead or not."""
         found = self._targets.get(state)
         if found is None:
             if state == DEAD:
-                return [DEAD] * len(self._places)
+                return (DEAD,) * len(self._places)
             pairs = zip(self._parts, self.states[state], strict=True)
             rows = [part.row(each) for part, each in pairs]
-            found = [
+            found = tuple(
                 self.number(tuple([row[at] for row, at in zip(rows, places, strict=True)]))
                 for places in self._places
-            ]
+            )
             self._targets[state] = found
         return found
 

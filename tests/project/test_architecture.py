@@ -230,7 +230,8 @@ KNOWN_BY = {
     "cython": {
         *("automata.partition_kernels", "engine.masks.kernels", "engine.masks.rows"),
         *("engine.masks.trie_kernels", "engine.masks.effect_kernels", "engine.index.memo"),
-        *("engine.byte_machine.byte_kernels", "models.bitmask_kernels"),
+        *("engine.byte_machine.byte_kernels", "engine.byte_machine.byte_views"),
+        "models.bitmask_kernels",
     },
     "pygtrie": {"engine.index.configuration_trie"},
     "torch": {
