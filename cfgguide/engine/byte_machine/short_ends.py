@@ -18,6 +18,7 @@ from cfgguide.base.limits import LONGEST, check_step
 from cfgguide.engine.byte_machine.scalars import ScalarAutomaton, Target, is_end
 
 _MAX_KNOWN = 100_000
+_MAX_WAYS = 10_000  # keys, each with all of its ways on
 _N_EXACT = 300  # keys that are met while the shortest text is looked for, rather than any
 
 
@@ -60,7 +61,7 @@ class ShortestLexemes:
         self._known: dict[tuple[ScalarAutomaton, Any, int], _Step | None] = {}
         # Of each key all ways on: how many bytes there are to an end, where to, after which bytes.
         self._ways: BoundedDict[tuple[ScalarAutomaton, Any, int], tuple[Any, ...]]
-        self._ways = BoundedDict(_MAX_KNOWN)
+        self._ways = BoundedDict(_MAX_WAYS)
 
     def end(self, lexemes: ScalarAutomaton, key: Any, *, tags: int = -1) -> Written | None:
         """Return the shortest text that ends a lexeme; None if each has more than `LONGEST` bytes.
