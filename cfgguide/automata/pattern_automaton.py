@@ -523,12 +523,13 @@ class _Program:
                             text, n = _joined(of(self._bodies[item.body]))
                             yield text * item.least, n * item.least
                     case _Ways(bodies):
-                        sizes = {each: self._sizes[each][0].n_bytes[spelling] for each in bodies}
-                        yield from of(self._bodies[min(bodies, key=sizes.__getitem__)])
+                        sizes = {each: self._body_sizes[each][0].n_bytes for each in bodies}
+                        body = min(bodies, key=lambda each: sizes[each][spelling])
+                        yield from of(self._bodies[body])
 
         parts: list[tuple[bytes, int]] = []
         while rest != MATCH:
-            head, place, rest = self._rests[rest]
+            head, place, rest = self._rest(rest)
             parts += of((head,) if isinstance(head, _Loop) else self._bodies[head][place:])
         return _joined(parts)
 
@@ -861,8 +862,8 @@ class PatternAutomaton:
         if letters is None or state == DEAD:
             return None
         with self._lock:
-            facts = self._program.facts
-            rest = min(self._rests(state), key=lambda each: facts(each).size.n_bytes[spelling])
+            sizes = self._program.sizes
+            rest = min(self._rests(state), key=lambda each: sizes[each].n_bytes[spelling])
             return self._program.shortest_text(rest, spelling, letters)
 
     def sizes(self, state: int) -> Iterator[_Size]:

@@ -508,9 +508,7 @@ def _asking_names_only(nodes: Sequence[Node]) -> tuple[Node, ...]:
     """Return nodes whose failure may be wanted, and that hold once all required names have come."""
     others = [node.negated for node in nodes if node.negated is not None]
     others += [branch for node in nodes for branch in node.one_of or ()]
-    return tuple(
-        node for node in dict.fromkeys(others) if node.keywords().keys() == {"required"}
-    )
+    return tuple(node for node in dict.fromkeys(others) if node.keywords().keys() == {"required"})
 
 
 def in_order(nodes: Sequence[Node]) -> list[str]:
