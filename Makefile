@@ -10,7 +10,7 @@ export OMP_NUM_THREADS ?= 1
 export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: help install grammars demo playground test test-slow fmt lint type docs doctest api site bench conformance fuzz mutations \
-	threads torture hostile serve-test soak check clean
+	same threads torture hostile serve-test soak check clean
 
 help:
 	@echo "make demo         a real model writes JSON, Python and SQL (sets up $(VENV) first)"
@@ -26,6 +26,8 @@ help:
 	@echo "make bench TOKENIZERS=folders   all benchmarks (benchmarks/README.md says what to install)"
 	@echo "make conformance DATA=folder   runs over outside corpora"
 	@echo "make fuzz SECONDS=n [SEED=n]   random grammars, the engine against Lark"
+	@echo "make same BEFORE=revision SECONDS=n [SEED=n] [ONLY=kinds] [TOKENIZERS=folders]   masks and"
+	@echo "                  answers of two revisions beside each other, for random inputs and texts"
 	@echo "make mutations    does the suite notice if a part of the engine is switched off?"
 	@echo "make threads      eight threads fill indexes for SECONDS (60)"
 	@echo "make torture SECONDS=n [SEED=n]   interrupts, failed allocations and writes, forks"
@@ -132,6 +134,11 @@ SECONDS ?= 1200
 fuzz: install
 	PYTHONPATH=.:tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) \
 		$(if $(SCHEMAS),--schemas) $(if $(EARLEY),--earley)
+
+same: grammars
+	PYTHONPATH=.:tests $(BIN)/python -m same --before $(BEFORE) --seconds $(SECONDS) \
+		$(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) \
+		$(if $(TOKENIZERS),--tokenizers $(TOKENIZERS)) $(if $(OUT),--out $(OUT))
 
 mutations: grammars
 	$(BIN)/python tests/mutations.py

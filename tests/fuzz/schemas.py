@@ -461,7 +461,7 @@ def minimised_schema(schema: Any, fails: Any, *, seconds: float) -> Any:
     is_smaller = True
     while is_smaller:
         is_smaller = False
-        for smaller in _smaller(schema):
+        for smaller in smaller_values(schema):
             if time.monotonic() > end:
                 return schema
             if fails(smaller):
@@ -470,16 +470,16 @@ def minimised_schema(schema: Any, fails: Any, *, seconds: float) -> Any:
     return schema
 
 
-def _smaller(part: Any) -> Iterator[Any]:
+def smaller_values(part: Any) -> Iterator[Any]:
     """Yield what a part is with one thing less; the outermost things first."""
     if isinstance(part, dict):
         for key in part:
             yield {each: value for each, value in part.items() if each != key}
         for key, value in part.items():
             if isinstance(value, dict | list):
-                yield from ({**part, key: each} for each in _smaller(value))
+                yield from ({**part, key: each} for each in smaller_values(value))
     elif isinstance(part, list):
         for place in range(len(part)):
             yield [*part[:place], *part[place + 1 :]]
         for place, value in enumerate(part):
-            yield from ([*part[:place], each, *part[place + 1 :]] for each in _smaller(value))
+            yield from ([*part[:place], each, *part[place + 1 :]] for each in smaller_values(value))

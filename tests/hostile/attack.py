@@ -58,7 +58,7 @@ N_REFUSED = 4  # tokens that are refused in each walk
 _JUDGE_SECONDS = 3
 COMPILE, JUDGE = "compile", "judge"
 #: What Python and ECMA-262 read differently, so that `jsonschema` is no judge of it.
-_UNLIKE = re.compile(r"\\\\|\(\?|\$(?!defs|ref)|\^|\.[*+]|Ref")
+UNLIKE = re.compile(r"\\\\|\(\?|\$(?!defs|ref)|\^|\.[*+]|Ref")
 
 #: Brings in what each kind needs (:func:`prepare`).
 _EACH_KIND = {
@@ -329,7 +329,7 @@ class _Attack:
             pattern = re.compile(self._text)
             return lambda text: pattern.fullmatch(text) is not None
         if self._kind == "schema":
-            if _UNLIKE.search(self._text):
+            if UNLIKE.search(self._text):
                 return None
             schema = json.loads(self._text)
             return lambda text: _is_valid(schema, text)

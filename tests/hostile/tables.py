@@ -332,6 +332,61 @@ LLGUIDANCE = Table(
     }
 )
 
+# --- Grammars that look at the text otherwise -----------------------------------------------------
+
+#: For an indenter with brackets (:mod:`same.worker`): terminals _NL, LPAR, RPAR.
+INDENTED = Table(
+    {
+        "start": [
+            "start: «top»\nstmt: «stmts»\nblock: _NL _INDENT «body» _DEDENT\nexpr: «exprs»\n"
+            "NAME: «name»\nLPAR: \"(\"\nRPAR: \")\"\n_NL: «line»\n%declare _INDENT _DEDENT\n"
+            "«ignored»",
+        ],
+        "top": ["(_NL | stmt)*", "_NL? stmt+", "_NL* stmt", "stmt", "stmt*"],
+        "stmts": [
+            *("expr _NL", "expr _NL | «head» block", "expr _NL | «head» block | «head» block"),
+            *("expr block | expr _NL", "«head» (block | expr _NL) | expr _NL", "expr _NL [block]"),
+            *("expr _NL | «head» block («other» block)*", "expr (\";\" expr)* _NL | «head» block"),
+        ],
+        "head": ['"i" expr ":"', '":"', 'NAME ":"', '"w" ":"', '"i" ":"'],
+        "other": ['"e" ":"', '"o" expr ":"', '":"'],
+        "body": ["stmt+", "stmt", "stmt stmt?", "(expr _NL)+ stmt?"],
+        "exprs": [
+            *("NAME", "NAME | LPAR expr* RPAR", "NAME | LPAR [expr (\",\" expr)*] RPAR"),
+            *("NAME | expr \"+\" NAME | LPAR expr RPAR", "NAME+ | LPAR block? RPAR"),
+        ],
+        "name": ["/[a-c]+/", "/[a-z]/", '"a"', "/a|ab|b/", "/[ab](?!c)/", "/[a-c]+/ | /[0-9]+/"],
+        "line": [
+            r"/(\r?\n[\t ]*)+/", r"/\n[ ]*/", r"/(\n[\t ]*|#[^\n]*)+/", r"/\n[ \t]*(#x*)?/",
+            r"/(\n[ \t]*(#[^\n]*)?)+/",
+        ],
+        "ignored": [
+            "", '%ignore " "', "%ignore /[ \\t]+/", "%ignore /[ \\t]+/\n%ignore /#[^\\n]*/",
+        ],
+    }
+)  # fmt: skip
+
+#: For monitors that follow the terminals A and B (:mod:`same.worker`).
+WATCHED = Table(
+    {
+        "start": [
+            "start: «rule»\na: «rule»\nb: «rule»\nA: «name»\nB: «name»\nC: «mark»\n«ignored»",
+        ],
+        "rule": ["«side»", "«side» | «side»", "«side» | A", "B | «side»", "A «item»* | B"],
+        "side": ["«item»", "«item» «item»", "«item» «item» «item»", "A C «item»", "B C «item»"],
+        "item": [
+            *("A", "A", "B", "B", "C", "a", "b", '"("  «item» ")"', "(«side»)*", "(«side»)?"),
+            *("A?", "(C A)*", "(C B)+", '"<" «side» ">"', "(A | B)+"),
+        ],
+        "name": [
+            *("/[a-c]/", "/[a-c]{1,2}/", "/a|ab|b/", '"a" | "b"', "/x[ab]?/", "/[x-z]+/"),
+            "/[a-z]+/",
+        ],
+        "mark": ['","', '";"', '" "', "/[.]+/"],
+        "ignored": ["", "", '%ignore "_"', "%ignore / +/"],
+    }
+)  # fmt: skip
+
 # --- Messages ------------------------------------------------------------------------------------
 
 TAG = Table(
@@ -523,6 +578,8 @@ TABLES: dict[str, Table] = {
     "gbnf": GBNF,
     "w3c": W3C,
     "llguidance": LLGUIDANCE,
+    "indented": INDENTED,
+    "watched": WATCHED,
     "tag": TAG,
     "definition": DEFINITION,
 }
