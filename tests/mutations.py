@@ -8,6 +8,8 @@ one fails. ::
     python tests/mutations.py look          those with "look" in their names
     python tests/mutations.py --list        their names, and which of them fit the engine
     python tests/mutations.py --suite fuzz  by one suite only
+    python tests/mutations.py --suite same  faults in rows, gotos, keys and registers, by `make same`
+                                            beside this checkout; and when each is found
     python tests/mutations.py --every-suite by every suite, even if one has failed
 
 The exit status is 1 if a mutation survives all suites. If an old text is not found exactly once,
@@ -61,13 +63,21 @@ MINUTES = 5  # for one suite; a mutation after which nothing ends is noticed too
 FIRST_MINUTES = 30  # for one suite without a mutation: the kernels are compiled first
 
 
+SAME = "same"  # a suite of its own: see `found_beside`
+SAME_SECONDS = 300
+
+
 class Mutation(NamedTuple):
-    """A part of the engine, and how it is switched off."""
+    """A part of the engine, and how it is switched off.
+
+    Those with `kinds` are also looked for by the suite `same`, among inputs of these kinds.
+    """
 
     what: str
     module: str
     old: str
     new: str
+    kinds: str = ""
 
 
 MUTATIONS = [
@@ -464,18 +474,124 @@ MUTATIONS = [
         "schema/messages/message_machine",
         "return subset if leaving is None else Subset",
         "return subset if True else Subset",
+        "messages",
     ),
     Mutation(
         "protocol: what is relevant to a monitor is a part of the key",
         "engine/monitors/watched_masks",
         "            parts.append((state, obligations, indentation, text, place.relevant))\n",
         "            parts.append((state, obligations, indentation, text, None))\n",
+        "monitors",
     ),
     Mutation(
         "protocol: a monitor's machine is live where the monitor says so",
         "engine/monitors/watched_machine",
         "any(map(self.recognizer.is_possible, configuration.hypotheses)) and super()",
         "super()",
+    ),
+    # One fault each in what makes masks: rows, gotos, keys of memos and registers.
+    Mutation(
+        "LR machine: one row",
+        "engine/masks/arrays",
+        "    empty = Tables(",
+        '    fields["action"] = fields["action"].copy()\n'
+        '    fields["action"][len(fields["action"]) // 2] = 0\n'
+        "    empty = Tables(",
+        "grammars,earley",
+    ),
+    Mutation(
+        "LR machine: one goto",
+        "engine/masks/arrays",
+        "    empty = Tables(",
+        '    fields["goto"] = fields["goto"].copy()\n'
+        '    known = np.argwhere(fields["goto"] >= 0)\n'
+        '    fields["goto"][tuple(known[-1])] = fields["goto"][tuple(known[0])]\n'
+        "    empty = Tables(",
+        "grammars,earley",
+    ),
+    Mutation(
+        "LR machine: a key that has only the top of the stack",
+        "engine/masks/lr_masks",
+        "return Mask(max(inspected), bitmask, reads, walked)",
+        "return Mask(min(max(inspected), 1), bitmask, reads, walked)",
+        "grammars,earley",
+    ),
+    Mutation(
+        "indentation: a key without the columns of open blocks",
+        "engine/masks/lr_keys",
+        "        *(columns if indentation_key.reads & COLUMNS_READ else ()),\n",
+        "        *(columns[-1:] if indentation_key.reads & COLUMNS_READ else ()),\n",
+        "indented",
+    ),
+    Mutation(
+        "indentation: a register, the number of open brackets",
+        "engine/machine/indentation_reader",
+        "            plain = plain._replace(level=level)\n",
+        "            plain = plain._replace(level=min(level, 1))\n",
+        "indented",
+    ),
+    Mutation(
+        "byte machine: the row of one state",
+        "engine/byte_machine/automaton",
+        "        row[MAP] = number\n",
+        "        row[MAP] = number if state != 40 else 0\n",
+        "schemas,messages",
+    ),
+    Mutation(
+        "byte machine: what follows with one tag",
+        "engine/byte_machine/automaton",
+        "                state = self.make_follow(frame, tag)\n",
+        "                state = self.make_follow(frame, tag if frame != 4 else 0)\n",
+        "schemas,messages",
+    ),
+    Mutation(
+        "byte machine: a key with one frame less",
+        "engine/byte_machine/byte_machine",
+        "        return (self.state, *islice(self.stack, mask.depth))\n",
+        "        return (self.state, *islice(self.stack, max(mask.depth - 1, 0)))\n",
+        "schemas,messages",
+    ),
+    Mutation(
+        "schemas: a register, the items that have come",
+        "schema/unique",
+        "        return Used(state.n_items + 1, state.values | {value})\n",
+        "        return Used(state.n_items + 1, frozenset({value}))\n",
+        "schemas",
+    ),
+    Mutation(
+        "schemas: a register, the number of properties",
+        "schema/solver/objects",
+        "            n_named = min(n_named + 1, self._cap)\n",
+        "            n_named = min(n_named + 1, max(self._cap - 1, 1))\n",
+        "schemas",
+    ),
+    Mutation(
+        "text machine: the row of one state",
+        "engine/byte_machine/text_machine",
+        "            places[letter] = targets.setdefault(target, len(targets))\n",
+        "            places[letter] = targets.setdefault(target, len(targets)) * (state != 4)\n",
+        "patterns",
+    ),
+    Mutation(
+        "text machine: a key that forgets how far the bounds of counts are",
+        "engine/byte_machine/text_machine",
+        "self._pushdown.automaton.near(meant, self._characters.longest), begun",
+        "self._pushdown.automaton.near(meant, 1), begun",
+        "patterns",
+    ),
+    Mutation(
+        "text machine: a register, the character that has begun",
+        "engine/byte_machine/text_machine",
+        "        key = (state, begun)\n",
+        "        key = (state, begun[:1])\n",
+        "patterns",
+    ),
+    Mutation(
+        "monitors: a register, the text of a lexeme",
+        "engine/machine/places",
+        'asked(monitor, "shifted", name, text.decode("utf-8", "surrogateescape"))',
+        'asked(monitor, "shifted", name, text[:1].decode("utf-8", "surrogateescape"))',
+        "monitors",
     ),
 ]
 
@@ -530,6 +646,19 @@ def first_failure(suite: str, folder: Path, *, minutes: int = MINUTES) -> str | 
     return lines[0].partition(" ")[2] if lines else f"exit status {done.returncode}"
 
 
+def found_beside(folder: Path, kinds: str, seconds: int) -> str | None:
+    """Compare the copy with this checkout, and return the first difference and when it came."""
+    environment = os.environ | {"PYTHONPATH": f"{folder}:{folder / 'tests'}"}
+    command = [sys.executable, "-m", "same", "--before", str(ROOT), "--seconds", str(seconds)]
+    command += ["--stop-at-first", "--shrink", "0"] + (["--only", kinds] if kinds else [])
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    if done.returncode == 0:
+        return None
+    lines = done.stdout.splitlines()
+    found = [line for line in lines if line.startswith("the first difference")]
+    return "; ".join([*found, *lines[2:3]]) if found else (done.stdout + done.stderr)[-300:]
+
+
 def copy_to(folder: Path) -> None:
     """Copy what the tests need."""
     for name in COPIED:
@@ -557,7 +686,11 @@ def notices(mutation: Mutation, suites: list[str], folder: Path, *, every: bool)
     found: dict[str, str] = {}
     try:
         for suite in suites:
-            if failure := first_failure(suite, folder):
+            if suite == SAME:
+                failure = found_beside(folder, mutation.kinds, SAME_SECONDS)
+            else:
+                failure = first_failure(suite, folder)
+            if failure:
                 found[suite] = failure
                 if not every:
                     break
@@ -573,14 +706,18 @@ def check_by(suites: list[str], chosen: list[Mutation], *, every: bool) -> int:
         folder = Path(name)
         copy_to(folder)
         for suite in suites:
-            failure = first_failure(suite, folder, minutes=FIRST_MINUTES)
+            if suite == SAME:
+                failure = found_beside(folder, "", SAME_SECONDS // 5)
+            else:
+                failure = first_failure(suite, folder, minutes=FIRST_MINUTES)
             if failure:
                 raise SystemExit(f"the suite {suite!r} fails without a mutation: {failure}")
         for mutation in tqdm(chosen, disable=not sys.stderr.isatty()):
-            found = notices(mutation, suites, folder, every=every)
+            fit = [suite for suite in suites if suite != SAME or mutation.kinds]
+            found = notices(mutation, fit, folder, every=every)
             n_survivors += not found
             sys.stdout.write(f"without {mutation.what}\n")
-            for suite in suites if every else [*found] or suites:
+            for suite in fit if every else [*found] or fit:
                 sys.stdout.write(f"    {suite:6} {found.get(suite, 'SURVIVED')}\n")
             sys.stdout.flush()
     return n_survivors
@@ -589,11 +726,13 @@ def check_by(suites: list[str], chosen: list[Mutation], *, every: bool) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", nargs="?", default="", help="part of the names of mutations")
-    parser.add_argument("--suite", choices=SUITES, help="run this one only")
+    parser.add_argument("--suite", choices=[*SUITES, SAME], help="run this one only")
     parser.add_argument("--every-suite", action="store_true", help="do not stop at a failure")
     parser.add_argument("--list", action="store_true", help="show the names and run nothing")
     arguments = parser.parse_args()
     chosen = [mutation for mutation in MUTATIONS if arguments.name in mutation.what]
+    if arguments.suite == SAME:
+        chosen = [mutation for mutation in chosen if mutation.kinds]
     misfits = {mutation.what: why for mutation in chosen if (why := misfit(mutation))}
     if arguments.list:
         for mutation in chosen:
@@ -603,7 +742,7 @@ def main() -> int:
         sys.stderr.write(f"the mutation {what!r} does not fit the engine: {why}\n")
     if misfits or arguments.list:
         return 2 if misfits else 0
-    suites = [arguments.suite] if arguments.suite else list(SUITES)
+    suites = [arguments.suite] if arguments.suite else [*SUITES, SAME]
     n_survivors = check_by(suites, chosen, every=arguments.every_suite)
     sys.stdout.write(f"{len(chosen)} mutations, {n_survivors} survived all suites\n")
     return 1 if n_survivors else 0

@@ -80,7 +80,8 @@ def main(given: Sequence[str] | None = None) -> int:
         seconds = time.monotonic() - started
         print(f"seed {seed}, {seconds:.0f} seconds, before: {options.before}")
         if is_first:
-            print(f"the first difference was found after {seconds:.1f} seconds")
+            used = run.tally.n("ms") / 1000
+            print(f"the first difference came after {seconds:.0f} s, {used:.0f} s of processors")
         desk = Desk(_sides(trees_of_sides), {each.name: each for each in vocabularies})
         verdicts: Counter[tuple[str, str]] = Counter()
         n_judged, known = 0, set()

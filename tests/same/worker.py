@@ -234,6 +234,14 @@ class Pen:
         guide.rollback(n)
         return guide
 
+    def tokens_to(self, number: int) -> list[int]:
+        """Return the tokens that lead to a place."""
+        found = []
+        while number > 0:
+            found.append(self.places[number].token)
+            number = self.places[number].parent
+        return found[::-1]
+
     def mask(self, number: int) -> Any:
         """Return the words of a mask, or the error."""
         out = np.empty(self.vocabulary.n_words, dtype=np.int32)
@@ -309,8 +317,12 @@ class Alphabet:
 class Walker:
     """Chooses what is written; its tape is what others write again."""
 
-    def __init__(self, pen: Pen, alphabet: Alphabet, rng: random.Random) -> None:
+    def __init__(
+        self, pen: Pen, alphabet: Alphabet, rng: random.Random, compiled_again: Callable[[], Any]
+    ) -> None:
         self._pen, self._alphabet, self._rng = pen, alphabet, rng
+        self._compiled_again = compiled_again
+        self._endings: Any = None
 
     def walk(self, seconds: float, n_places: int, n_tokens: int) -> None:
         """Write texts until the time or the number of places is used up."""
@@ -382,9 +394,19 @@ class Walker:
         return single if single is not None and single in set(allowed.tolist()) else token
 
     def _ending(self, number: int) -> int:
-        """Write the shortest ending, if it is short; return where it ends."""
+        """Write the shortest ending, if it is short; return where it ends.
+
+        Another index is asked: what it remembers of endings may change what budgets allow, and the
+        other side asks for none.
+        """
         pen = self._pen
-        ending = asked(pen.places[number].guide.shortest_completion)
+        if self._endings is None:
+            self._endings = self._compiled_again()
+        guide = cfgguide.Guide(self._endings)
+        for token in pen.tokens_to(number):
+            if asked(guide.advance, token) is not None:
+                return number
+        ending = asked(guide.shortest_completion)
         if isinstance(ending, str) or len(ending) > N_END:
             return number
         for token in ending:
@@ -473,10 +495,11 @@ class Worker:
         found["n_bytes"] = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return found
 
-    def _pen(self, job: Job) -> tuple[Pen, Alphabet]:
-        vocabulary, alphabet = self.vocabulary(job["vocabulary"])
+    def _compiled(self, job: Job, use: str = "masks") -> tuple[Any, Any]:
+        """Return a grammar and its index, which is kept if the package itself has the grammar."""
+        vocabulary, _ = self.vocabulary(job["vocabulary"])
         source = job["source"]
-        key = json.dumps([source, job["vocabulary"]], default=str)
+        key = json.dumps([source, job["vocabulary"], use], default=str)
         found = self._kept.pop(key, None)
         if found is None:
             limits = OWN_LIMITS if source["form"] in OWN else LIMITS
@@ -486,19 +509,27 @@ class Worker:
             self._kept[key] = found
             if len(self._kept) > _N_KEPT:
                 del self._kept[next(iter(self._kept))]
-        return Pen(*found, job.get("wants", "digests")), alphabet
+        return found
+
+    def _pen(self, job: Job) -> Pen:
+        return Pen(*self._compiled(job), job.get("wants", "digests"))
 
     def _walk(self, job: Job) -> dict[str, Any]:
         started = time.process_time()
-        pen, alphabet = self._pen(job)
+        pen = self._pen(job)
         compiled = time.process_time() - started
         seconds = min(max(2 * compiled, job["seconds"]), 6 * job["seconds"])
-        walker = Walker(pen, alphabet, random.Random(job["seed"]))
+        walker = Walker(
+            pen,
+            self.vocabulary(job["vocabulary"])[1],
+            random.Random(job["seed"]),
+            lambda: self._compiled(job, "endings")[1],
+        )
         walker.walk(seconds, job["n_places"], job["n_tokens"])
-        return pen.answer() | {"compiled": compiled}
+        return pen.answer()
 
     def _follow(self, job: Job) -> dict[str, Any]:
-        pen, _ = self._pen(job)
+        pen = self._pen(job)
         follow(pen, job)
         for text in job["texts"]:
             pen.check(text)
@@ -509,7 +540,7 @@ class Worker:
 
         For the judge: it says what this side takes to be a sentence.
         """
-        pen, _ = self._pen(job)
+        pen = self._pen(job)
         guide = pen.places[0].guide
         for token in job["tokens"]:
             guide.advance(token)

@@ -1,7 +1,7 @@
 """What is drawn for the engine to read: one set of generators, for `same`, `fuzz` and `hostile`.
 
-``draw(kind, seed)`` returns the :class:`Input` of a seed: a schema, a pattern, a grammar, and so on. A
-part of each kind comes from the tables of :mod:`hostile.tables`, the rest from
+``draw(kind, seed)`` returns the :class:`Input` of a seed: a schema, a pattern, a grammar, ...
+A part of each kind comes from the tables of :mod:`hostile.tables`, the rest from
 :mod:`fuzz.grammars`, :mod:`fuzz.lone_patterns` and the other modules here.
 """
 
