@@ -8,8 +8,8 @@ one fails. ::
     python tests/mutations.py look          those with "look" in their names
     python tests/mutations.py --list        their names, and which of them fit the engine
     python tests/mutations.py --suite fuzz  by one suite only
-    python tests/mutations.py --suite same  faults in rows, gotos, keys and registers, by `make same`
-                                            beside this checkout; and when each is found
+    python tests/mutations.py --suite same  faults in rows, gotos, keys and registers, found by
+                                            `make same` beside this checkout, and after how long
     python tests/mutations.py --every-suite by every suite, even if one has failed
 
 The exit status is 1 if a mutation survives all suites. If an old text is not found exactly once,
@@ -494,8 +494,9 @@ MUTATIONS = [
         "LR machine: one row",
         "engine/masks/arrays",
         "    empty = Tables(",
-        '    fields["action"] = fields["action"].copy()\n'
-        '    fields["action"][len(fields["action"]) // 2] = 0\n'
+        '    if "action" in fields:\n'
+        '        fields["action"] = fields["action"].copy()\n'
+        '        fields["action"][len(fields["action"]) // 2] = 0\n'
         "    empty = Tables(",
         "grammars,earley",
     ),
@@ -503,9 +504,10 @@ MUTATIONS = [
         "LR machine: one goto",
         "engine/masks/arrays",
         "    empty = Tables(",
-        '    fields["goto"] = fields["goto"].copy()\n'
-        '    known = np.argwhere(fields["goto"] >= 0)\n'
-        '    fields["goto"][tuple(known[-1])] = fields["goto"][tuple(known[0])]\n'
+        '    if "goto" in fields:\n'
+        '        fields["goto"] = fields["goto"].copy()\n'
+        '        known = np.argwhere(fields["goto"] >= 0)\n'
+        '        fields["goto"][tuple(known[-1])] = fields["goto"][tuple(known[0])]\n'
         "    empty = Tables(",
         "grammars,earley",
     ),

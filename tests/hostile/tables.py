@@ -352,8 +352,8 @@ INDENTED = Table(
         "other": ['"e" ":"', '"o" expr ":"', '":"'],
         "body": ["stmt+", "stmt", "stmt stmt?", "(expr _NL)+ stmt?"],
         "exprs": [
-            *("NAME", "NAME | LPAR expr* RPAR", "NAME | LPAR [expr (\",\" expr)*] RPAR"),
-            *("NAME | expr \"+\" NAME | LPAR expr RPAR", "NAME+ | LPAR block? RPAR"),
+            *("NAME | LPAR expr* RPAR", "NAME | LPAR [expr (\",\" expr)*] RPAR"),
+            *("NAME | expr \"+\" NAME | LPAR expr RPAR", "LPAR expr* RPAR | NAME NAME?"),
         ],
         "name": ["/[a-c]+/", "/[a-z]/", '"a"', "/a|ab|b/", "/[ab](?!c)/", "/[a-c]+/ | /[0-9]+/"],
         "line": [
@@ -372,7 +372,7 @@ WATCHED = Table(
         "start": [
             "start: «rule»\na: «rule»\nb: «rule»\nA: «name»\nB: «name»\nC: «mark»\n«ignored»",
         ],
-        "rule": ["«side»", "«side» | «side»", "«side» | A", "B | «side»", "A «item»* | B"],
+        "rule": ["«side»", "«side» | «side»", "«side» | A", "B | «side»", "A («item»)* | B"],
         "side": ["«item»", "«item» «item»", "«item» «item» «item»", "A C «item»", "B C «item»"],
         "item": [
             *("A", "A", "B", "B", "C", "a", "b", '"("  «item» ")"', "(«side»)*", "(«side»)?"),

@@ -22,8 +22,8 @@ from same.process import Answer, Line, Side
 from same.worker import FIELDS, GONE, LIMIT, RAW, Job
 
 ORDERS = ("visited", "visited", "backward", "shuffled")
-N_PLACES, N_TOKENS = 400, 24  # of an input, and of a text
-SECONDS = 0.5  # of the processor, for the texts of an input that compiles in no time
+N_PLACES, N_TOKENS = 250, 24  # of an input, and of a text
+SECONDS = 0.25  # of the processor, for the texts of an input that compiles in no time
 _AHEAD = 4  # inputs that are begun
 SIDES = ("before", "now")
 

@@ -291,11 +291,23 @@ def token_ids(words: Any) -> Any:
     return np.flatnonzero(bits)
 
 
+def _sorts() -> Any:
+    """Return the sort of each byte: a walk that chooses among sorts leaves strings and comments."""
+    sorts = np.full(257, 8, dtype=np.int16)  # control characters, and beyond ASCII
+    sorts[33:127] = 7
+    for sort, members in enumerate((b"\n\r", b" \t", b"0123456789", b"([{<", b")]}>", b"\"'`")):
+        sorts[list(members)] = sort
+    sorts[ord("A") : ord("Z") + 1] = sorts[ord("a") : ord("z") + 1] = 6
+    sorts[256] = 9  # the end
+    return sorts
+
+
 class Alphabet:
     """What walks know of a vocabulary: first bytes, and tokens by their bytes."""
 
     def __init__(self, vocabulary: Any) -> None:
         tokens = vocabulary.tokens
+        self.sorts = _sorts()
         self.first = np.array([token[0] if token else 256 for token in tokens], dtype=np.int16)
         self.by_bytes = {token: number for number, token in enumerate(tokens) if token}
         self.longest = 12
@@ -365,7 +377,7 @@ class Walker:
     def _text(self, here: int, n: int, end: float) -> int | None:
         """Write up to so many tokens after a place; return where they end, None if they fail."""
         pen, rng = self._pen, self._rng
-        manner = rng.choice((self._uniform, self._by_first_byte, self._by_first_byte, self._single))
+        manner = rng.choice((self._uniform, self._by_first_byte, self._by_sort, self._single))
         mask = pen.mask(here)
         allowed = None if isinstance(mask, str) else token_ids(mask)
         for _ in range(n):
@@ -386,9 +398,14 @@ class Walker:
         byte = self._rng.choice(np.unique(first))
         return self._rng.choice(allowed[first == byte])
 
+    def _by_sort(self, allowed: Any) -> int:
+        """Choose what sort of byte comes, then the byte, then the token."""
+        sorts = self._alphabet.sorts[self._alphabet.first[allowed]]
+        return self._by_first_byte(allowed[sorts == self._rng.choice(np.unique(sorts))])
+
     def _single(self, allowed: Any) -> int:
         """Choose a token of one byte, if there is one."""
-        token = self._by_first_byte(allowed)
+        token = self._by_sort(allowed)
         first = int(self._alphabet.first[token])
         single = self._alphabet.by_bytes.get(bytes([first])) if first < 256 else None
         return single if single is not None and single in set(allowed.tolist()) else token

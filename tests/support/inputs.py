@@ -151,14 +151,28 @@ def _sampled(kind: str, seed: int) -> Any:
 
 #: Those without an indenter.
 _BUNDLED = (
-    *("json", "json", "sql", "sql", "sql_select", "c", "java", "javascript", "lua", "go", "rust"),
+    *(
+        "json",
+        "json",
+        "json",
+        "json",
+        "sql",
+        "sql",
+        "sql_select",
+        "c",
+        "java",
+        "javascript",
+        "lua",
+        "go",
+        "rust",
+    ),
     *("rust2021", "pascal", "verilog", "postgresql"),
 )
 
 
 def _grammars(rng: random.Random, seed: int) -> Input:
     how = rng.random()
-    if how < 0.08:
+    if how < 0.15:
         return Input("grammars", "bundled", rng.choice(_BUNDLED), {"tidy": rng.random() < 0.3})
     if how < 0.35:
         return Input("grammars", "lark", TABLES["grammar"].draw(rng).text)
