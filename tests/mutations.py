@@ -519,17 +519,17 @@ MUTATIONS = [
         "grammars,earley",
     ),
     Mutation(
-        "indentation: a key without the columns of open blocks",
+        "indentation: a key without the column of a line that has begun",
         "engine/masks/lr_keys",
-        "        *(columns if indentation_key.reads & COLUMNS_READ else ()),\n",
-        "        *(columns[-1:] if indentation_key.reads & COLUMNS_READ else ()),\n",
+        "        column,\n        level,\n",
+        "        0,\n        level,\n",
         "indented",
     ),
     Mutation(
         "indentation: a register, the number of open brackets",
         "engine/machine/indentation_reader",
         "            plain = plain._replace(level=level)\n",
-        "            plain = plain._replace(level=min(level, 1))\n",
+        "            plain = plain._replace(level=0)\n",
         "indented",
     ),
     Mutation(
@@ -564,7 +564,7 @@ MUTATIONS = [
         "schemas: a register, the number of properties",
         "schema/solver/objects",
         "            n_named = min(n_named + 1, self._cap)\n",
-        "            n_named = min(n_named + 1, max(self._cap - 1, 1))\n",
+        "            n_named = min(n_named + 1, 1)\n",
         "schemas",
     ),
     Mutation(

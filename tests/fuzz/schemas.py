@@ -18,18 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+from support.inputs import random_json_schema
 from support.schema_cases import small_vocabulary
 from support.schema_walks import SMALL, finder, shorter_ending
-from support.schemas import (
-    OLDER_DRAFTS,
-    is_valid,
-    large_schema,
-    mutated,
-    of_draft,
-    random_value,
-    scarce_schema,
-    varied_schema,
-)
+from support.schemas import is_valid, mutated, random_value
 
 import cfgguide
 from cfgguide import json_schema
@@ -70,14 +62,7 @@ _CLOSERS = {None, *(word.encode() for word in _CLOSING)}
 
 def draw(seed: int) -> Any:
     """Return the schema of a seed."""
-    rng = random.Random(seed)
-    if seed % 2:
-        return scarce_schema(rng)
-    schema = varied_schema(rng, rng.choice((1, 2, 2, 3)))
-    kind = rng.random()
-    if kind < 0.15:
-        return of_draft(rng, schema, rng.choice(list(OLDER_DRAFTS)))
-    return large_schema(rng) if kind < 0.3 else schema
+    return random_json_schema(random.Random(seed), is_judged=True)
 
 
 class Late(Disagreement):

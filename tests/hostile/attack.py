@@ -26,6 +26,7 @@ from typing import Any
 
 import lark
 import numpy as np
+from support.inputs import UNLIKE
 from support.schemas import is_valid
 
 import cfgguide
@@ -57,8 +58,6 @@ _MOST_SECONDS_WITH_END = 4.0  # of those with which it ends, too
 N_REFUSED = 4  # tokens that are refused in each walk
 _JUDGE_SECONDS = 3
 COMPILE, JUDGE = "compile", "judge"
-#: What Python and ECMA-262 read differently, so that `jsonschema` is no judge of it.
-UNLIKE = re.compile(r"\\\\|\(\?|\$(?!defs|ref)|\^|\.[*+]|Ref")
 
 #: Brings in what each kind needs (:func:`prepare`).
 _EACH_KIND = {
@@ -71,6 +70,8 @@ _EACH_KIND = {
     '"content": {"type": "any_text"}}}',
     "gbnf": 'root ::= root "+" root | [0-9]+',
     "w3c": "root ::= [a-z] - [aeiou]",
+    "indented": 'start: "i" _NL [_INDENT start _DEDENT]\n_NL: /\\n */\n%declare _INDENT _DEDENT',
+    "watched": "start: A+\nA: /[ab]/",
     "definition": 'cfgguide:sql_select {"tables": "CREATE TABLE t (x); CREATE VIEW v AS SELECT 1"}',
 }
 
@@ -323,7 +324,7 @@ class _Attack:
 
     def _judge_of_kind(self) -> Callable[[str], bool | None] | None:
         """Return what judges texts, which may know no answer; None for those without a judge."""
-        if self._kind == "tag":
+        if self._kind in ("tag", "watched"):
             return None
         if self._kind == "pattern":
             pattern = re.compile(self._text)

@@ -7,7 +7,11 @@ attacked (:mod:`hostile.attack`) goes through the backend of serving engines whe
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import Any
 
+from support.indenters import BracketIndenter
+from support.monitors import MONITORS
 from support.small_tokenizers import standard_library_vocabulary
 
 import cfgguide
@@ -65,7 +69,19 @@ _REQUESTS = {
     "tag": "structural_tag",
     "definition": "grammar",
 }
-_NOTATIONS = {"gbnf": cfgguide.Grammar.gbnf, "w3c": cfgguide.Grammar.w3c}
+
+
+def _of_strangers(text: str, make: Callable[..., Any]) -> Any:
+    return make(text, limits=_limits())
+
+
+#: Kinds that no backend takes, and what makes their grammars.
+_NOTATIONS: dict[str, Callable[[str], Any]] = {
+    "gbnf": lambda text: _of_strangers(text, cfgguide.Grammar.gbnf),
+    "w3c": lambda text: _of_strangers(text, cfgguide.Grammar.w3c),
+    "indented": lambda text: cfgguide.Grammar(text, postlex=BracketIndenter),
+    "watched": lambda text: cfgguide.Grammar(text).watched_by(MONITORS["different"]()),
+}
 
 
 def compiled(kind: str, text: str) -> tuple[cfgguide.Grammar, cfgguide.Index]:
@@ -74,7 +90,7 @@ def compiled(kind: str, text: str) -> tuple[cfgguide.Grammar, cfgguide.Index]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if kind in _NOTATIONS:
-            grammar = _NOTATIONS[kind](text, limits=_limits())
+            grammar = _NOTATIONS[kind](text)
             pool = cfgguide.IndexPool(vocabulary, limits=_limits(), use_cache=False)
             return grammar, pool.index(grammar)
         backend = Backend(vocabulary, use_cache=False)

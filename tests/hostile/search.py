@@ -20,6 +20,8 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 
+from support.inputs import beside_the_table
+
 from hostile.attack import COMPILE, JUDGE, attack
 from hostile.cases import all_cases
 from hostile.derivations import MOST, Node, leaf
@@ -269,6 +271,8 @@ class Search:
         listed = listed_texts().get(kind)
         if listed and rng.random() < 0.25:
             return Sample(kind, leaf(rng.choice(listed)), seed)
+        if rng.random() < 0.25 and (text := beside_the_table(kind, rng)) and len(text) <= MOST:
+            return Sample(kind, leaf(text), seed)
         return Sample(kind, table.draw(rng), seed)
 
     def _note(self, sample: Sample, step: Step) -> None:

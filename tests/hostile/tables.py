@@ -334,7 +334,7 @@ LLGUIDANCE = Table(
 
 # --- Grammars that look at the text otherwise -----------------------------------------------------
 
-#: For an indenter with brackets (:mod:`same.worker`): terminals _NL, LPAR, RPAR.
+#: For an indenter with brackets (:mod:`support.indenters`): terminals _NL, LPAR, RPAR.
 INDENTED = Table(
     {
         "start": [
@@ -366,7 +366,7 @@ INDENTED = Table(
     }
 )  # fmt: skip
 
-#: For monitors that follow the terminals A and B (:mod:`same.worker`).
+#: For monitors that follow the terminals A and B (:mod:`support.monitors`).
 WATCHED = Table(
     {
         "start": [

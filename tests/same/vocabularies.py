@@ -36,6 +36,7 @@ def vocabularies_of(folders: Sequence[str], folder: Path) -> list[Vocabulary]:
         found[Path(path).name] = _parts(cfgguide.Vocabulary.from_tokenizer(load_tokenizer(path)))
     if not folders:
         found["standard library"] = _parts(standard_library_vocabulary())
+    folder.mkdir(exist_ok=True)
     vocabularies = []
     for name, parts in found.items():
         path = folder / f"{name}.pickle"

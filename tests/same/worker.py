@@ -26,7 +26,6 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -35,10 +34,10 @@ if __name__ == "__main__":  # -I leaves out the folder of the script and PYTHONP
     sys.path.append(sys.argv[2])
 
 import numpy as np
-from lark.indenter import Indenter, PythonIndenter
+from support.indenters import BracketIndenter
+from support.monitors import MONITORS
 
 import cfgguide
-from cfgguide.monitors import AllBut, Monitor, OneOf
 
 #: What is said of a place, in turn.
 FIELDS = ("mask", "accepts", "is_accepting", "expected", "within")
@@ -61,52 +60,6 @@ Source = dict[str, Any]
 # --- Grammars -------------------------------------------------------------------------------------
 
 
-class BracketIndenter(Indenter):
-    """As Python's, with other names and narrower tabs."""
-
-    NL_type = "_NL"
-    OPEN_PAREN_types = ("LPAR",)
-    CLOSE_PAREN_types = ("RPAR",)
-    INDENT_type = "_INDENT"
-    DEDENT_type = "_DEDENT"
-    tab_len = 3
-
-
-INDENTERS = {"brackets": BracketIndenter, "python": PythonIndenter}
-
-
-@dataclass(frozen=True)
-class Different(Monitor):
-    """No text of A comes twice."""
-
-    terminals = frozenset({"A"})
-    seen: frozenset[str] = frozenset()
-
-    def texts(self, terminal: str) -> AllBut:
-        return AllBut(self.seen)
-
-    def shifted(self, terminal: str, text: str) -> Different:
-        return replace(self, seen=self.seen | {text})
-
-
-@dataclass(frozen=True)
-class Known(Monitor):
-    """After the first one, A is a text that B was; there are few of them."""
-
-    terminals = frozenset({"A", "B"})
-    known: frozenset[str] | None = None
-
-    def texts(self, terminal: str) -> OneOf | None:
-        return OneOf(sorted(self.known)) if terminal == "A" and self.known else None
-
-    def shifted(self, terminal: str, text: str) -> Known:
-        known = self.known or frozenset()
-        return Known(known | {text}) if terminal == "B" and len(known) < 4 else self
-
-
-MONITORS = {"different": Different, "known": Known}
-
-
 def grammar_of(source: Source) -> Any:
     """Return the grammar of a source, as :class:`support.inputs.Input` describes it."""
     form, text, options = source["form"], source["text"], source.get("options", {})
@@ -116,7 +69,7 @@ def grammar_of(source: Source) -> Any:
         "regex": lambda: cfgguide.regex(text, **options),
         "choice": lambda: cfgguide.choice(json.loads(text)),
         "lark": lambda: cfgguide.Grammar(text, **options),
-        "indented": lambda: cfgguide.Grammar(text, postlex=INDENTERS[options["indenter"]]),
+        "indented": lambda: cfgguide.Grammar(text, postlex=BracketIndenter),
         "watched": lambda: cfgguide.Grammar(text).watched_by(MONITORS[options["monitor"]]()),
         "gbnf": lambda: cfgguide.Grammar.gbnf(text, limits=limits),
         "ebnf": lambda: cfgguide.Grammar.ebnf(text, limits=limits),
@@ -349,6 +302,8 @@ class Walker:
                 last = self._text(before, rng.randrange(2, n_tokens), end + seconds)
                 if last is None:
                     break
+                for _ in range(rng.choice((0, 0, 1, 3))):
+                    last = self._echo(last)
                 last = self._ending(last) if rng.random() < 0.5 else last
                 if not number or rng.random() < 0.15:
                     self._check(last)
@@ -389,6 +344,24 @@ class Walker:
             here = pen.go(here, int(manner(allowed)), rng)
             allowed = self._look(here)
         return here if pen.places[here].guide is not None else None
+
+    def _echo(self, here: int) -> int:
+        """Write a part of the text again, as far as it may come: names and items are remembered."""
+        pen, rng = self._pen, self._rng
+        tokens = pen.tokens_to(here)
+        for _ in range(6 if tokens else 0):
+            start = rng.randrange(len(tokens))
+            if asked(pen.places[here].guide.accepts, tokens[start]) is True:
+                break
+        else:
+            return here
+        for token in tokens[start : start + rng.randrange(1, 12)]:
+            if asked(pen.places[here].guide.accepts, token) is not True:
+                break
+            here = pen.go(here, token, rng)
+            if self._look(here) is None:
+                break
+        return here if pen.places[here].guide is not None else pen.places[here].parent
 
     def _uniform(self, allowed: Any) -> int:
         return self._rng.choice(allowed)

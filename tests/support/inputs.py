@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -26,6 +27,8 @@ from support.message_judge import random_spec
 from support.schemas import OLDER_DRAFTS, large_schema, of_draft, scarce_schema, varied_schema
 from support.sql_schemas import random_schema
 
+#: What Python and ECMA-262 read differently, so that `jsonschema` is no judge of it.
+UNLIKE = re.compile(r"\\\\|\(\?|\$(?!defs|ref)|\^|\.[*+]|Ref")
 _BATCH = 50  # of what Hypothesis draws from one seed
 FORMATS = (
     *("qwen", "llama3", "mistral", "mistral_v11", "harmony", "deepseek_v31", "deepseek_v32"),
@@ -72,11 +75,14 @@ def draw(kind: str, seed: int) -> Input:
 # --- Schemas and patterns -------------------------------------------------------------------------
 
 
-def random_json_schema(rng: random.Random) -> Any:
-    """Return a schema of one of the ways to draw one."""
+def random_json_schema(rng: random.Random, *, is_judged: bool = False) -> Any:
+    """Return a schema of one of the ways to draw one; if it is to be judged, with like patterns."""
     kind = rng.random()
     if kind < 0.2:
-        return table_schema(rng)
+        schema = table_schema(rng)
+        while is_judged and UNLIKE.search(json.dumps(schema)):
+            schema = table_schema(rng)
+        return schema
     if kind < 0.55:
         return scarce_schema(rng)
     schema = varied_schema(rng, rng.choice((1, 2, 2, 3)))
@@ -172,7 +178,7 @@ _BUNDLED = (
 
 def _grammars(rng: random.Random, seed: int) -> Input:
     how = rng.random()
-    if how < 0.15:
+    if how < 0.2:
         return Input("grammars", "bundled", rng.choice(_BUNDLED), {"tidy": rng.random() < 0.3})
     if how < 0.35:
         return Input("grammars", "lark", TABLES["grammar"].draw(rng).text)
@@ -194,9 +200,7 @@ def _indented(rng: random.Random, seed: int) -> Input:
     if rng.random() < 0.06:
         name = rng.choice(("python", "python", "python312"))
         return Input("indented", "bundled", name, {"tidy": rng.random() < 0.3})
-    return Input(
-        "indented", "indented", TABLES["indented"].draw(rng).text, {"indenter": "brackets"}
-    )
+    return Input("indented", "indented", TABLES["indented"].draw(rng).text)
 
 
 # --- Messages and monitors ------------------------------------------------------------------------
@@ -210,8 +214,12 @@ def _messages(rng: random.Random, seed: int) -> Input:
 def _tag(rng: random.Random) -> Input:
     if rng.random() < 0.4:
         return Input("messages", "tag", TABLES["tag"].draw(rng).text)
+    return Input("messages", "tag", _tag_text(rng))
+
+
+def _tag_text(rng: random.Random) -> str:
     tag = {"type": "structural_tag", "format": random_spec(rng, rng.choice((1, 2, 3)))}
-    return Input("messages", "tag", json.dumps(tag))
+    return json.dumps(tag)
 
 
 def _tools(rng: random.Random) -> Input:
@@ -291,6 +299,18 @@ def _monitors(rng: random.Random, seed: int) -> Input:
         return Input("monitors", "c_names", json.dumps(rng.choice(([], ["T"], ["a", "ab"]))))
     monitor = rng.choice(("different", "known"))
     return Input("monitors", "watched", TABLES["watched"].draw(rng).text, {"monitor": monitor})
+
+
+def beside_the_table(kind: str, rng: random.Random) -> str | None:
+    """Return a text of one of the kinds of :mod:`hostile.tables` that no table draws."""
+    if kind == "schema":
+        return json.dumps(random_json_schema(rng))
+    if kind == "tag":
+        return _tag_text(rng)
+    if kind == "pattern":
+        drawn = _patterns(rng, rng.randrange(10_000))
+        return drawn.text if drawn.form == "regex" else None
+    return _sampled("grammars", rng.randrange(10_000)).text if kind == "grammar" else None
 
 
 #: What makes the inputs of each kind.

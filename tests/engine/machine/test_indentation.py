@@ -16,16 +16,11 @@ import lark
 import numpy as np
 import pytest
 from lark.indenter import Indenter
-from support.indenters import TreeIndenter
+from support.indenters import BracketIndenter, TreeIndenter
 
 import cfgguide
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.indenters import CPythonIndenter, columns
-
-
-class BracketIndenter(TreeIndenter):
-    OPEN_PAREN_types: ClassVar[list[str]] = ["LPAR"]
-    CLOSE_PAREN_types: ClassVar[list[str]] = ["RPAR"]
 
 
 class SmallIndenter(CPythonIndenter):
