@@ -60,8 +60,8 @@ def test_a_tree_is_the_same_as_itself(tmp_path):
 
 
 def test_what_is_planted_is_found_made_small_judged_and_asked_again(planted, tmp_path, capsys):
-    arguments = ["--seconds", "600", "--inputs", "4", "--seed", "3", "--only", "schemas"]
-    arguments += ["--shrink", "20", "--out", str(tmp_path)]
+    arguments = ["--seconds", "600", "--inputs", "2", "--seed", "3", "--only", "schemas"]
+    arguments += ["--shrink", "10", "--out", str(tmp_path)]
     status = main(["--before", str(planted), *arguments])
     said = capsys.readouterr().out
     assert "schemas: differ" in said, said

@@ -157,22 +157,9 @@ def _sampled(kind: str, seed: int) -> Any:
 
 #: Those without an indenter.
 _BUNDLED = (
-    *(
-        "json",
-        "json",
-        "json",
-        "json",
-        "sql",
-        "sql",
-        "sql_select",
-        "c",
-        "java",
-        "javascript",
-        "lua",
-        "go",
-        "rust",
-    ),
-    *("rust2021", "pascal", "verilog", "postgresql"),
+    *(["json"] * 8 + ["sql"] * 2),
+    *("sql_select", "c", "java", "javascript", "lua", "go", "rust", "rust2021", "pascal"),
+    *("verilog", "postgresql"),
 )
 
 
