@@ -2,8 +2,8 @@
 
 In: a revision, or a folder with a checkout. Out: the folder to import `cfgguide` from. A revision
 is unpacked once, under ``build/same``: kernels whose sources are those of this checkout are copied
-from it, others are compiled there by the revision's own ``build_kernels.py``. So are the bundled
-grammars, which every process would else compile anew.
+from it, others are compiled there by the revision's own ``build_kernels.py``. What is compiled of
+the bundled grammars is used if it fits the revision; else each process compiles those that it needs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "build" / "same"
-_PARTS = ("cfgguide", "grammars", "build_kernels.py", "tools", "pyproject.toml")
+_PARTS = ("cfgguide", "grammars", "build_kernels.py", "pyproject.toml")
 _DONE = "unpacked"  # a file: nothing was interrupted
 
 
@@ -69,9 +69,7 @@ def _compile(folder: Path) -> None:
         shutil.copy2(ROOT / "build" / "kernels.json", folder / "build" / "kernels.json")
     if (ROOT / "cfgguide" / "compiled").is_dir():  # they know what they were made of
         shutil.copytree(ROOT / "cfgguide" / "compiled", folder / "cfgguide" / "compiled")
-    for program in ("build_kernels.py", "tools/compile_grammars.py"):
-        if (folder / program).is_file():
-            subprocess.run([sys.executable, program], cwd=folder, check=True, env=_alone())
+    subprocess.run([sys.executable, "build_kernels.py"], cwd=folder, check=True, env=_alone())
 
 
 def _pxds(folder: Path) -> list[Path]:
