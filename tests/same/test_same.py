@@ -48,7 +48,7 @@ def test_a_tree_is_the_same_as_itself(tmp_path):
         _sides(ROOT, ROOT),
         vocabularies_of([], tmp_path)[:1],
         kinds=list(inputs.KINDS),
-        seed=5,
+        seed=13,
         found=lambda *each: found.append(each),
         seconds=0.05,
     )

@@ -2,8 +2,8 @@
 
 In: a revision, or a folder with a checkout. Out: the folder to import `cfgguide` from. A revision
 is unpacked once, under ``build/same``: kernels whose sources are those of this checkout are copied
-from it, others are compiled there by the revision's own ``build_kernels.py``. What is compiled of
-the bundled grammars is used if it fits the revision; else each process compiles those that it needs.
+from it, others are compiled there by its own ``build_kernels.py``. What is compiled of the bundled
+grammars is used if it fits the revision; else each process compiles those that it needs.
 """
 
 from __future__ import annotations
