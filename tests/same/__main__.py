@@ -33,6 +33,8 @@ from same.vocabularies import vocabularies_of
 
 _MOST_SHRUNK = 25  # the others are written as they were found
 _N_LIMITS = 20  # that are shown
+#: In what an input may differ; the first of these is told of one that differs in several.
+_FIRST = ("refusal", "mask", "accepts", "advance", "is_accepting", "check", "within", "expected")
 
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -135,7 +137,8 @@ def _told(
     is_short: bool,
 ) -> tuple[str, str]:
     """Make a difference small, have it judged and write it; return who is right, and a line."""
-    case, found = case_of(work), [*result.differences, *result.defects][0]
+    every = result.differences or result.defects
+    case, found = case_of(work), min(every, key=lambda each: _FIRST.index(each.what))
     is_again = True
     is_short |= found.what == "advance" and bool(result.defects)  # of the text that was written
     if not is_short:
@@ -168,6 +171,10 @@ def _told(
 def _table(tally: Tally, verdicts: Counter[tuple[str, str]]) -> list[str]:
     lines = list(tally.lines())
     lines += [f"{what} {n} times, right is {who}" for (what, who), n in sorted(verdicts.items())]
+    for kind, counts in tally.counts.items():
+        told = [f"{counts[f'differ in {what}']} in {what}" for what in _FIRST]
+        told = [each for each in told if not each.startswith("0 ")]
+        lines += [f"{kind}: of the inputs that differ, {', '.join(told)}"] if told else []
     if tally.limits:
         lines.append(f"{len(tally.limits)} limits that one side hit, such as")
         lines += tally.limits[:_N_LIMITS]

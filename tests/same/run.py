@@ -338,6 +338,7 @@ class Run:
         counts["limits"] += len(result.limits)
         self.tally.limits += [f"{work.input.kind} {work.number}: {each}" for each in result.limits]
         counts["differences"] += bool(result.differences)
+        counts.update({f"differ in {each.what}" for each in result.differences})
         counts["defects"] += bool(result.defects)
         if result.differences or result.defects:
             self._found(work, result)

@@ -99,9 +99,10 @@ def _of_tokens(desk: Desk, case: Case, found: Difference) -> tuple[str, str]:
             words = f"{SIDES[number]} writes {text!r}" if text else told.get("error", "")
             right.setdefault(name, []).append(f"{words}: {is_right}")
     why = "; ".join(list(chain.from_iterable(right.values()))[:3])
-    if len(right) == 1:
-        return next(iter(right)), why
-    return (NEITHER if set(right) == set(SIDES) else UNDECIDED), why
+    decided = set(right) - {UNDECIDED}
+    if len(decided) > 1:
+        return NEITHER, why
+    return (decided.pop() if decided else UNDECIDED), why
 
 
 def judged(source: dict[str, Any], text: bytes) -> bool | None:
