@@ -33,11 +33,11 @@ SECONDS = 5  # for one text
 #: Where Python and ECMA-262 read a pattern differently, or jsonschema a reference.
 _UNSURE = re.compile(r"\\\\|\(\?[^:!=]|dynamicRef")
 _N_TOKENS = 3  # that are judged of those that one side allows, and the other one does not
-BOTH, NEITHER, UNDECIDED = "both", "neither", "undecided"
+NEITHER, UNDECIDED = "neither", "undecided"
 
 
 def verdict(desk: Desk, case: Case, found: Difference) -> tuple[str, str]:
-    """Return who is right: before, now, both, neither or undecided; and a word more."""
+    """Return who is right: before, now, neither or undecided; and a word more."""
     raw = [is_raw(each) for each in found.said]
     if any(raw):
         return (NEITHER if all(raw) else SIDES[raw.index(False)]), "an error that is none of ours"
