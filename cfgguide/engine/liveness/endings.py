@@ -446,6 +446,8 @@ class Endings:
             for rest in self._texts.texts(state, newline, obligations)
             for more, column in indentation.columns_after(rest)
             for piece in self._known_pieces(state, obligations, context, newline, more)
+            # The column is that of a break that goes on, or of one that begins another line.
+            if bool(piece.text.removesuffix(more)) == bool(rest)
         )
         for piece, column in breaks:
             there = indentation._replace(column=column)

@@ -9,6 +9,7 @@ import random
 
 import lark
 import pytest
+from support.indenters import TreeIndenter
 from support.languages import lark_parses
 from support.small_tokenizers import standard_library_vocabulary
 
@@ -198,3 +199,24 @@ def test_a_name_that_is_no_keyword_for_what_follows_it_is_ended():
     before = work_of_thread()
     index.subset(configuration)
     assert work_of_thread() - before < 4_000
+
+
+COMMENTS_IN_BREAKS = r"""
+start: stmt*
+stmt: "a" _NL | "w" _NL _INDENT stmt+ _DEDENT
+_NL: /(\n[ \t]*(#[^\n]*)?)+/
+%declare _INDENT _DEDENT
+"""
+
+
+@pytest.mark.parametrize("text", ["a\n\t#", "a\n #x", "w\n a\n  #", "w\n a\n #", "a\n\n ", "w\n#"])
+def test_a_line_break_that_has_begun_ends_in_a_column_that_a_block_has(text):
+    """It may end at once, in the column that it has, or go on and begin another line."""
+    grammar = cfgguide.Grammar(COMMENTS_IN_BREAKS, postlex=TreeIndenter)
+    judge = lark.Lark(COMMENTS_IN_BREAKS, parser="lalr", postlex=TreeIndenter())
+    guide = cfgguide.Guide(grammar, cfgguide.Vocabulary.of_bytes())
+    for byte in text.encode():
+        guide.advance(byte)
+    for token in guide.shortest_completion():
+        guide.advance(token)
+    judge.parse(guide.text.decode())
