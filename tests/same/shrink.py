@@ -20,6 +20,7 @@ from same.vocabularies import single_bytes
 
 #: Of the texts of an input, how pieces are left out: lines, statements, alternatives, words, ...
 _PIECES = (r"[^\n]*\n", r"[^;]*;", r" \| [^|\n]*", r"\([^()]*\)", r" ?[^\s]+", r"(?s:.)")
+_N_DIFFER = 20  # tokens that only one side allows, and that are kept
 _JSON = ("schema", "choice", "tag", "tools", "thinking", "parts", "python_names", "c_names")
 
 
@@ -88,10 +89,24 @@ class Shrinking:
         parts = case.vocabulary
         if isinstance(parts, str):
             parts = pickle.loads(self._desk.vocabularies[parts].path.read_bytes())
-        for candidate in (_in_bytes(case, parts), _in_used_tokens(case, parts)):
+        few = self._with_what_differs(case)
+        for candidate in (_in_bytes(few, parts), _in_used_tokens(few, parts)):
             if candidate is not None and self.difference(candidate) is not None:
                 return candidate
         return case
+
+    def _with_what_differs(self, case: Case) -> Case:
+        """Ask about some tokens that only one side allows, so that they are used."""
+        found = self.difference(case)
+        answers = self._desk.answers(case, wants="tokens")
+        if found is None or found.place < 0 or any("notes" not in each for each in answers):
+            return case
+        tape = [list(place) for place in case.tape]
+        for number in (0, 4):  # of masks and budgets
+            said = [answer["notes"][found.place][number] for answer in answers]
+            sets = [set() if isinstance(each, str) else set(each) for each in said]
+            tape[found.place][2] = [*tape[found.place][2], *sorted(sets[0] ^ sets[1])[:_N_DIFFER]]
+        return case.with_(tape=tape)
 
 
 def _way(case: Case, place: int) -> list[Any]:
