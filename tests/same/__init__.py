@@ -2,6 +2,7 @@
 
 In: a revision, and seeds. Out: what was compared, and a file for each difference. ::
 
+    vocabularies.py  what is written with, as files
     trees.py      the package of a revision in a folder, with its kernels
     worker.py     runs in a process for each of the two: writes texts, and says what may follow
     process.py    such a process, from outside; one that dies is begun again
