@@ -227,7 +227,7 @@ class SchemaMasks(ByteMasks):
             return subset
         bitmask = subset.bitmask.copy()
         self._remove(configuration, bitmask, self._suspects(configuration))
-        return Subset.of(bitmask)
+        return subset.changed(bitmask)
 
     def _suspects(self, configuration: ByteConfiguration) -> Int32Array:
         """Return the tokens that what a text remembers may refuse.

@@ -27,6 +27,7 @@ from cfgguide.base.locks import new_lock
 
 _MAX_UNPACKED = 16_000_000  # bytes of unpacked masks of one length
 
+_RATIO = 3  # of all words to those that differ: with more of these, a mask is stored whole
 _OVERHEAD = 400  # approximate bytes of the objects of a subset
 
 Int32Array = npt.NDArray[np.int32]
@@ -82,6 +83,16 @@ class Subset:
     def of(cls, bitmask: Int32Array) -> Subset:
         """Return the subset of a bitmask, stored whole."""
         return cls(_frozen(bitmask.copy()))
+
+    def changed(self, bitmask: Int32Array) -> Subset:
+        """Return the subset of a bitmask, as what differs from this one if that is little."""
+        places = np.flatnonzero(bitmask != self.bitmask)
+        if not len(places):
+            return self
+        if _RATIO * len(places) > len(bitmask):
+            return Subset.of(bitmask)
+        unpacked = UnpackedMasks.of(len(bitmask))
+        return Subset(bitmask[places], places.astype(np.uint32), self, unpacked)
 
     @property
     def bitmask(self) -> Int32Array:
@@ -256,7 +267,7 @@ class Subsets:
             changes = np.flatnonzero(bitmask != known.bitmask)
             if len(changes) < len(places):
                 places, base = changes, known
-        if 3 * len(places) <= len(bitmask):
+        if _RATIO * len(places) <= len(bitmask):
             return Subset(bitmask[places], places.astype(np.uint32), base, self._unpacked)
         whole = Subset.of(bitmask)
         if known is None:

@@ -128,7 +128,7 @@ class MessageMasks(SchemaMasks):
         """Return a subset without what a text remembers, and what does not leave a long one."""
         subset = super().narrowed(configuration, subset)
         leaving = self._walker.leaving(configuration)
-        return subset if leaving is None else Subset.of(subset.bitmask & (leaving | self._eos))
+        return subset if leaving is None else subset.changed(subset.bitmask & (leaving | self._eos))
 
     def is_at_end(self, configuration: ByteConfiguration, allowed: Callable[[], Subset]) -> bool:
         """Return whether the text is a sentence, and only EOS or white space may follow."""
