@@ -376,8 +376,8 @@ MUTATIONS = [
     Mutation(
         "schemas: the least characters of a string",
         "engine/byte_machine/scalars",
-        "            is_within = least <= n and (most is None or n <= most)\n",
-        "            is_within = most is None or n <= most\n",
+        "    return bounds[0] <= n and (bounds[1] is None or n <= bounds[1])\n",
+        "    return bounds[1] is None or n <= bounds[1]\n",
     ),
     Mutation(
         "schemas: listed names are exceptions from shared masks",
@@ -472,8 +472,8 @@ MUTATIONS = [
     Mutation(
         "protocol: a text that has had all its tokens is left",
         "schema/messages/message_machine",
-        "return subset if leaving is None else Subset",
-        "return subset if True else Subset",
+        "return subset if leaving is None else",
+        "return subset if True else",
         "messages",
     ),
     Mutation(
@@ -556,8 +556,8 @@ MUTATIONS = [
     Mutation(
         "schemas: a register, the items that have come",
         "schema/unique",
-        "        return Used(state.n_items + 1, state.values | {value})\n",
-        "        return Used(state.n_items + 1, frozenset({value}))\n",
+        "        return (*state[:place], value, *state[place:])\n",
+        "        return (value,) * (len(state) + 1)\n",
         "schemas",
     ),
     Mutation(

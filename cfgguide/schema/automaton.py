@@ -188,12 +188,7 @@ _MARKS = {
     "n": "NULL",
     '"': "STRING",
 }
-_LEXEMES: dict[type[ScalarAutomaton], str] = {
-    Numbers: "NUMBER",
-    PropertyNames: "NAME",
-    PatternNames: "NAME",
-    Constants: "CONSTANT",
-}
+_LEXEMES = ((Numbers, "NUMBER"), (PropertyNames | PatternNames, "NAME"), (Constants, "CONSTANT"))
 
 
 def _name(byte: int) -> str:
@@ -440,7 +435,8 @@ class SchemaAutomaton(Pushdown):
         self.need_row(state)
         key = self.meaning(state)
         if type(key[0]) is _Lexer:
-            return [_LEXEMES.get(type(key[0].lexemes), "STRING")]
+            lexemes = key[0].lexemes
+            return [next((name for each, name in _LEXEMES if isinstance(lexemes, each)), "STRING")]
         arrays = self.arrays
         first, number = arrays.states[state, :2].tolist()
         found = set()

@@ -111,7 +111,7 @@ class SchemaEndings:
         """
         state, stack, memory = configuration[:3]
         n = 1
-        if configuration.stands_for_others:
+        if configuration.stands_for_others and any(each.used for each in memory.opens):
             n += sum(len(each.used) + (each.start != BETWEEN) for each in memory.opens)
         endings = self._after_closings(configuration, n)
         if not endings:

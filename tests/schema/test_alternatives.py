@@ -338,3 +338,14 @@ def test_names_that_alternatives_evaluate_are_found_without_trying_all_choices()
         return work_of_thread() - before
 
     assert work(8) < 20 * work(4)
+
+
+def test_names_of_a_value_that_is_no_object_are_not_asked_for() -> None:
+    """Where many alternatives are open, which names may come is asked of each."""
+    closed = {"type": "array", "properties": {"y": {}}, "additionalProperties": False}
+    schema = {"anyOf": [{"additionalProperties": closed}, {"type": "object", "required": ["b"]}]}
+    recognizer = recognizer_of(json.dumps(schema))
+    for value in ({"x": []}, {"x": {"y": 1}}, {"b": 1, "x": {"y": 2}}, {"x": {}}, {}):
+        after = recognizer.advance(recognizer.initial, json.dumps(value).encode())
+        is_read = after is not None and recognizer.is_sentence(after)
+        assert is_read == jsonschema.Draft202012Validator(schema).is_valid(value), value

@@ -197,6 +197,21 @@ def test_budgets_are_kept(schema: Any) -> None:
         walk(index, schema, random.Random(seed))
 
 
+def test_a_budget_allows_every_beginning_that_fits_where_nothing_has_come() -> None:
+    """What has begun differs from token to token, but nothing can refuse it yet.
+
+    As one token stands for others, each byte of the ending counts as a token.
+    """
+    words = [b"[-", b"[f", b"[1", b'["a']
+    vocabulary = cfgguide.Vocabulary.of_bytes(words)
+    guide = cfgguide.Guide(cfgguide.compile(json_schema({"uniqueItems": True}), vocabulary))
+    fewest = {b"[-": 4, b"[f": 7, b"[1": 3, b'["a': 4}  # `[-`, `0`, `]`, EOS
+    for n in range(3, 9):
+        allowed = set(guide.allowed_within(n).tolist())
+        found = {word for word in fewest if vocabulary.first_ids[word] in allowed}
+        assert found == {word for word, least in fewest.items() if least <= n}, n
+
+
 #: Of a schema, a text that may come and one more byte that may not: nothing would be left.
 DEAD_ENDS: list[tuple[Any, str, str]] = [
     (UNIQUE, "[1,1.0", ","),

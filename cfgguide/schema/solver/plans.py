@@ -256,9 +256,13 @@ class Clauses:
         """Return the classes of names that a node itself lets come, as bits, and perhaps others."""
         if node not in self._own:
             is_closed = node.additional is not None and node.additional.meant.is_false
-            numbers = map(self._machine.number_of, node.properties)
-            is_open = bool(node.patterns) or not is_closed
-            self._own[node] = self._all if is_open else sum(1 << number for number in numbers)
+            if node.is_false or "object" not in node.kinds:  # its names are not even known
+                self._own[node] = 0
+            elif node.patterns or not is_closed:
+                self._own[node] = self._all
+            else:
+                numbers = map(self._machine.number_of, node.properties)
+                self._own[node] = sum(1 << number for number in numbers)
         return self._own[node]
 
     def names(self, nodes: Iterable[Node], failed: Collection[Node]) -> int:

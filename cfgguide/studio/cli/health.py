@@ -45,6 +45,7 @@ class Check(NamedTuple):
 #: The kernels, as in `build_kernels.py`, and what they do.
 KERNELS = {
     "automata.partition_kernels": "finds equivalent states",
+    "engine.index.memo": "remembers what was reached",
     "engine.machine.reading": "reads bytes",
     "engine.masks.views": "arrays for masks of grammars",
     "engine.masks.kernels": "makes masks of grammars",
