@@ -365,3 +365,34 @@ def test_columns_are_counted_as_cpython_counts_them() -> None:
     assert columns("\t  ") == (10, 3)
     assert columns("  \t") == (8, 3)
     assert columns("    \f ") == (1, 1)
+
+
+def test_a_comment_in_brackets_leads_on_whatever_was_asked_before() -> None:
+    """Found by `make same`: the search that decides for stacks knows no break that is dropped."""
+    grammar = r"""
+    start: _NL? stmt+
+    stmt: expr _NL | "i" expr ":" _NL _INDENT stmt _DEDENT
+    expr: NAME | LPAR expr* RPAR
+    NAME: /[ab](?!c)/
+    LPAR: "("
+    RPAR: ")"
+    _NL: /\n[ ]*/
+    %ignore /[ \t]+/
+    %ignore /#[^\n]*/
+    %declare _INDENT _DEDENT
+    """
+    index = cfgguide.compile(
+        cfgguide.Grammar(grammar, postlex=BracketIndenter()), cfgguide.Vocabulary.of_bytes()
+    )
+    parser = lark.Lark(grammar, parser="lalr", postlex=BracketIndenter())
+    assert parser.parse("b\n(#\n)\n")
+    for before in (b"", b"b\n(", b""):
+        guide = cfgguide.Guide(index)
+        for byte in before:
+            guide.advance(byte)
+        guide.allowed_token_ids()
+    guide = cfgguide.Guide(index)
+    for byte in b"b\n(#\n)\n":
+        assert byte in guide.allowed_token_ids(), guide.text
+        guide.advance(byte)
+    assert guide.is_accepting
