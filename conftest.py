@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import runpy
 from collections import Counter, defaultdict
@@ -31,18 +30,13 @@ collect_ignore = [  # the doctests import each module
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _small_heap(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Drop what the tests of a file have cached; let the collector pass by what is left.
-
-    Else a worker that has run many files takes seconds for each collection.
-    """
+def _no_cache_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Drop what the tests of a file have cached: a worker runs many files."""
     yield
     module = getattr(request.node, "obj", None)  # none: the file has doctests
     for each in list(vars(module).values()) if module else []:
         if hasattr(each, "cache_clear") and each.__module__ == module.__name__:
             each.cache_clear()
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -70,6 +70,7 @@ cdef class Memo:
     cdef bytearray _is_at_end
     cdef bytearray _is_sentence
     cdef public list subsets
+    cdef public bint is_full
     cdef list _types
     cdef dict _number_of_type
     cdef list _objects
@@ -77,6 +78,7 @@ cdef class Memo:
     cdef int[::1] _data
     cdef int _n
 
+    cdef bint _is_full(self) except -1
     cdef int _add(self, object configuration) except -2
     cdef int _write(self, object value) except -2
     cdef int _put(self, int value, int kind) except -2

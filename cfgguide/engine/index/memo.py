@@ -354,6 +354,8 @@ class Memo:
     ----------
     subsets : list of (Subset or None)
         The tokens that may follow each configuration, once they were needed.
+    is_full : bool
+        Whether another one should take its place.
     """
 
     def __init__(
@@ -367,6 +369,7 @@ class Memo:
         self._max_steps = max_steps
         self._lock = new_lock()
         self._serial = next(_serials)
+        self.is_full = False
         self._cells = Sequences()  # of two: the state on top, and the cell below
         self._configurations = Sequences()
         self._steps = Sequences()  # of two: a configuration and a token; the value is what follows
@@ -384,9 +387,7 @@ class Memo:
     def __len__(self) -> int:
         return self._configurations.length
 
-    @property
-    def is_full(self) -> bool:
-        """Whether another one should take its place."""
+    def _is_full(self) -> bool:
         return (
             self._configurations.length >= self._max_configurations
             or self._steps.length >= self._max_steps
@@ -422,6 +423,7 @@ class Memo:
             first = before.number if before.memo is self else self._add(before.configuration)
             number = self._add(configuration)
             self._steps.add_pair(first, token_id, number)
+            self.is_full = self._is_full()
         return _made(self, number, token_id, configuration)
 
     def configuration(self, number: int) -> Any:
