@@ -285,6 +285,15 @@ class _Fragments:
             if (values := [value for value in row if value[1] in live])
         }
 
+    def _symbol(self, name: str) -> bytes:
+        """Return what stands for a special token in a text."""
+        if name not in self._symbols:
+            raise VocabularyError(
+                f"the special token {name!r} is no text: only a tokenizer has it; compile the "
+                "messages for one, and read tokens with a guide"
+            )
+        return bytes([self._symbols[name]])
+
     def add(self, part: Part, start: int, end: int) -> None:
         """Add what reads a part."""
         match part:
@@ -292,7 +301,7 @@ class _Fragments:
                 self._bytes(self.spelled(part.text), start, end)
             case Token():
                 name = part.token if isinstance(part.token, str) else token_name(part.token)
-                self._bytes(bytes([self._symbols[name]]), start, end)
+                self._bytes(self._symbol(name), start, end)
             case AnyText():
                 self._text(text_without(part.excludes), start, end, part.max_tokens)
             case Pattern():
@@ -322,7 +331,7 @@ class _Fragments:
         check_text(text)
         pieces = self._names.split(text) if self._names else [text]
         return b"".join(
-            bytes([self._symbols[piece]]) if place % 2 else piece.encode()
+            self._symbol(piece) if place % 2 else piece.encode()
             for place, piece in enumerate(pieces)
         )
 

@@ -432,6 +432,12 @@ def test_a_token_that_the_vocabulary_lacks_is_an_error():
         cfgguide.compile(cfgguide.structural_tag({"type": "token", "token": "<c>"}), VOCABULARY)
 
 
+def test_a_text_is_not_checked_where_a_token_is_no_text():
+    tag = cfgguide.structural_tag({"type": "token", "token": "<b>"})
+    with pytest.raises(VocabularyError, match="the special token '<b>' is no text"):
+        cfgguide.check(tag, "x")
+
+
 def test_a_structural_tag_has_no_text_in_larks_language():
     with pytest.raises(GrammarError, match="special"):
         _ = cfgguide.structural_tag(CALL).text
