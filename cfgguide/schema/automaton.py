@@ -282,11 +282,19 @@ class SchemaAutomaton(Pushdown):
     def check_values(self) -> None:
         """Check that a value is known which can be written: no budget would be enough for others.
 
+        Of many alternatives inside each other the search may take much longer than all masks of a
+        text; there it is made when an ending is asked for.
+
         Raises
         ------
         SchemaError
             If there is none, or it takes too long to find one.
         """
+        nodes = dict.fromkeys(node for root in self.roots for node in root.nodes)
+        for node in reached_from(nodes, lambda each: (*each.in_place, *each.inner)):
+            check_step()
+            if len(node.one_of or ()) >= _MANY_ALTERNATIVES:
+                return
         with self.lock, self.steps.begun():
             for values in self.roots:
                 if self.completions.shortest.of(values, None) is None:

@@ -174,6 +174,7 @@ def work_of(index: cfgguide.Index) -> tuple[object, ...]:
     """Return what is counted of masks, and what was made to decide whether sentences follow."""
     liveness = index.machine.liveness
     made = {name: len(value) for name, value in vars(liveness).items() if isinstance(value, dict)}
+    del made["_decided"], made["_depths"]  # what was decided is remembered, however it was found
     return index.n_made, index.n_entries, index.seconds_made, sorted(vars(liveness)), made
 
 

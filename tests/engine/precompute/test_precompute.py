@@ -351,9 +351,9 @@ def test_other_processes_make_the_same_masks(name):
 
 @pytest.mark.slow
 def test_bounds_hold_with_other_processes():
-    index = compiled("json", max_bytes=100_000)
+    index = compiled("json", max_bytes=20_000)
     built = precompute_masks(index, n_processes=2)
-    assert built.n_bytes <= 100_000
+    assert built.n_bytes <= 20_000
     assert built.n_left
     assert index._entries.n_dropped == 0
     assert precompute_masks(compiled("json"), n_processes=2, max_seconds=0).n_entries == 0
