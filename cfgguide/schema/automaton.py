@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import inf
@@ -279,6 +279,12 @@ class SchemaAutomaton(Pushdown):
         """Whether each schema allows some value."""
         return all(map(self.search.has_value, self.roots))
 
+    def _every_node(self) -> Iterator[Node]:
+        nodes = dict.fromkeys(node for root in self.roots for node in root.nodes)
+        for node in reached_from(nodes, lambda each: (*each.in_place, *each.inner)):
+            check_step()
+            yield node
+
     def check_values(self) -> None:
         """Check that a value is known which can be written: no budget would be enough for others.
 
@@ -290,11 +296,8 @@ class SchemaAutomaton(Pushdown):
         SchemaError
             If there is none, or it takes too long to find one.
         """
-        nodes = dict.fromkeys(node for root in self.roots for node in root.nodes)
-        for node in reached_from(nodes, lambda each: (*each.in_place, *each.inner)):
-            check_step()
-            if len(node.one_of or ()) >= _MANY_ALTERNATIVES:
-                return
+        if any(len(node.one_of or ()) >= _MANY_ALTERNATIVES for node in self._every_node()):
+            return
         with self.lock, self.steps.begun():
             for values in self.roots:
                 if self.completions.shortest.of(values, None) is None:
@@ -316,9 +319,7 @@ class SchemaAutomaton(Pushdown):
         SchemaError
             If it takes too long.
         """
-        nodes = dict.fromkeys(node for root in self.roots for node in root.nodes)
-        for node in reached_from(nodes, lambda each: (*each.in_place, *each.inner)):
-            check_step()
+        for node in self._every_node():
             _check_listed(node)
             if len(node.any_of or ()) >= _MANY_TO_PREPARE:
                 self._prepare(node)

@@ -247,9 +247,7 @@ class ConfigurationTrie:
         self._young.add(path, subset)
         self._n_entries += 1
         self._levels += len(path)
-        if self.max_bytes is None:
-            return
-        if self.nbytes > self.max_bytes:
+        if self.max_bytes is not None and self.nbytes > self.max_bytes:
             while len(self) > 1 and self.nbytes > _KEPT * self.max_bytes:
                 self._forget_oldest()
 
