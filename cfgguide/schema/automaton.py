@@ -32,6 +32,7 @@ from cfgguide.engine.byte_machine.property_names import (
 )
 from cfgguide.engine.byte_machine.scalars import (
     Bounded,
+    Bounds,
     Constants,
     Numbers,
     ScalarAutomaton,
@@ -61,7 +62,6 @@ from cfgguide.schema.solver.listed_values import decimal_of
 from cfgguide.schema.solver.nodes import (
     KINDS,
     UNBOUNDED,
-    Bounds,
     Condition,
     Constant,
     Node,

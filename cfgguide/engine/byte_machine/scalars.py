@@ -597,7 +597,7 @@ class Bounded(ScalarAutomaton):
     def _tag(self, state: tuple[int, ...], n: int) -> int:
         """Return of which part a text is that ends; -1 for none."""
         for tag, (place, bounds) in enumerate(self._parts):
-            if _is_within(n, bounds) and self._languages[place].is_end(state[place]):
+            if is_within(n, bounds) and self._languages[place].is_end(state[place]):
                 return tag
         return -1
 
@@ -645,10 +645,10 @@ class Bounded(ScalarAutomaton):
             return None
         ((place, bounds),) = self._parts
         # Nothing is written that is too short in any case.
-        if not _is_within(n + self._languages[place].shortest(state[place]), bounds):
+        if not is_within(n + self._languages[place].shortest(state[place]), bounds):
             return None
         found = self._texts.known_end(state, place, used)
-        if found is None or not _is_within(n + found[1], bounds):
+        if found is None or not is_within(n + found[1], bounds):
             return None
         return found[0] + b'"', 0
 
@@ -691,7 +691,8 @@ class Bounded(ScalarAutomaton):
         return _PLAIN_TRAITS
 
 
-def _is_within(n: float, bounds: Bounds) -> bool:
+def is_within(n: float, bounds: Bounds) -> bool:
+    """Return whether a number is within bounds."""
     return bounds[0] <= n and (bounds[1] is None or n <= bounds[1])
 
 

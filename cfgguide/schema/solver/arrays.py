@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from cfgguide.base.limits import check_step
+from cfgguide.engine.byte_machine.scalars import is_within
 from cfgguide.errors import SchemaError
 from cfgguide.schema.solver.listed_values import scalar_values
 from cfgguide.schema.solver.member_automata import (
@@ -21,7 +22,7 @@ from cfgguide.schema.solver.member_automata import (
     holds_in,
     seen_by,
 )
-from cfgguide.schema.solver.nodes import Node, is_within
+from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.truth import (
     Failures,
     hold_with,

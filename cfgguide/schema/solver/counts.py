@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cfgguide.automata.language import Language, TextAutomaton, intersection
 from cfgguide.automata.numbers import canonical
 from cfgguide.base.limits import check_step
-from cfgguide.schema.solver.nodes import Bounds, is_within
+from cfgguide.engine.byte_machine.scalars import Bounds, is_within
 from cfgguide.schema.solver.values import CONSTANTS, Values
 
 if TYPE_CHECKING:

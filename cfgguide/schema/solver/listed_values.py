@@ -15,6 +15,7 @@ from typing import Any
 from cfgguide.automata import numbers
 from cfgguide.automata.language import Language
 from cfgguide.base.limits import check_step
+from cfgguide.engine.byte_machine.scalars import is_within
 from cfgguide.errors import SchemaError
 from cfgguide.schema.equality import hashable, kind_of
 from cfgguide.schema.solver.nodes import (
@@ -22,7 +23,6 @@ from cfgguide.schema.solver.nodes import (
     ListedValues,
     Node,
     by_value,
-    is_within,
     kinds_of,
 )
 from cfgguide.schema.solver.truth import evaluators

@@ -12,7 +12,8 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
 from cfgguide.base.limits import check_step
-from cfgguide.schema.solver.nodes import Bounds, Condition, Node
+from cfgguide.engine.byte_machine.scalars import Bounds
+from cfgguide.schema.solver.nodes import Condition, Node
 
 ValueClass = frozenset[Node]  # those nodes of a context that hold
 Problem = tuple[str, str]  # a path, and what cannot be guaranteed there

@@ -18,9 +18,9 @@ from cfgguide.automata.language import Language, TextAutomaton, accepts
 from cfgguide.base.derived import derived
 from cfgguide.base.limits import check_step
 from cfgguide.base.sets import reached_from
+from cfgguide.engine.byte_machine.scalars import Bounds, is_within
 from cfgguide.schema.equality import hashable, kind_of
 
-Bounds = tuple[int, int | None]  # the least and the most; None for no maximum
 KINDS = ("null", "true", "false", "number", "string", "array", "object")
 UNBOUNDED = KINDS[3:]  # of all others there is one value each
 _OF_OBJECTS = {
@@ -340,11 +340,6 @@ def _are_disjoint(one: Condition | None, other: Condition | None) -> bool:
     if one is None or other is None:
         return True
     return one.words is not None and other.words is not None and one.words.isdisjoint(other.words)
-
-
-def is_within(count: int, bounds: Bounds) -> bool:
-    """Return whether a number is within bounds."""
-    return bounds[0] <= count and (bounds[1] is None or count <= bounds[1])
 
 
 def is_typed(nodes: Iterable[Node]) -> bool:

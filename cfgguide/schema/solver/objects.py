@@ -19,6 +19,7 @@ from cfgguide.automata.language import Language, difference, grouped
 from cfgguide.base.limits import check_step
 from cfgguide.base.sets import members
 from cfgguide.engine.byte_machine.property_names import has_other_text
+from cfgguide.engine.byte_machine.scalars import is_within
 from cfgguide.schema.solver.arrays import ArrayMachine
 from cfgguide.schema.solver.member_automata import (
     MemberSymbol,
@@ -30,7 +31,7 @@ from cfgguide.schema.solver.member_automata import (
     scalar_holds,
     seen_by,
 )
-from cfgguide.schema.solver.nodes import Node, is_within
+from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.truth import (
     Failures,
     applied_in_place,

@@ -22,8 +22,9 @@ from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import DEAD, Language, grouped, memberships
 from cfgguide.automata.numbers import decimals, tidy
 from cfgguide.base.limits import check_step
+from cfgguide.engine.byte_machine.scalars import is_within
 from cfgguide.schema.solver.member_automata import ValueClass, conditions, listed, scalar_holds
-from cfgguide.schema.solver.nodes import Condition, Node, is_typed, is_within
+from cfgguide.schema.solver.nodes import Condition, Node, is_typed
 from cfgguide.schema.solver.truth import Truths, truths
 
 MAX_TOGETHER = 2_000  # states of one automaton of all conditions

@@ -18,12 +18,12 @@ from cfgguide.automata.numbers import tidy
 from cfgguide.automata.side_by_side import all_of
 from cfgguide.base.derived import derived
 from cfgguide.base.limits import check_step
+from cfgguide.engine.byte_machine.scalars import Bounds
 from cfgguide.schema.solver.arrays import told_apart
 from cfgguide.schema.solver.listed_values import Part, SpellingError
 from cfgguide.schema.solver.member_automata import ValueClass, conditions, listed, seen_by
 from cfgguide.schema.solver.nodes import (
     KINDS,
-    Bounds,
     Condition,
     Constant,
     Node,
