@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -133,18 +134,26 @@ def moves_by_target(
     cuts: Sequence[int], letters: Sequence[int], row: Sequence[int]
 ) -> dict[int, Ranges]:
     """Return the targets of a row except the dead one, with inclusive ranges of code points."""
-    ranges: dict[int, list[tuple[int, int]]] = {}
-    for place, (first, letter) in enumerate(zip(cuts, letters, strict=True)):
-        target = row[letter]
-        if target == DEAD:
+    read: dict[int, list[int]] = {}
+    for letter, target in enumerate(row):
+        if target != DEAD:
+            read.setdefault(target, []).append(letter)
+    places = tuple(cuts), tuple(letters)
+    return {target: _ranges_of(*places, frozenset(each)) for target, each in read.items()}
+
+
+@lru_cache(maxsize=4096)
+def _ranges_of(cuts: tuple[int, ...], letters: tuple[int, ...], read: frozenset[int]) -> Ranges:
+    """Return the characters of some letters; most states tell the same few sets apart."""
+    found: list[tuple[int, int]] = []
+    for (first, end), letter in zip(pairwise((*cuts, MAX_CODE_POINT + 1)), letters, strict=True):
+        if letter not in read:
             continue
-        last = cuts[place + 1] - 1 if place + 1 < len(cuts) else MAX_CODE_POINT
-        known = ranges.setdefault(target, [])
-        if known and known[-1][1] == first - 1:
-            known[-1] = (known[-1][0], last)
+        if found and found[-1][1] == first - 1:
+            found[-1] = (found[-1][0], end - 1)
         else:
-            known.append((first, last))
-    return {target: tuple(known) for target, known in ranges.items()}
+            found.append((first, end - 1))
+    return tuple(found)
 
 
 def words_of(automaton: TextAutomaton, most: int) -> list[str] | None:

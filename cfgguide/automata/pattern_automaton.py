@@ -534,10 +534,13 @@ class _Program:
         return _joined(parts)
 
     def near(self, rest: int, n: int) -> int:
-        """Return a rest whose loops have at most ``n + 1`` rounds to come, if they have a bound."""
+        """Return a rest whose loops have bounds of at most `n`, or none.
+
+        What asks for more rounds asks for ``n + 1``: it does not end after `n` characters.
+        """
         far = n + 1
         counts = self.counts[rest]
-        if all(least <= far and (most <= far or most == inf) for least, most in counts):
+        if all(least <= far and (most <= n or most == inf) for least, most in counts):
             return rest
         check_step()
         passed = []
@@ -546,7 +549,7 @@ class _Program:
             rest = passed[-1][-1]
         for head, place, _ in reversed(passed):
             if isinstance(head, _Loop):
-                most = None if head.most is None else min(head.most, far)
+                most = None if head.most is None or head.most > n else head.most
                 head = head._replace(least=min(head.least, far), most=most)
             rest = self._number((head, place, rest))
         return rest

@@ -258,6 +258,7 @@ class SideBySide:
         self._parts = parts
         self._product = _Product(parts)
         self.cuts, self.letters = self._product.cuts, self._product.letters
+        self._moves: dict[int, dict[int, Ranges]] = {}
         start = self._product.number(tuple(part.start for part in parts))
         self.start = start if self._product.is_live(start) else DEAD
 
@@ -302,7 +303,10 @@ class SideBySide:
 
     def moves_of(self, state: int) -> dict[int, Ranges]:
         """Return the states after one more character, without the dead one, with the characters."""
-        return moves_by_target(self.cuts, self.letters, self.row(state))
+        moves = self._moves.get(state)
+        if moves is None:
+            moves = self._moves[state] = moves_by_target(self.cuts, self.letters, self.row(state))
+        return moves
 
     def shortest(self, state: int) -> float:
         """Return how many characters lead at least to an end; there may be none that near."""

@@ -512,7 +512,7 @@ class SchemaAutomaton(Pushdown):
     def _lexer_row(self, state: int, lexer: _Lexer, key: Any) -> None:
         row = lexer.lexemes.row(key)
         operations = [self._operation(lexer, after) for after in row.targets]
-        self.set_mapped_row(state, row.places, operations)
+        self.set_mapped_row(state, row.places, operations, row.stays)
 
     def _operation(self, lexer: _Lexer, after: Target) -> int:
         if after is None:

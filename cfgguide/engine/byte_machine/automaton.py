@@ -46,6 +46,7 @@ from cfgguide.engine.byte_machine.byte_views import (
     NOT_MADE,
     ROW,
     SHARED,
+    STAYS,
     Arrays,
     view_of,
 )
@@ -256,8 +257,8 @@ class Pushdown:
             tags = [tag for tag, bit in enumerate(f"{below:b}"[::-1]) if bit == "1"]
             names, n_names = self._tags.add(tags, len(tags)), len(tags)
         most, least = min(bounds[0], _FAR), min(bounds[1], _FAR)
-        row = (NOT_MADE, 0, ending, is_end, names, n_names, *shared, is_named, most, least, 0, 0)
-        return self._states.add_one(row)
+        of_names = (names, n_names, *shared, is_named, most, least, 0, 0)
+        return self._states.add_one((NOT_MADE, 0, ending, is_end, *of_names, NONE))
 
     def add_texts(
         self, texts: Sequence[bytes], operations: Sequence[int], tags: Sequence[int], base: int
@@ -283,6 +284,7 @@ class Pushdown:
         """
         self.need_row(base)
         template = self._states.array[base].copy()
+        template[STAYS] = NONE
         if tags:
             template[BELOW] = self._tags.add(tags, len(tags))
             template[IS_NAMED] = template[SHARED] != NONE
@@ -321,15 +323,18 @@ class Pushdown:
                 places[byte] = place
         self.set_mapped_row(state, bytes(places), operations)
 
-    def set_mapped_row(self, state: int, places: bytes, operations: Sequence[int]) -> None:
-        """Set the operations of a state, and which of them each byte has."""
+    def set_mapped_row(
+        self, state: int, places: bytes, operations: Sequence[int], stays: int = 0
+    ) -> None:
+        """Set the operations of a state, which of them each byte has, and which kinds lead on."""
         number = self._map_numbers.get(places)
         if number is None:
             number = self._maps.add(np.frombuffer(places, dtype=np.uint8), 1)
             self._map_numbers[places] = number
         first = self._operations.add(operations, len(operations))
+        kinds = self._set(stays, _WORD) if stays else NONE
         row = self._states.array[state]
-        row[MAP] = number
+        row[MAP], row[STAYS] = number, kinds
         row[ROW] = first
 
     def action(self, kind: int, first: int, second: int = 0) -> int:

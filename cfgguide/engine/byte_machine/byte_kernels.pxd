@@ -9,9 +9,10 @@ cdef int ALLOWED, BELOW, BYTE, END, END_TOKEN, FIRST_CHILD, FIRST_TOKEN, FOLLOWS
 cdef int EDGES, NONE, NOT_MADE, N_BELOW, N_EDGES, PUSH, QUOTE, ROW, SHARED, SHARED_TAG
 cdef int COLLECT, DEPTH, DONE, INSPECTED, JUMP, NEEDED, NEEDED_TAG, NEED_FOLLOW, NEED_ROW
 cdef int N_CELLS, N_EXCEPTIONS, N_JUMPS, N_SEGMENTS, SMALL, TOO_MANY
-cdef int TOO_SHALLOW
+cdef int TOO_SHALLOW, STAYS, VISIT, N_BITS
 
 cdef unsigned int ALL_BITS
+cdef unsigned long long KINDS
 
 cdef int _pushed(WorkView work, int frame, int parent) noexcept nogil
 @cython.locals(allowed=int, has=bint)
@@ -24,10 +25,12 @@ cpdef int operation(ArraysView arrays, int state, int byte) noexcept nogil
 cpdef void begin(TrieView trie, WorkView work, list frames, int state, int node, bint is_known) noexcept
 @cython.locals(
     is_popped=bint, is_shared=bint, known=bint, is_large=bint, state=int, cell=int, tag=int, named=int, target=int,
-    kind=int, frame=int, follow=int, depth=int, n_segments=int, byte=int,
+    kind=int, frame=int, follow=int, depth=int, n_segments=int, byte=int, knows_kinds=bint,
+    stays=cython.ulonglong, met=cython.ulonglong, last=int, first_token=int, end_token=int,
 )
 cdef int walk(
-    ArraysView arrays, TrieView trie, WorkView work, int n_base, int mode, bint is_begun
+    ArraysView arrays, TrieView trie, const unsigned long long[::1] kinds, WorkView work, int n_base, int mode,
+    bint is_begun
 ) noexcept nogil
 @cython.locals(n=int, segment=int)
 cpdef int ranges(WorkView work, int[:, ::1] found) noexcept
@@ -39,7 +42,8 @@ cpdef void fill_bounded(
     int most
 ) noexcept
 cpdef int run(
-    ArraysView arrays, TrieView trie, WorkView work, int n_base, int mode, bint is_begun
+    ArraysView arrays, TrieView trie, const unsigned long long[::1] kinds, WorkView work, int n_base, int mode,
+    bint is_begun
 ) noexcept
 @cython.locals(
     state=int, target=int, row=int, number=int, depth=int, node=int, end_node=int, first_child=int, end_child=int,

@@ -4,9 +4,10 @@ The walk visits the trie depth first, as :func:`cfgguide.engine.masks.kernels.wa
 prefix has only a state and a stack. Where a row of the automaton is not made yet, the walk stops
 and says so; called again, it goes on.
 
-Subtrees below a state with a shared mask are not visited: they are *jumps*, for the caller to look
-up. In a state of listed names only the tokens that end one are visited; these are exceptions from
-the shared mask.
+Where a mask is asked for, a subtree is not visited if all kinds of characters in it may follow one
+another after the state. Nor are those below a state with a shared mask: they are *jumps*, for the
+caller to look up. In a state of listed names only the tokens that end one are visited; these are
+exceptions from the shared mask.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ except ImportError:
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.automata.kinds import KINDS, N_BITS
 from cfgguide.engine.byte_machine.byte_views import (
     ALL_BITS,
     ALLOWED,
@@ -51,8 +53,10 @@ from cfgguide.engine.byte_machine.byte_views import (
     SHARED,
     SHARED_TAG,
     SMALL,
+    STAYS,
     TOO_MANY,
     TOO_SHALLOW,
+    VISIT,
     Arrays,
     Work,
 )
@@ -150,7 +154,13 @@ def begin(
 
 
 def walk(
-    arrays: Arrays, trie: PackedTrie, work: Work, n_base: int, mode: int, is_begun: bool
+    arrays: Arrays,
+    trie: PackedTrie,
+    kinds: npt.NDArray[np.uint64],
+    work: Work,
+    n_base: int,
+    mode: int,
+    is_begun: bool,
 ) -> int:
     """Find the tokens that may follow a state, on the stack in `work`.
 
@@ -160,13 +170,16 @@ def walk(
         The automaton.
     trie : PackedTrie
         The tokens.
+    kinds : uint64, shape (n_nodes,)
+        What comes below each node (:mod:`cfgguide.engine.vocabulary.trie_kinds`); empty if that is
+        not known.
     work : Work
         Memory; where to start is in row 0 of the path, and where in the trie in row 1.
     n_base : int
         Number of cells of the configuration.
     mode : int
-        `VISIT`: visit everything; `JUMP`: note shared subtrees as jumps; `COLLECT`: note as jumps
-        where the bottom frame is popped.
+        `VISIT`: visit everything; `JUMP`: only what has to be visited to make a mask, with shared
+        subtrees as jumps; `COLLECT`: the same with jumps where the bottom frame is popped.
     is_begun : bool
         Whether to go on with a walk that has stopped.
 
@@ -177,6 +190,7 @@ def walk(
     """
     states = arrays.states
     nodes, counts = trie.nodes, work.counts
+    knows_kinds = mode != VISIT and len(kinds) > 0
     depth, n_segments = 1, 0
     if is_begun:
         depth, n_segments = counts[DEPTH], counts[N_SEGMENTS]
@@ -188,6 +202,24 @@ def walk(
         byte = nodes[node, BYTE]
         state, cell = work.at_state[depth - 1], work.at_cell[depth - 1]
         known = work.is_known[depth - 1]
+        if knows_kinds and not known and states[state, STAYS] != NONE:
+            stays, met = arrays.words[states[state, STAYS]], kinds[node]
+            if (met & KINDS) | stays == stays and met >> N_BITS <= stays >> N_BITS:
+                if cell < n_base and cell >= counts[INSPECTED] and states[state, BELOW] != NONE:
+                    counts[INSPECTED] = cell + 1
+                first_token, end_token = nodes[node, FIRST_TOKEN], nodes[node, END_TOKEN]
+                if n_segments and work.segments[n_segments - 1, 1] == first_token:
+                    work.segments[n_segments - 1, 1] = end_token
+                else:
+                    if n_segments >= len(work.segments):
+                        return TOO_MANY
+                    work.segments[n_segments, 0], work.segments[n_segments, 1] = (
+                        first_token,
+                        end_token,
+                    )
+                    n_segments += 1
+                work.next_node[depth] = node + 1
+                continue
         tag, is_popped = NONE, False
         named = state
         target = 0
@@ -266,8 +298,10 @@ def walk(
             if (
                 n_segments
                 and work.segments[last, 1] == first_token
-                and work.segments[last, 2] == target
-                and work.segments[last, 3] == cell
+                and (
+                    mode != VISIT
+                    or (work.segments[last, 2] == target and work.segments[last, 3] == cell)
+                )
             ):
                 work.segments[last, 1] = end_own
             else:
@@ -463,11 +497,17 @@ def fill_bounded(
 
 
 def run(
-    arrays: Arrays, trie: PackedTrie, work: Work, n_base: int, mode: int, is_begun: bool
+    arrays: Arrays,
+    trie: PackedTrie,
+    kinds: npt.NDArray[np.uint64],
+    work: Work,
+    n_base: int,
+    mode: int,
+    is_begun: bool,
 ) -> int:
     """Call :func:`walk` while other threads run."""
     with cython.nogil:
-        return walk(arrays, trie, work, n_base, mode, is_begun)
+        return walk(arrays, trie, kinds, work, n_base, mode, is_begun)
 
 
 def n_beginnings(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int32]) -> int:

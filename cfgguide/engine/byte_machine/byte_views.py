@@ -23,8 +23,8 @@ NONE = -1
 PUSH, POP, END = 1, 2, 3  # kinds of actions
 # Columns of `Arrays.states`.
 ROW, MAP, ENDING, IS_END, BELOW, N_BELOW, SHARED, SHARED_TAG, IS_NAMED, MOST, LEAST = range(11)
-EDGES, N_EDGES = 11, 12
-N_COLUMNS = 13
+EDGES, N_EDGES, STAYS = 11, 12, 13
+N_COLUMNS = 14
 FOLLOWS, ALLOWED = 0, 1  # columns of `Arrays.frames`
 BOTTOM = 0  # the frame below all others
 QUOTE = 0x22
@@ -52,7 +52,9 @@ class Arrays(NamedTuple):
         all automata (:mod:`cfgguide.engine.byte_machine.shared_masks`), or `NONE`; `SHARED_TAG`:
         the tag that POP has there; `IS_NAMED`: whether listed names are exceptions from that, and
         this tag may come, too; `MOST` and `LEAST`: how many characters may and must follow, or
-        `NONE`; `EDGES` and `N_EDGES`: where its edges start in `edges`, and their number.
+        `NONE`; `EDGES` and `N_EDGES`: where its edges start in `edges`, and their number; `STAYS`:
+        where in `words` it stands which kinds of characters may follow one another, and how many
+        (:mod:`cfgguide.automata.kinds`), or `NONE`.
     maps : uint8, shape (n_maps, 256)
         Which of a state's operations each byte has.
     operations : int32, shape (n_operations,)
@@ -65,7 +67,7 @@ class Arrays(NamedTuple):
     follows : int32, shape (n_follows,)
         The state after each tag, or `NOT_MADE`.
     words : uint64, shape (n_words,)
-        Sets of tags.
+        Sets of tags; kinds of characters.
     tags : int32, shape (n_tags,)
         Lists of tags.
     edges : int32, shape (n_edges, 2)

@@ -18,6 +18,7 @@ from cfgguide.engine.byte_machine.automaton import Pushdown
 from cfgguide.engine.byte_machine.byte_views import BOTTOM
 from cfgguide.engine.masks.views import view
 from cfgguide.engine.vocabulary.trie import PackedTrie
+from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import LimitError
 
 Int32Array = npt.NDArray[np.int32]
@@ -26,13 +27,28 @@ ROOT = -1  # a node: above all others
 _MAX_SIZE = 1 << 26
 
 
-class Trie:
-    """A trie to walk over, as the kernels read it, and how deep it is."""
+_NOT_KNOWN = np.empty(0, dtype=np.uint64)
 
-    def __init__(self, packed: PackedTrie, max_depth: int) -> None:
+
+class Trie:
+    """A trie to walk over, as the kernels read it, and how deep it is.
+
+    With `kinds`, what comes below each node, a mask is made without visiting all of it.
+    """
+
+    def __init__(
+        self, packed: PackedTrie, max_depth: int, kinds: npt.NDArray[np.uint64] = _NOT_KNOWN
+    ) -> None:
         self.packed = packed
         self.view: Any = view(packed)
         self.max_depth = max_depth
+        self.kinds = kinds
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary) -> Trie:
+        """Return that of a vocabulary."""
+        trie = vocabulary.trie
+        return cls(trie.packed, trie.max_depth, vocabulary.trie_kinds)
 
 
 class LetterTrie(Trie):
@@ -46,7 +62,7 @@ class LetterTrie(Trie):
 
     def __init__(self, trie: Trie, letters: npt.NDArray[np.uint8]) -> None:
         self.packed, self.view, self.max_depth = trie.packed, trie.view, trie.max_depth
-        self.letters = letters
+        self.kinds, self.letters = trie.kinds, letters
 
 
 class ByteWalk:
@@ -153,7 +169,9 @@ class WalkMemory:
         pushdown, is_begun = self._pushdown, False
         while True:
             arrays = pushdown.view
-            result = kernels.run(arrays, trie.view, view_of_work, len(frames), mode, is_begun)
+            result = kernels.run(
+                arrays, trie.view, trie.kinds, view_of_work, len(frames), mode, is_begun
+            )
             is_begun = True
             if result == views.NEED_ROW:
                 pushdown.need_row(counts[views.NEEDED])

@@ -53,7 +53,7 @@ class ByteWalker:
         self._pushdown = pushdown = machine.pushdown
         self._n_words = vocabulary.n_words
         self._tokens = vocabulary.tokens
-        self.trie = Trie(vocabulary.trie.packed, vocabulary.trie.max_depth)
+        self.trie = Trie.of(vocabulary)
         self._memory = WalkMemory(pushdown)
         self._rest = WalkMemory(pushdown)
         self._shared = SharedMasks.of(vocabulary)

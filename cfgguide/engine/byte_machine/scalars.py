@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
+from math import inf
 from typing import Any, NamedTuple
 
 from cfgguide.automata.charset import (
@@ -25,6 +26,8 @@ from cfgguide.automata.charset import (
     branches_of,
     byte_tree,
 )
+from cfgguide.automata.json_spelling import RAW
+from cfgguide.automata.kinds import KINDS, MOST, N_BITS, kinds_in, staying
 from cfgguide.automata.language import (
     ANY_TEXT,
     DEAD,
@@ -47,6 +50,8 @@ Key = Hashable
 QUOTE = 0x22
 _N_KEPT = 128  # automata of strings or numbers
 _LONGEST = 4_096  # characters of a token
+_FEW = 30  # characters: most tokens have no more
+_RAW = kinds_in(RAW)  # that stand in a string of JSON as they are
 
 Bounds = tuple[int, int | None]  # the least and the most; None for no maximum
 
@@ -74,10 +79,14 @@ class ScalarRow(NamedTuple):
     places : bytes
         For each byte the index of its target in `targets`.
     targets : tuple of Target
+    stays : int
+        Kinds of characters any of which may follow one another, and how many
+        (:func:`cfgguide.automata.kinds.staying`).
     """
 
     places: bytes
     targets: tuple[Target, ...]
+    stays: int = 0
 
     @classmethod
     def of(
@@ -122,7 +131,7 @@ class ScalarRow(NamedTuple):
 
     def mapped(self, change: Callable[[Target], Target]) -> ScalarRow:
         """Return the same with other targets."""
-        return ScalarRow(self.places, tuple(map(change, self.targets)))
+        return self._replace(targets=tuple(map(change, self.targets)))
 
     def entries(self) -> Iterable[tuple[int, Target]]:
         """Yield the bytes that are not refused, each with its target."""
@@ -280,6 +289,13 @@ class SpelledTexts:
         pairs = zip(self.languages, state, strict=True)
         return tuple([language.near(each, n) for language, each in pairs])
 
+    def stays(self, state: tuple[int, ...]) -> int:
+        """Return kinds of characters that may follow one another, written as they are."""
+        pairs = [pair for pair in zip(self.languages, state, strict=True) if pair[1] != DEAD]
+        longest = max([language.longest(each) for language, each in pairs], default=0)
+        shortest = max([language.shortest(each) for language, each in pairs], default=0)
+        return staying(state, self.moves, self.near, _RAW, (longest - 1, _FEW, shortest - 1))
+
     def free(self, state: tuple[int, ...]) -> int:
         """Return which language any text completes from here; -1 for none."""
         for tag, (each, language) in enumerate(zip(state, self.languages, strict=True)):
@@ -338,11 +354,12 @@ class Strings(KeptRows):
         entries: list[tuple[Iterable[int], Any]] = [
             (data, key_of(after)) for data, after in after_bytes(pieces)
         ]
-        if kind == "c":
-            tag = self.texts.tag(state)
-            if tag >= 0:
-                entries.append(((QUOTE,), tag))
-        return ScalarRow.of(entries)
+        if kind == "p":
+            return ScalarRow.of(entries)
+        tag = self.texts.tag(state)
+        if tag >= 0:
+            entries.append(((QUOTE,), tag))
+        return ScalarRow.of(entries)._replace(stays=self.texts.stays(state))
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""
@@ -605,7 +622,31 @@ class Bounded(ScalarAutomaton):
         """Return what follows a key."""
         kind, state, n = key
         counted = min(n + 1, self._cap) if kind == "c" else n
-        return self._base.row((kind, state)).mapped(partial(self._counted, key, counted))
+        row = self._base.row((kind, state)).mapped(partial(self._counted, key, counted))
+        return row._replace(stays=self._stays(key, row.stays) if kind == "c" else 0)
+
+    def _stays(self, key: Any, of_base: int) -> int:
+        """Return kinds of characters that may follow one another."""
+        n = key[-1]
+        left = max([inf if most is None else most for _, (_, most) in self._parts]) - n
+        if self._is_every:
+            return of_base & KINDS | int(min(max(left, 0), MOST)) << N_BITS
+        if not of_base:
+            return 0
+        least = max([least for _, (least, _) in self._parts]) - n
+        far = 2 * max(language.n_guessed for language in self._languages)
+        return staying(key, self._moves, self.near, _RAW, (left - far, _FEW, least - far))
+
+    def _moves(self, key: Any) -> dict[Any, Ranges]:
+        """Return the keys after one more character, with the characters."""
+        _, state, n = key
+        counted = min(n + 1, self._cap)
+        moves = self._texts.moves(state).items()
+        return {
+            ("c", after, counted): ranges
+            for after, ranges in moves
+            if self._may_end(after, counted)
+        }
 
     def _counted(self, key: Any, counted: int, after: Target) -> Target:
         """Return a target with the number of characters; None if the text cannot end."""

@@ -67,7 +67,8 @@ class _Alone(Pushdown):
     def make_row(self, state: int) -> None:
         """Make the row of a state."""
         row = self._lexemes.row(self._keys[state])
-        self.set_mapped_row(state, row.places, [self._operation(each) for each in row.targets])
+        operations = [self._operation(each) for each in row.targets]
+        self.set_mapped_row(state, row.places, operations, row.stays)
 
     def _operation(self, after: Any) -> int:
         if after is None:
@@ -227,7 +228,7 @@ class SharedMasks:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._trie = Trie(vocabulary.trie.packed, vocabulary.trie.max_depth)
+        self._trie = Trie.of(vocabulary)
         self._known: dict[tuple[int, int], SharedMask] = {}
         self._matching: dict[re.Pattern[bytes], Int32Array] = {}
         self._made: OrderedDict[bytes, Subset] = OrderedDict()  # the one used last is last

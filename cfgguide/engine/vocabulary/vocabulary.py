@@ -266,6 +266,13 @@ class Vocabulary:
         return VocabularyTrie.of(self.tokens)
 
     @cached_property
+    def trie_kinds(self) -> npt.NDArray[np.uint64]:
+        """Which kinds of characters come below each node of the packed trie."""
+        from cfgguide.engine.vocabulary.trie_kinds import kinds_below  # needs numpy
+
+        return kinds_below(self.trie.packed)
+
+    @cached_property
     def spelling(self) -> Spelling:
         """Which byte strings the tokens spell, made on first use."""
         return Spelling.of(self.tokens)

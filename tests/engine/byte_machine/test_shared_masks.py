@@ -71,6 +71,19 @@ NEAR: list[tuple[Any, list[str]]] = [
         ['{"a":1,"ab', '{"sa":"a","', '{"ab":1,"a'],
     ),
 ]
+#: Patterns with states after which any characters of some kinds may follow, and few may.
+NEAR += [
+    ({"type": "string", **keywords}, texts)
+    for keywords, texts in (
+        ({"pattern": "^[ab]+$"}, ['"ab', '"b"']),
+        ({"pattern": "^[^1]{0,6}$"}, ['"', '"é:a', '"aaaaaa"']),
+        ({"pattern": "^a(b{2}|:){1,3}"}, ['"a:b', '"abb:"', '"a::é']),
+        ({"pattern": "^[ab]*[^b]$", "maxLength": 5}, ['"', '"ab', '"abab', '"abaé"']),
+        ({"pattern": "^\\S+$", "minLength": 3, "maxLength": 7}, ['"a,', '"é:{', '"aaaaaa']),
+        ({"pattern": "^(?!.*aa)[ab:]*$"}, ['"ab', '"a:b"']),
+        ({"pattern": "^[é一-龥]{1,3}$"}, ['"', '"é', '"éé"']),
+    )
+]
 NEAR += [(schema, [json.dumps(value) for value in values]) for schema, values in CASES.values()]
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cfgguide.automata.kinds import KINDS, MOST, N_BITS, NO_TEXT, kinds_of
 from cfgguide.engine.vocabulary.spelling import Spelling
 from cfgguide.engine.vocabulary.trie import VocabularyTrie
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
@@ -33,6 +34,58 @@ def test_the_nodes_are_the_distinct_prefixes_in_order(tokens):
     assert arrays.first_token.tolist() == [sum(map(len, at[:n])) for n in range(len(at) + 1)]
     assert arrays.token_ids.tolist() == [token_id for ids in at for token_id in ids]
     assert trie.max_depth == max(map(len, texts), default=0)
+
+
+_TEXTS = st.text('aé\u2028一😀"', max_size=4).map(str.encode)
+_CUT = st.builds(lambda text, end: text[: len(text) - end], _TEXTS, st.integers(0, 3))
+
+
+def kinds_in_token(rest: bytes) -> tuple[int, int]:
+    """Return the kinds of a text, by all that the character it ends in may become."""
+    for missing in range(4):
+        ends = [b""]
+        for _ in range(missing):
+            ends = [end + bytes([byte]) for end in ends for byte in (0x80, 0x8F, 0x90, 0xBF)]
+        texts = [rest + end for end in ends]
+        texts = [text.decode() for text in texts if b"\xef\xbf" not in text and is_text(text)]
+        if texts:
+            points = np.array([ord(character) for text in texts for character in text])
+            return int(np.bitwise_or.reduce(kinds_of(points), initial=0)), len(texts[0])
+    return NO_TEXT, 0
+
+
+def is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@settings(deadline=None)
+@given(st.lists(_TEXTS | _CUT | st.binary(max_size=3), min_size=1))
+def test_a_node_knows_the_kinds_of_all_below_it(tokens):
+    vocabulary = vocabulary_of([*tokens, b"a" * 300])
+    nodes, order = vocabulary.trie.packed.nodes, vocabulary.trie.packed.token_ids
+    paths: dict[int, bytes] = {}
+    for node, (byte, _, _, first) in enumerate(nodes[:-1].tolist()):
+        paths[node] = paths.get(node, b"") + bytes([byte])
+        for child in range(first, int(nodes[node + 1, 3])):
+            paths[child] = paths[node]
+    for node, path in paths.items():
+        if not is_text(path[:-1]):
+            continue  # it is asked only where a character begins
+        kinds = n = 0
+        for token_id in order[nodes[node, 1] : nodes[node, 2]].tolist():
+            found, length = kinds_in_token((vocabulary.tokens[token_id] or b"")[len(path) - 1 :])
+            kinds, n = kinds | found, max(n, length)
+        known = int(vocabulary.trie_kinds[node])
+        if kinds & NO_TEXT or n > MOST:
+            assert known & NO_TEXT
+        else:
+            assert known & KINDS & kinds == kinds
+            assert not known & NO_TEXT
+            assert known >> N_BITS == n
 
 
 def test_kernels_get_arrays_that_they_take():
