@@ -380,6 +380,18 @@ MUTATIONS = [
         "    return bounds[1] is None or n <= bounds[1]\n",
     ),
     Mutation(
+        "schemas: kinds of characters stay only where each state leads on",
+        "automata/staying",
+        "                        found = with_target\n",
+        "                        pass\n",
+    ),
+    Mutation(
+        "schemas: how many characters a subtree has that is taken whole",
+        "engine/byte_machine/byte_kernels",
+        "            if (met & KINDS) | stays == stays and met >> N_BITS <= stays >> N_BITS:\n",
+        "            if (met & KINDS) | stays == stays:\n",
+    ),
+    Mutation(
         "schemas: listed names are exceptions from shared masks",
         "engine/byte_machine/byte_kernels",
         "            if not states[target, IS_NAMED]:\n",
@@ -535,8 +547,8 @@ MUTATIONS = [
     Mutation(
         "byte machine: the row of one state",
         "engine/byte_machine/automaton",
-        "        row[MAP] = number\n",
-        "        row[MAP] = number if state != 40 else 0\n",
+        "        row[MAP], row[STAYS] = number, kinds\n",
+        "        row[MAP], row[STAYS] = number if state != 40 else 0, kinds\n",
         "schemas,messages",
     ),
     Mutation(
@@ -570,22 +582,22 @@ MUTATIONS = [
     Mutation(
         "text machine: the row of one state",
         "engine/byte_machine/text_machine",
-        "            places[letter] = targets.setdefault(target, len(targets))\n",
-        "            places[letter] = targets.setdefault(target, len(targets)) * (state != 4)\n",
+        "                if state == DEAD:\n                    return None\n",
+        "                if state in (DEAD, 4):\n                    return None\n",
         "patterns",
     ),
     Mutation(
         "text machine: a key that forgets how far the bounds of counts are",
-        "engine/byte_machine/text_machine",
-        "self._pushdown.automaton.near(meant, self._characters.longest), begun",
-        "self._pushdown.automaton.near(meant, 1), begun",
+        "engine/byte_machine/lone_pushdown",
+        "        return self.state(self.lexemes.near(self._keys[state], n))\n",
+        "        return self.state(self.lexemes.near(self._keys[state], 1))\n",
         "patterns",
     ),
     Mutation(
         "text machine: a register, the character that has begun",
         "engine/byte_machine/text_machine",
-        "        key = (state, begun)\n",
-        "        key = (state, begun[:1])\n",
+        "        return super().read(after, begun) if begun else after\n",
+        "        return super().read(after, begun[:1]) if begun else after\n",
         "patterns",
     ),
     Mutation(

@@ -17,11 +17,9 @@ import numpy as np
 
 from cfgguide.base import archive
 from cfgguide.base.archive import Arrays
-from cfgguide.base.collector import collector_off
 from cfgguide.base.limits import Steps
 from cfgguide.engine.byte_machine.byte_machine import ByteKey, ByteMachine, ByteMasks
-from cfgguide.engine.byte_machine.byte_views import ALL_BITS, ENDING, IS_END, NONE
-from cfgguide.engine.byte_machine.byte_walker import ByteWalker
+from cfgguide.engine.byte_machine.byte_views import ALL_BITS, IS_END
 from cfgguide.engine.byte_machine.scalars import any_strings, plain_strings
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.byte_machine.shared_masks import SharedMasks
@@ -135,18 +133,10 @@ class SchemaMasks(ByteMasks):
         # often that was asked for others.
         self._freedom: dict[tuple[int, ...], tuple[int, int, int]] = {}
 
-    def new_walker(self) -> ByteWalker:
-        """Return a walker of its own for one thread."""
-        return ByteWalker(self._machine, self._vocabulary)
-
     def shared(self) -> list[object]:
         """Return what all schemas share: masks of a vocabulary, and states of strings."""
         strings = [any_strings(), plain_strings(), any_strings().lexemes, plain_strings().lexemes]
-        return [*strings, SharedMasks.of(self._vocabulary)]
-
-    def near(self, state: int) -> int:
-        """Return a state whose mask is the same: no token sees bounds that are farther away."""
-        return self._automaton.near(state, self._vocabulary.trie.max_depth)
+        return [*strings, *super().shared()]
 
     def is_at_end(self, configuration: ByteConfiguration, allowed: Callable[[], Subset]) -> bool:
         """Return whether the text is a sentence, and only EOS or white space may follow."""
@@ -154,18 +144,12 @@ class SchemaMasks(ByteMasks):
 
     def mask(self, key: ByteKey, known: ConfigurationTrie) -> Mask:
         """Make the mask of a key."""
-        state, stack = key
-        configuration = ByteConfiguration(state, stack)
-        with collector_off():
-            eos = self._eos if self._machine.is_sentence(configuration) else None
-            subset, depth = self._walker.subset(state, stack, eos)
-        if self._automaton.arrays.states[state, ENDING] != NONE:
-            depth = max(depth, 1)  # whether the text may end is asked of the topmost frame
+        mask = super().mask(key, known)
         if not self._automaton.remembering and not self._automaton.recalling:
-            return Mask(depth, subset.bitmask, subset=subset)
-        bitmask = subset.bitmask.copy()
-        self._remove_repeated(configuration, bitmask)
-        return Mask(depth, bitmask)
+            return mask
+        bitmask = mask.bitmask.copy()
+        self._remove_repeated(ByteConfiguration(*key), bitmask)
+        return Mask(mask.depth, bitmask)
 
     def _remove_repeated(self, configuration: ByteConfiguration, bitmask: Int32Array) -> None:
         """Remove tokens that write the same item twice, which a walk does not see.

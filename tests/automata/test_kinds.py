@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES
 from cfgguide.automata.ecma_notation import read
-from cfgguide.automata.kinds import KINDS, N_BITS, NO_TEXT, kinds_in, kinds_meeting, kinds_of
 from cfgguide.automata.language import DEAD, after
 from cfgguide.automata.pattern_automaton import anywhere, automaton_of
+from cfgguide.base.kinds import KINDS, N_BITS, NO_TEXT, kinds_in, kinds_meeting, kinds_of
 from cfgguide.engine.byte_machine.scalars import Bounded, Strings
 
 _POINTS = np.arange(MAX_CODE_POINT + 1)

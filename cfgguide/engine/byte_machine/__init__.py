@@ -5,8 +5,8 @@ of a state when a text first comes there. States inside of strings without condi
 in every automaton, and so are their masks (``shared_masks``). What a text remembers
 (``seen_parts``) stands beside the state and the stack.
 
-A pattern alone needs no stack: ``text_machine`` reads characters, and walks a vocabulary that is
-spelled in the letters of its automaton (``letters``).
+A pattern alone is such a string without quotes (``text_machine``); a walk takes whole what any
+characters lead on from (:mod:`cfgguide.base.kinds`).
 
 Read first: ``automaton``, ``byte_machine``, ``byte_walker``, ``byte_kernels``; then ``scalars`` for
 strings and numbers, ``shared_masks``, ``outcomes``.

@@ -195,6 +195,10 @@ class Pushdown:
         """Return the state that follows what a frame was pushed for, if it has this tag."""
         raise NotImplementedError
 
+    def near(self, state: int, n: int) -> int:
+        """Return a state after which as many as `n` bytes do what they do after another one."""
+        return state
+
     def follow_text(self, frame: int, tag: int, text: bytes) -> int:
         """Return the state that follows the text of a remembering frame, `DEAD` if it may not be.
 

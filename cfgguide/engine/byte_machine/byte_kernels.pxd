@@ -45,18 +45,6 @@ cpdef int run(
     ArraysView arrays, TrieView trie, const unsigned long long[::1] kinds, WorkView work, int n_base, int mode,
     bint is_begun
 ) noexcept
-@cython.locals(
-    state=int, target=int, row=int, number=int, depth=int, node=int, end_node=int, first_child=int, end_child=int,
-    end_own=int, index=int, token_id=int, first_token=int, n_segments=int,
-)
-cdef int walk_alone(
-    ArraysView arrays, TrieView trie, const unsigned char[::1] letters, WorkView work, unsigned int[::1] bitmask,
-    bint has_segments, bint is_begun
-) noexcept nogil
-cpdef int run_alone(
-    ArraysView arrays, TrieView trie, const unsigned char[::1] letters, WorkView work, unsigned int[::1] bitmask,
-    bint has_segments, bint is_begun
-) noexcept
 @cython.locals(n=int, before=int, length_before=int, text=int, start=int, length=int, common=int)
 cpdef int n_beginnings(const unsigned char[::1] data, const int[::1] starts) noexcept
 @cython.locals(

@@ -20,7 +20,7 @@ except ImportError:
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.kinds import KINDS, N_BITS
+from cfgguide.base.kinds import KINDS, N_BITS
 from cfgguide.engine.byte_machine.byte_views import (
     ALL_BITS,
     ALLOWED,
@@ -331,101 +331,6 @@ def walk(
         work.next_node[depth], work.end_node[depth] = first_child, end_child
     counts[N_SEGMENTS] = n_segments
     return DONE
-
-
-def walk_alone(
-    arrays: Arrays,
-    trie: PackedTrie,
-    letters: npt.NDArray[np.uint8],
-    work: Work,
-    bitmask: npt.NDArray[np.uint32],
-    has_segments: bool,
-    is_begun: bool,
-) -> int:
-    """Add the tokens that may follow a state to a bitmask, in an automaton that never pushes.
-
-    Parameters
-    ----------
-    arrays : Arrays
-        The automaton.
-    trie : PackedTrie
-        The tokens; its bytes are numbers of characters.
-    letters : uint8, shape (n_characters,)
-        What the automaton reads for each of these.
-    work : Work
-        Memory; where to start is in row 0 of the path, and where in the trie in row 1.
-    bitmask : uint32, shape (n_words,)
-        The mask.
-    has_segments : bool
-        Whether to note where the tokens lead, instead of adding them.
-    is_begun : bool
-        Whether to go on with a walk that has stopped.
-
-    Returns
-    -------
-    int
-        `DONE`, `NEED_ROW` or `TOO_MANY`.
-    """
-    states, maps, operations = arrays.states, arrays.maps, arrays.operations
-    nodes, counts = trie.nodes, work.counts
-    depth, n_segments = 1, 0
-    if is_begun:
-        depth, n_segments = counts[DEPTH], counts[N_SEGMENTS]
-    while depth > 0:
-        node, end_node = work.next_node[depth], work.end_node[depth]
-        if node == end_node:
-            depth -= 1
-            continue
-        state = work.at_state[depth - 1]
-        row, number = states[state, ROW], states[state, MAP]
-        if row == NOT_MADE:
-            counts[NEEDED], counts[DEPTH], counts[N_SEGMENTS] = state, depth, n_segments
-            return NEED_ROW
-        while node < end_node:
-            target = operations[row + maps[number, letters[nodes[node, BYTE]]]]
-            if target == 0:
-                node += 1
-                continue
-            first_child, end_child = nodes[node, FIRST_CHILD], nodes[node + 1, FIRST_CHILD]
-            end_own = nodes[node, END_TOKEN]
-            if first_child < end_child:
-                end_own = nodes[first_child, FIRST_TOKEN]
-            first_token = nodes[node, FIRST_TOKEN]
-            if not has_segments:
-                for index in range(first_token, end_own):
-                    token_id = trie.token_ids[index]
-                    bitmask[token_id >> 5] |= 1 << (token_id & 31)
-            elif first_token < end_own:
-                if n_segments >= len(work.segments):
-                    return TOO_MANY
-                work.segments[n_segments, 0], work.segments[n_segments, 1] = first_token, end_own
-                work.segments[n_segments, 2], work.segments[n_segments, 3] = target, 0
-                n_segments += 1
-            node += 1
-            if first_child < end_child:
-                work.next_node[depth] = node
-                work.at_state[depth] = target
-                depth += 1
-                work.next_node[depth], work.end_node[depth] = first_child, end_child
-                break
-        else:
-            depth -= 1
-    counts[N_SEGMENTS] = n_segments
-    return DONE
-
-
-def run_alone(
-    arrays: Arrays,
-    trie: PackedTrie,
-    letters: npt.NDArray[np.uint8],
-    work: Work,
-    bitmask: npt.NDArray[np.uint32],
-    has_segments: bool,
-    is_begun: bool,
-) -> int:
-    """Call :func:`walk_alone` while other threads run."""
-    with cython.nogil:
-        return walk_alone(arrays, trie, letters, work, bitmask, has_segments, is_begun)
 
 
 def ranges(work: Work, found: npt.NDArray[np.int32]) -> int:

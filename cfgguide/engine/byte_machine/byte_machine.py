@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable
 from itertools import islice
 from typing import Any, NamedTuple
 
+from cfgguide.base.collector import collector_off
 from cfgguide.base.locks import new_rlock
 from cfgguide.engine.byte_machine import byte_kernels as kernels
 from cfgguide.engine.byte_machine.automaton import Pushdown
@@ -25,13 +26,15 @@ from cfgguide.engine.byte_machine.byte_views import (
     PUSH,
     ROW,
 )
+from cfgguide.engine.byte_machine.byte_walker import ByteWalker
 from cfgguide.engine.byte_machine.seen_parts import (
     BETWEEN,
     NOTHING,
     ByteConfiguration,
     SeenParts,
 )
-from cfgguide.engine.index.configuration_trie import Mask, Path
+from cfgguide.engine.byte_machine.shared_masks import SharedMasks
+from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask, Path
 from cfgguide.engine.masks.subset import Subset
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.grammar.lr.stack import Stack
@@ -159,7 +162,7 @@ class ByteMachine:
 
 
 class ByteMasks:
-    """What masks of a machine of bytes have in common; a subclass makes them.
+    """Makes the masks of a machine of bytes for one vocabulary.
 
     Parameters
     ----------
@@ -175,6 +178,7 @@ class ByteMasks:
     like: Callable[[Path], Hashable] = staticmethod(len)
 
     def __init__(self, machine: ByteMachine, vocabulary: Vocabulary) -> None:
+        self._machine = machine
         self._vocabulary = vocabulary
         self._eos = vocabulary.eos_bitmask
         self._near: dict[int, int] = {}  # by state, the one whose mask it has
@@ -182,11 +186,25 @@ class ByteMasks:
 
     def new_walker(self) -> Any:
         """Return a walker of its own for one thread."""
-        raise NotImplementedError
+        return ByteWalker(self._machine, self._vocabulary)
+
+    def shared(self) -> list[object]:
+        """Return what machines share: masks of a vocabulary."""
+        return [SharedMasks.of(self._vocabulary)]
 
     def near(self, state: int) -> int:
         """Return a state whose mask is the same: no token sees bounds that are farther away."""
-        raise NotImplementedError
+        return self._machine.pushdown.near(state, self._vocabulary.trie.max_depth)
+
+    def mask(self, key: ByteKey, known: ConfigurationTrie) -> Mask:
+        """Make the mask of a key."""
+        state, stack = key
+        with collector_off():
+            eos = self._eos if self._machine.is_sentence(ByteConfiguration(state, stack)) else None
+            subset, depth = self._walker.subset(state, stack, eos)
+        if self._machine.pushdown.arrays.states[state, ENDING] != NONE:
+            depth = max(depth, 1)  # whether the text may end is asked of the topmost frame
+        return Mask(depth, subset.bitmask, subset=subset)
 
     def walker(self, subset: Callable[[ByteConfiguration], Subset]) -> Any:
         """Return a walker of its own for one thread; it needs no masks."""

@@ -54,7 +54,7 @@ class Arrays(NamedTuple):
         this tag may come, too; `MOST` and `LEAST`: how many characters may and must follow, or
         `NONE`; `EDGES` and `N_EDGES`: where its edges start in `edges`, and their number; `STAYS`:
         where in `words` it stands which kinds of characters may follow one another, and how many
-        (:mod:`cfgguide.automata.kinds`), or `NONE`.
+        (:mod:`cfgguide.base.kinds`), or `NONE`.
     maps : uint8, shape (n_maps, 256)
         Which of a state's operations each byte has.
     operations : int32, shape (n_operations,)

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from cfgguide.engine.byte_machine import byte_kernels as kernels
 from cfgguide.engine.byte_machine import byte_views as views
 from cfgguide.engine.byte_machine.automaton import Pushdown
-from cfgguide.engine.byte_machine.byte_views import BOTTOM
 from cfgguide.engine.masks.views import view
 from cfgguide.engine.vocabulary.trie import PackedTrie
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
@@ -49,20 +48,6 @@ class Trie:
         """Return that of a vocabulary."""
         trie = vocabulary.trie
         return cls(trie.packed, trie.max_depth, vocabulary.trie_kinds)
-
-
-class LetterTrie(Trie):
-    """A trie of characters, and what an automaton reads for each of them.
-
-    Attributes
-    ----------
-    letters : uint8, shape (n_characters,)
-        By the numbers that stand in the trie.
-    """
-
-    def __init__(self, trie: Trie, letters: npt.NDArray[np.uint8]) -> None:
-        self.packed, self.view, self.max_depth = trie.packed, trie.view, trie.max_depth
-        self.kinds, self.letters = trie.kinds, letters
 
 
 class ByteWalk:
@@ -179,40 +164,6 @@ class WalkMemory:
                 pushdown.follow(counts[views.NEEDED], counts[views.NEEDED_TAG])
             else:
                 return int(result)
-
-    def walk_alone(
-        self,
-        trie: LetterTrie,
-        state: int,
-        bitmask: npt.NDArray[np.uint32],
-        *,
-        has_segments: bool = False,
-    ) -> None:
-        """Add the tokens that may follow a state to a bitmask; the automaton never pushes.
-
-        With `has_segments`, note in `work` where they lead, instead.
-        """
-        self._make_room(trie)
-        while True:
-            view_of_work, counts = self._new(1)
-            kernels.begin(trie.view, view_of_work, [BOTTOM], state, ROOT, False)
-            result, is_begun = views.NEED_ROW, False
-            while result == views.NEED_ROW:
-                result = kernels.run_alone(
-                    self._pushdown.view,
-                    trie.view,
-                    trie.letters,
-                    view_of_work,
-                    bitmask,
-                    has_segments,
-                    is_begun,
-                )
-                is_begun = True
-                if result == views.NEED_ROW:
-                    self._pushdown.need_row(counts[views.NEEDED])
-            if result == views.DONE:
-                return
-            self._enlarge()
 
     def _make_room(self, trie: Trie) -> None:
         if trie.max_depth + 2 > self._depth:

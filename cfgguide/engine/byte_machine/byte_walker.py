@@ -14,7 +14,7 @@ import hashlib
 import struct
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ import numpy.typing as npt
 from cfgguide.base.uncompiled import warn_if_uncompiled
 from cfgguide.engine.byte_machine import byte_kernels as kernels
 from cfgguide.engine.byte_machine import byte_views as views
-from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.engine.byte_machine.byte_views import IS_NAMED, LEAST, MOST, NONE, SHARED, SHARED_TAG
 from cfgguide.engine.byte_machine.byte_walk import ROOT, Trie, WalkMemory
 from cfgguide.engine.byte_machine.outcomes import ByteOutcomes, SplitOutcomes
@@ -31,6 +30,9 @@ from cfgguide.engine.byte_machine.shared_masks import SharedMask, SharedMasks
 from cfgguide.engine.masks.subset import Subset
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.grammar.lr.stack import Stack
+
+if TYPE_CHECKING:
+    from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 
 Int32Array = npt.NDArray[np.int32]
 

@@ -25,18 +25,21 @@ from cfgguide.automata.charset import (
     CharacterClass,
     branches_of,
     byte_tree,
+    utf8_tree,
 )
 from cfgguide.automata.json_spelling import RAW
-from cfgguide.automata.kinds import KINDS, MOST, N_BITS, kinds_in, staying
 from cfgguide.automata.language import (
     ANY_TEXT,
     DEAD,
     IN_JSON,
+    IN_UTF8,
     Language,
     Ranges,
     TextAutomaton,
 )
 from cfgguide.automata.language import after as after_character
+from cfgguide.automata.staying import staying
+from cfgguide.base.kinds import KINDS, N_BITS, kinds_in
 from cfgguide.base.limits import check_step
 from cfgguide.engine.byte_machine.spellings import (
     any_spelling,
@@ -81,7 +84,7 @@ class ScalarRow(NamedTuple):
     targets : tuple of Target
     stays : int
         Kinds of characters any of which may follow one another, and how many
-        (:func:`cfgguide.automata.kinds.staying`).
+        (:func:`cfgguide.automata.staying.staying`).
     """
 
     places: bytes
@@ -246,6 +249,24 @@ def after_bytes(pieces: Sequence[Piece]) -> list[tuple[Iterable[int], tuple[Piec
     return [(data, found) for found, data in alike.items()]
 
 
+def in_utf8(ranges: Ranges) -> ByteTree:
+    """Return how the characters in some ranges are written outside of JSON."""
+    return utf8_tree(CharacterClass(ranges))
+
+
+@lru_cache(maxsize=4096)
+def _opened(
+    trees: tuple[ByteTree, ...],
+) -> tuple[bytes, tuple[tuple[tuple[ByteTree, int], ...], ...]]:
+    """Return for each byte of some trees its branch, and the trees and places that each leads to.
+
+    Branch 0 is that of all other bytes, and left out.
+    """
+    branches = after_bytes([(tree, place) for place, tree in enumerate(trees)])
+    row = ScalarRow.of([(data, found) for data, found in branches])
+    return row.places, row.targets[1:]
+
+
 class SpelledTexts:
     """The languages of a string, read side by side; a state has one of each."""
 
@@ -254,6 +275,8 @@ class SpelledTexts:
     ) -> None:
         self.languages = languages
         self._spelling = spelling
+        self._is_plain = spelling is in_utf8
+        self._bytes = IN_UTF8 if self._is_plain else IN_JSON
         self.start = tuple(language.start for language in languages)
         self._written: dict[tuple[int, frozenset[int]], list[bytes] | None] = {}
 
@@ -294,7 +317,10 @@ class SpelledTexts:
         pairs = [pair for pair in zip(self.languages, state, strict=True) if pair[1] != DEAD]
         longest = max([language.longest(each) for language, each in pairs], default=0)
         shortest = max([language.shortest(each) for language, each in pairs], default=0)
-        return staying(state, self.moves, self.near, _RAW, (longest - 1, _FEW, shortest - 1))
+        kinds = KINDS if self._is_plain else _RAW
+        return staying(
+            state, self.moves, self.near, kinds, (longest - 3, longest - 1, _FEW, shortest - 1)
+        )
 
     def free(self, state: tuple[int, ...]) -> int:
         """Return which language any text completes from here; -1 for none."""
@@ -318,19 +344,19 @@ class SpelledTexts:
                 self._written[key] = written_letters(language, self._spelling, used)
             return self._written[key]
 
-        return language.known_end(state[tag], IN_JSON, written)
+        return language.known_end(state[tag], self._bytes, written)
 
     def nearest(self, state: tuple[int, ...]) -> float:
         """Return how many bytes have to come at least."""
         return min(
-            language.fewest(each, IN_JSON)
+            language.fewest(each, self._bytes)
             for each, language in zip(state, self.languages, strict=True)
             if each
         )
 
 
-class Strings(KeptRows):
-    """Strings of some disjoint languages; the tag is the index of the language.
+class Texts(KeptRows):
+    """Texts of some disjoint languages; the tag is the index of the language.
 
     Keys are states at the start of a character, and pieces inside one.
     """
@@ -338,34 +364,24 @@ class Strings(KeptRows):
     counts = True
 
     def __init__(
-        self,
-        languages: Sequence[TextAutomaton],
-        spelling: Callable[[Ranges], ByteTree] = plain_spelling,
-        shared: Callable[[Key], int] | None = None,
+        self, languages: Sequence[TextAutomaton], spelling: Callable[[Ranges], ByteTree]
     ) -> None:
         super().__init__()
         self.texts = SpelledTexts(languages, spelling)
-        self._shared = shared
         self.start = ("c", self.texts.start)
 
     def _made(self, key: Any) -> ScalarRow:
         kind, state = key
         pieces = state if kind == "p" else self.texts.pieces(state)
-        entries: list[tuple[Iterable[int], Any]] = [
-            (data, key_of(after)) for data, after in after_bytes(pieces)
-        ]
-        if kind == "p":
-            return ScalarRow.of(entries)
-        tag = self.texts.tag(state)
-        if tag >= 0:
-            entries.append(((QUOTE,), tag))
-        return ScalarRow.of(entries)._replace(stays=self.texts.stays(state))
+        places, branches = _opened(tuple([tree for tree, _ in pieces]))
+        keys = [key_of(tuple([(rest, pieces[at][1]) for rest, at in each])) for each in branches]
+        row = ScalarRow(places, (None, *keys))
+        return row if kind == "p" else row._replace(stays=self.texts.stays(state))
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""
-        if self._shared is None:
-            return _PLAIN_TRAITS
-        return Traits(shared=(self._shared(key), 0))
+        kind, state = key
+        return Traits(ending=self.texts.tag(state)) if kind == "c" else _PLAIN_TRAITS
 
     def near(self, key: Any, n: int) -> Any:
         """Return a key after which `n` bytes do what they do after another one."""
@@ -377,25 +393,65 @@ class Strings(KeptRows):
         return key
 
     def nearest(self, key: Any) -> float:
-        """Return how many bytes have to come at least, with the quote."""
+        """Return how many bytes have to come at least."""
         kind, state = key
         if kind == "c":
-            return self.texts.nearest(state) + 1
-        return min(n_bytes_of(tree) + self.texts.nearest(after) for tree, after in state) + 1
+            return self.texts.nearest(state)
+        return min(n_bytes_of(tree) + self.texts.nearest(after) for tree, after in state)
 
     def known_end(self, key: Any, tags: int, used: frozenset[int]) -> tuple[bytes, int] | None:
         """Return a shortest end, and its tag, if that is known without a search."""
         kind, state = key
         # Of several languages, a search finds the one that is nearest.
-        if kind != "c" or len(state) > 1 or not tags & 1 or QUOTE not in used:
+        if kind != "c" or len(state) > 1 or not tags & 1:
             return None
         found = self.texts.known_end(state, 0, used)
-        return None if found is None else (found[0] + b'"', 0)
+        return None if found is None else (found[0], 0)
 
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each to the end of a character."""
         kind, state = key
         yield from characters_of(state if kind == "p" else self.texts.pieces(state), used)
+
+
+class Strings(Texts):
+    """Texts in quotes; `start` is after the first one."""
+
+    def __init__(
+        self,
+        languages: Sequence[TextAutomaton],
+        spelling: Callable[[Ranges], ByteTree] = plain_spelling,
+        shared: Callable[[Key], int] | None = None,
+    ) -> None:
+        super().__init__(languages, spelling)
+        self._shared = shared
+
+    def _made(self, key: Any) -> ScalarRow:
+        row = super()._made(key)
+        tag = self.texts.tag(key[1]) if key[0] == "c" else -1
+        if tag < 0:
+            return row
+        return ScalarRow.of([((QUOTE,), tag)], base=row)._replace(stays=row.stays)
+
+    def traits(self, key: Any) -> Traits:
+        """Return what is known of a key."""
+        if self._shared is None:
+            return _PLAIN_TRAITS
+        return Traits(shared=(self._shared(key), 0))
+
+    def nearest(self, key: Any) -> float:
+        """Return how many bytes have to come at least, with the quote."""
+        return super().nearest(key) + 1
+
+    def known_end(self, key: Any, tags: int, used: frozenset[int]) -> tuple[bytes, int] | None:
+        """Return a shortest end, and its tag, if that is known without a search."""
+        found = super().known_end(key, tags, used) if QUOTE in used else None
+        return None if found is None else (found[0] + b'"', 0)
+
+    def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
+        """Yield short texts that lead on, each to the end of a character."""
+        yield from super().steps(key, used)
+        kind, state = key
         tag = self.texts.tag(state) if kind == "c" else -1
         if tag >= 0:
             yield b'"', tag
@@ -623,30 +679,23 @@ class Bounded(ScalarAutomaton):
         kind, state, n = key
         counted = min(n + 1, self._cap) if kind == "c" else n
         row = self._base.row((kind, state)).mapped(partial(self._counted, key, counted))
-        return row._replace(stays=self._stays(key, row.stays) if kind == "c" else 0)
+        return row._replace(stays=self._stays(n, row.stays) if kind == "c" else 0)
 
-    def _stays(self, key: Any, of_base: int) -> int:
-        """Return kinds of characters that may follow one another."""
-        n = key[-1]
-        left = max([inf if most is None else most for _, (_, most) in self._parts]) - n
-        if self._is_every:
-            return of_base & KINDS | int(min(max(left, 0), MOST)) << N_BITS
-        if not of_base:
+    def _stays(self, n: int, of_base: int) -> int:
+        """Return kinds of characters that may follow one another, after `n` characters.
+
+        What stays under them without bounds can end within `n_guessed` characters, so as long as
+        these are left; and by then it has reached the least number.
+        """
+        if len(self._languages) > 1:
             return 0
-        least = max([least for _, (least, _) in self._parts]) - n
-        far = 2 * max(language.n_guessed for language in self._languages)
-        return staying(key, self._moves, self.near, _RAW, (left - far, _FEW, least - far))
-
-    def _moves(self, key: Any) -> dict[Any, Ranges]:
-        """Return the keys after one more character, with the characters."""
-        _, state, n = key
-        counted = min(n + 1, self._cap)
-        moves = self._texts.moves(state).items()
-        return {
-            ("c", after, counted): ranges
-            for after, ranges in moves
-            if self._may_end(after, counted)
-        }
+        parts = [(inf if most is None else most, -least) for _, (least, most) in self._parts]
+        most, least = max(parts)
+        room, to_end = of_base >> N_BITS, 0 if self._is_every else self._languages[0].n_guessed
+        if n + least < 0 and (n + room + least < 0 or most + least < to_end):
+            return 0
+        room = int(min(max(most - n - to_end, 0), room))
+        return of_base & KINDS | room << N_BITS if room else 0
 
     def _counted(self, key: Any, counted: int, after: Target) -> Target:
         """Return a target with the number of characters; None if the text cannot end."""

@@ -23,10 +23,10 @@ import numpy.typing as npt
 from cfgguide.automata.charset import branches_of
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.byte_machine import byte_views as views
-from cfgguide.engine.byte_machine.automaton import Pushdown
-from cfgguide.engine.byte_machine.byte_views import BOTTOM, DEAD, POP
+from cfgguide.engine.byte_machine.byte_views import BOTTOM
 from cfgguide.engine.byte_machine.byte_walk import ROOT, Trie, WalkMemory
-from cfgguide.engine.byte_machine.scalars import ScalarAutomaton, is_end, shared_key
+from cfgguide.engine.byte_machine.lone_pushdown import LonePushdown
+from cfgguide.engine.byte_machine.scalars import shared_key
 from cfgguide.engine.masks.subset import Subset, Subsets, bitmask_of
 from cfgguide.engine.masks.token_classes import ClassTrie
 from cfgguide.engine.vocabulary.trie import END_TOKEN, FIRST_CHILD, FIRST_TOKEN, PackedTrie
@@ -48,34 +48,6 @@ _KNOWN: OrderedDict[str, SharedMasks] = OrderedDict()  # by digest; the one used
 _LOCK = new_lock()
 
 
-class _Alone(Pushdown):
-    """The states of a string, with nothing around it."""
-
-    def __init__(self, lexemes: ScalarAutomaton, start: object) -> None:
-        super().__init__()
-        self._lexemes = lexemes
-        self._keys: list[Any] = [None]
-        self._numbers: dict[object, int] = {}
-        self.start = self._number(start)
-
-    def _number(self, key: object) -> int:
-        if key not in self._numbers:
-            self._numbers[key] = self.new_state()
-            self._keys.append(key)
-        return self._numbers[key]
-
-    def make_row(self, state: int) -> None:
-        """Make the row of a state."""
-        row = self._lexemes.row(self._keys[state])
-        operations = [self._operation(each) for each in row.targets]
-        self.set_mapped_row(state, row.places, operations, row.stays)
-
-    def _operation(self, after: Any) -> int:
-        if after is None:
-            return DEAD
-        return self.action(POP, 0) if is_end(after) else self._number(after)
-
-
 class SharedMask:
     """The tokens below a node of the vocabulary trie, from a state inside a string.
 
@@ -92,7 +64,7 @@ class SharedMask:
         self._masks = masks
         self._packed = trie.packed
         self._lexemes, self._key = shared_key(number)
-        alone = _Alone(self._lexemes, self._key)
+        alone = LonePushdown(self._lexemes, self._key)
         memory = WalkMemory(alone)
         walk = memory.walk(trie, alone.start, [BOTTOM], views.COLLECT, node=node)
         assert walk is not None, "nothing is popped"

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.kinds import MOST, N_BITS, NO_TEXT, kinds_meeting, kinds_of
+from cfgguide.base.kinds import MOST, N_BITS, NO_TEXT, kinds_meeting, kinds_of
 from cfgguide.engine.vocabulary.trie import BYTE, END_TOKEN, FIRST_CHILD, FIRST_TOKEN, PackedTrie
 
 UInt64Array = npt.NDArray[np.uint64]

@@ -51,6 +51,17 @@ def test_a_mask_allows_what_leads_to_a_text_that_can_be_spelled(pattern):
         assert allowed == wanted + [6] * (before in right), before
 
 
+def test_no_character_goes_on_with_the_beginning_of_another_one():
+    machine = cfgguide.compile(cfgguide.regex(r"\w*"), FEW).machine
+    begun = machine.read(machine.initial, b"a\xc3")
+    assert begun is not None
+    assert machine.expected(begun) == ("TEXT",)
+    assert machine.read(begun, b"a") is None
+    assert machine.read(begun, b"\xc3\xa9") is None
+    assert machine.read(begun, b"\xa9\xa9") is None
+    assert machine.read(begun, b"\xa9a\xc3") is not None
+
+
 @pytest.mark.parametrize(
     ("pattern", "text"),
     [

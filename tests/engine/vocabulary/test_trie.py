@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cfgguide.automata.kinds import KINDS, MOST, N_BITS, NO_TEXT, kinds_of
+from cfgguide.base.kinds import KINDS, MOST, N_BITS, NO_TEXT, kinds_of
 from cfgguide.engine.vocabulary.spelling import Spelling
 from cfgguide.engine.vocabulary.trie import VocabularyTrie
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary

@@ -2,26 +2,25 @@
 
 In: ranges of code points. Out: the kinds that lie in them, as bits. A vocabulary trie knows of each
 subtree which kinds its tokens have, and an automaton of a state which kinds lead on whatever comes
-(:func:`staying`). So a subtree is taken whole where the one includes the other. Any partition is
-right; this one has the sets that patterns ask for: each mark of ASCII, the digits, halves of the
-letters for hexadecimal numbers, letters of large scripts, blanks, ends of lines.
+(:mod:`cfgguide.automata.staying`). So a subtree is taken whole where the one includes the other.
+Any partition is right; this one has the sets that patterns ask for: each mark of ASCII, the digits,
+halves of the letters for hexadecimal numbers, letters of large scripts, blanks, ends of lines.
 """
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from string import punctuation
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES
-
 Ranges = tuple[tuple[int, int], ...]  # inclusive, of code points, sorted
-Key = TypeVar("Key", bound=Hashable)
+
+_SURROGATES = 0xD800, 0xDFFF
 
 #: The bits of kinds; above them is a number of characters.
 N_BITS = 58
@@ -29,7 +28,6 @@ KINDS = (1 << N_BITS) - 1
 MOST = (1 << 64 - N_BITS) - 1  # characters
 #: A kind of no characters: of bytes that are none, and of longer texts than are counted.
 NO_TEXT = 1 << N_BITS - 1
-_MAX_GROUP = 8  # states that are looked at together
 
 _SETS: tuple[Ranges, ...] = (
     *(((ord(mark), ord(mark)),) for mark in punctuation + " \t\n\r\x7f"),
@@ -48,17 +46,17 @@ _SETS: tuple[Ranges, ...] = (
      (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF)),
 )  # fmt: skip
 #: Whatever is in no set, up to each of these code points.
-_RESTS = (0x1F, SURROGATES[0] - 1, 0xFFFF, MAX_CODE_POINT)
+_RESTS = (0x1F, _SURROGATES[0] - 1, 0xFFFF, sys.maxunicode)
 
 
 def _intervals() -> Iterator[tuple[int, int, int]]:
     """Yield all code points but surrogates as intervals, in order, each with its kind."""
     named = sorted((low, high, kind) for kind, each in enumerate(_SETS) for low, high in each)
     start = 0
-    for low, high, kind in [*named, (MAX_CODE_POINT + 1, 0, 0)]:
+    for low, high, kind in [*named, (sys.maxunicode + 1, 0, 0)]:
         for number, last in enumerate(_RESTS, len(_SETS)):
-            if start == SURROGATES[0]:
-                start = SURROGATES[1] + 1
+            if start == _SURROGATES[0]:
+                start = _SURROGATES[1] + 1
             if start <= min(low - 1, last):
                 yield start, min(low - 1, last), number
                 start = min(low - 1, last) + 1
@@ -91,7 +89,7 @@ def kinds_in(ranges: Ranges) -> int:
     """
     outside = 0
     for low, high, number in zip(_LOWS, _HIGHS, _NUMBERS, strict=True):
-        place = bisect_right(ranges, (low, MAX_CODE_POINT + 1)) - 1
+        place = bisect_right(ranges, (low, sys.maxunicode + 1)) - 1
         if place < 0 or ranges[place][1] < high:
             outside |= 1 << number
     return _EVERY & ~outside
@@ -105,70 +103,3 @@ def kinds_meeting(ranges: Ranges) -> int:
         for place in range(bisect_left(_HIGHS, low), bisect_right(_LOWS, high)):
             found |= 1 << _NUMBERS[place]
     return found
-
-
-def staying(
-    start: Key,
-    moves: Callable[[Key], Mapping[Key, Ranges]],
-    near: Callable[[Key, int], Key],
-    raw: int,
-    lengths: Iterable[float],
-) -> int:
-    """Return kinds of characters, any of which may follow one another from a state.
-
-    Parameters
-    ----------
-    start : key
-        The state.
-    moves : callable
-        Returns the states after one more character, without the dead one, with the characters.
-    near : callable
-        Returns for a state and `n` one after which `n` characters do what they do after it.
-    raw : int
-        The kinds that are asked for, as bits.
-    lengths : iterable of float
-        How many characters are tried, until some kinds are found.
-
-    Returns
-    -------
-    int
-        The kinds, as bits, and above them how many characters may come: `MOST` for any number. 0
-        if no kinds are found; there may be some.
-    """
-    for n in lengths:
-        n = int(min(n, MOST))
-        if n <= 0:
-            break
-        found, is_counted = raw, False
-        while found:
-            before = found
-            # A state stands for those after which n - 1 characters do what they do after it: so of
-            # n characters each leads to a state that one of the group stands for.
-            group, stand_for = [start], {near(start, n - 1)}
-            found &= _leading_on(moves(start))
-            for state in group:  # grows while it is walked
-                for target, ranges in moves(state).items():
-                    if not (met := found and found & kinds_meeting(ranges)):
-                        continue
-                    like = near(target, n - 1)
-                    is_counted = is_counted or like != target
-                    if like in stand_for:
-                        continue
-                    # Either these kinds are given up, or those that do not lead on from there.
-                    with_target, without = found & _leading_on(moves(target)), found & ~met
-                    if len(group) == _MAX_GROUP or with_target.bit_count() <= without.bit_count():
-                        found = without
-                    else:
-                        found = with_target
-                        group.append(target)
-                        stand_for.add(like)
-            if found == before:
-                return found | n << N_BITS
-        if not is_counted:
-            break
-    return 0
-
-
-def _leading_on(moves: Mapping[Key, Ranges]) -> int:
-    """Return the kinds that lie in what leads to some states, as bits."""
-    return kinds_in(tuple(sorted(each for ranges in moves.values() for each in ranges)))

@@ -1,0 +1,83 @@
+"""Which characters may follow one another from a state of an automaton, in any order.
+
+In: an automaton over characters. Out: kinds of characters (:mod:`cfgguide.base.kinds`), and how
+many of them may come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import TypeVar
+
+from cfgguide.base.kinds import MOST, N_BITS, Ranges, kinds_in, kinds_meeting
+
+Key = TypeVar("Key", bound=Hashable)
+
+_MAX_GROUP = 3  # states that are looked at together
+
+
+def staying(
+    start: Key,
+    moves: Callable[[Key], Mapping[Key, Ranges]],
+    near: Callable[[Key, int], Key],
+    raw: int,
+    lengths: Iterable[float],
+) -> int:
+    """Return kinds of characters, any of which may follow one another from a state.
+
+    Parameters
+    ----------
+    start : key
+        The state.
+    moves : callable
+        Returns the states after one more character, without the dead one, with the characters.
+    near : callable
+        Returns for a state and `n` one after which `n` characters do what they do after it.
+    raw : int
+        The kinds that are asked for, as bits.
+    lengths : iterable of float
+        How many characters are tried, until some kinds are found.
+
+    Returns
+    -------
+    int
+        The kinds, as bits, and above them how many characters may come: `MOST` for any number. 0
+        if no kinds are found; there may be some.
+    """
+    for n in lengths:
+        n = int(min(n, MOST))
+        if n <= 0:
+            continue
+        found, is_counted = raw, False
+        while found:
+            before = found
+            # A state stands for those after which n - 1 characters do what they do after it: so of
+            # n characters each leads to a state that one of the group stands for.
+            group, stand_for = [start], {near(start, n - 1)}
+            found &= _leading_on(moves(start))
+            for state in group:  # grows while it is walked
+                for target, ranges in moves(state).items():
+                    if not (met := found and found & kinds_meeting(ranges)):
+                        continue
+                    like = near(target, n - 1)
+                    is_counted = is_counted or like != target
+                    if like in stand_for:
+                        continue
+                    # Either these kinds are given up, or those that do not lead on from there.
+                    with_target, without = found & _leading_on(moves(target)), found & ~met
+                    if len(group) == _MAX_GROUP or with_target.bit_count() <= without.bit_count():
+                        found = without
+                    else:
+                        found = with_target
+                        group.append(target)
+                        stand_for.add(like)
+            if found == before:
+                return found | n << N_BITS
+        if not is_counted:
+            break
+    return 0
+
+
+def _leading_on(moves: Mapping[Key, Ranges]) -> int:
+    """Return the kinds that lie in what leads to some states, as bits."""
+    return kinds_in(tuple(sorted(each for ranges in moves.values() for each in ranges)))
