@@ -402,6 +402,10 @@ _PAUSE = 0.005  # seconds between two checks: no thread has more processor time 
 _N_CHECKS = 8  # of time for one of memory, which takes longer
 
 
+class _WorkError(Exception):
+    """The work that `within_work` bounds is done."""
+
+
 class _Current(threading.local):
     begun = 0.0
     end: float | None = None
@@ -410,6 +414,7 @@ class _Current(threading.local):
     n_objects = 0
     n_checks = 0
     n_asked = 0
+    most_asked: float = inf
     steps = Steps()
 
     def __init__(self) -> None:
@@ -435,6 +440,8 @@ def check_step(work: int = 1) -> None:
     """
     if _current.lock.locked():
         _current.n_asked += work
+        if _current.n_asked > _current.most_asked:
+            raise _WorkError
         _current.steps.check()
 
 
@@ -444,3 +451,20 @@ def work_of_thread() -> int:
     It tells of a part of a step what it has cost, whatever the clock says.
     """
     return _current.n_asked
+
+
+def within_work(most: int, work: Callable[[], Result], otherwise: Result) -> Result:
+    """Return what a part of a step returns, or something else if it takes more work.
+
+    Work is what `check_step` counts. What was found out by then is kept, as after an interruption.
+    """
+    before = _current.most_asked
+    _current.most_asked = min(before, _current.n_asked + most)
+    try:
+        return work()
+    except _WorkError:
+        if _current.n_asked > before:  # of what this is a part of
+            raise
+        return otherwise
+    finally:
+        _current.most_asked = before

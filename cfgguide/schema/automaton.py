@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.numbers import NUMBER, decimal_text
-from cfgguide.base.limits import LONGEST, Steps, check_step
+from cfgguide.base.limits import LONGEST, Steps, check_step, within_work
 from cfgguide.base.sets import reached_from
 from cfgguide.engine.byte_machine.automaton import Pushdown
 from cfgguide.engine.byte_machine.byte_views import DEAD, END, POP, PUSH
@@ -57,7 +57,7 @@ from cfgguide.schema.members import (
     TrackedItems,
     TrackedMembers,
 )
-from cfgguide.schema.solver.counts import plain_array_bounds
+from cfgguide.schema.solver.counts import Enough, plain_array_bounds
 from cfgguide.schema.solver.listed_values import decimal_of
 from cfgguide.schema.solver.nodes import (
     KINDS,
@@ -92,6 +92,7 @@ _ANY_BOUNDS: Bounds = (0, None)
 _MAX_COMBINED = 15_000  # choices, to tell apart what many alternatives ask of one property
 _MANY_ALTERNATIVES = 5  # for one value: of fewer there are few combinations
 _MANY_TO_PREPARE = 32  # alternatives
+_MOST_WORK = 100_000  # to find a short value when a schema is read: a second at most
 _MOST_LISTED = (
     500  # beside an open alternative: the square counts, and 500 objects take 2.4 s a mask
 )
@@ -279,34 +280,35 @@ class SchemaAutomaton(Pushdown):
         """Whether each schema allows some value."""
         return all(map(self.search.has_value, self.roots))
 
-    def _every_node(self) -> Iterator[Node]:
-        nodes = dict.fromkeys(node for root in self.roots for node in root.nodes)
-        for node in reached_from(nodes, lambda each: (*each.in_place, *each.inner)):
-            check_step()
-            yield node
-
     def check_values(self) -> None:
         """Check that a value is known which can be written: no budget would be enough for others.
 
-        Of many alternatives inside each other the search may take much longer than all masks of a
-        text; there it is made when an ending is asked for.
+        Of most schemas counting tells that there is a short one, and none is looked for. Of many
+        alternatives inside each other the search may take much longer than all masks of a text: it
+        goes on when an ending is asked for.
 
         Raises
         ------
         SchemaError
-            If there is none, or it takes too long to find one.
+            If there is none.
         """
-        if any(len(node.one_of or ()) >= _MANY_ALTERNATIVES for node in self._every_node()):
-            return
+        enough = Enough(self.search, len(self.layout.comma), len(self.layout.colon))
         with self.lock, self.steps.begun():
             for values in self.roots:
-                if self.completions.shortest.of(values, None) is None:
+                if enough.of(values) > LONGEST and not within_work(
+                    _MOST_WORK, partial(self._has_short, values), True
+                ):
                     path = next((node.path for node in values.nodes if node.path), "/")
                     raise SchemaError(
                         f"at {path}: no value is known that has {LONGEST} bytes at most, and no "
                         "model writes a longer one; use smaller bounds, or fewer schemas for one "
                         "value"
                     )
+
+    def _has_short(self, values: Values) -> bool:
+        """Return whether a value is known."""
+        self.search.begin()
+        return self.completions.shortest.of(values, None) is not None
 
     def check_alternatives(self) -> None:
         """Check that values in which many alternatives have to hold at once can be told apart.
@@ -319,7 +321,9 @@ class SchemaAutomaton(Pushdown):
         SchemaError
             If it takes too long.
         """
-        for node in self._every_node():
+        nodes = dict.fromkeys(node for root in self.roots for node in root.nodes)
+        for node in reached_from(nodes, lambda each: (*each.in_place, *each.inner)):
+            check_step()
             _check_listed(node)
             if len(node.any_of or ()) >= _MANY_TO_PREPARE:
                 self._prepare(node)

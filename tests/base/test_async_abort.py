@@ -11,7 +11,7 @@ from torture.interrupts import traced
 
 from cfgguide.base.async_abort import resident_bytes, run_watched
 from cfgguide.base.collector import collector_off
-from cfgguide.base.limits import Budget, Limits, Steps, check_step
+from cfgguide.base.limits import Budget, Limits, Steps, check_step, within_work
 from cfgguide.errors import LimitError, SchemaError
 
 
@@ -222,3 +222,19 @@ def test_a_step_that_is_over_stays_so_for_those_who_go_on():
             pass
         assert swallows() == 5
     check_step()  # outside of a step, never
+
+
+def test_a_part_of_a_step_that_takes_too_much_work_is_given_up():
+    """That of which it is a part goes on, unless it has done its own work, too."""
+
+    def takes(n: int) -> int:
+        for _ in range(n):
+            check_step()
+        return n
+
+    with Steps().begun():
+        assert within_work(10, lambda: takes(10), -1) == 10
+        assert within_work(10, lambda: takes(11), -1) == -1
+        assert within_work(30, lambda: within_work(10, lambda: takes(20), -1) + takes(15), -2) == 14
+        assert within_work(10, lambda: within_work(30, lambda: takes(20), -1), -2) == -2
+        assert takes(100) == 100

@@ -20,6 +20,7 @@ import cfgguide
 from cfgguide import json_schema
 from cfgguide.base.limits import work_of_thread
 from cfgguide.errors import BudgetError, LimitError, SchemaError
+from cfgguide.schema.solver.counts import Enough
 
 BYTES = cfgguide.Vocabulary.of_bytes([])
 MARKS = {bytes((byte,)) for byte in b'{}[],":'}
@@ -120,6 +121,35 @@ def test_no_token_leads_to_a_shorter_ending(seed):
             guide.advance(rng.choice(marks if marks and rng.random() < 0.5 else allowed))
             if guide.is_finished:
                 break
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_bytes_that_are_enough_are_no_less_than_a_shortest_value_has(seed):
+    rng = random.Random(seed)
+    try:
+        automaton = json_schema(random_schema(rng)).automaton()
+    except SchemaError:
+        return
+    (values,) = automaton.roots
+    shortest = automaton.completions.shortest.of(values, None)
+    assert len(shortest.text) <= Enough(automaton.search, 1, 1).of(values)
+
+
+@pytest.mark.parametrize(
+    ("schema", "n"),
+    [
+        ({"type": "array", "minItems": 3, "items": {"type": "integer"}}, 100),
+        ({"type": "object", "required": ["ab"], "properties": {"ab": {"minLength": 7}}}, 60),
+        ({"type": "string", "pattern": "^a{40,}b$", "maxLength": 90}, 2000),
+        ({"type": "string", "format": "date-time"}, 2000),
+        ({"allOf": [{"required": ["a"]}, {"type": "object", "required": ["b"]}]}, 80),
+        ({"enum": ["abc", "abcd"]}, 40),
+        ({"type": "array", "prefixItems": [{"const": "a"}, {"type": "string"}], "minItems": 2}, 40),
+    ],
+)
+def test_of_common_schemas_counting_tells_that_a_short_value_exists(schema, n):
+    automaton = json_schema(schema).automaton()
+    assert Enough(automaton.search, 1, 1).of(automaton.roots[0]) <= n
 
 
 def random_walks(seed: int, vocabulary: cfgguide.Vocabulary) -> None:
@@ -280,6 +310,17 @@ DOUBLED = {"l0": {"const": 1}} | {
             "$defs": DOUBLED,
         },
         {"items": {"$ref": "#/$defs/l60"}, "type": "array", "minItems": 1, "$defs": DOUBLED},
+        {
+            "type": "object",
+            "properties": {
+                "a": {"$ref": "#/$defs/l60"},
+                "b": {
+                    "oneOf": [{"const": n} for n in range(3)] + [{"type": "null"}, {"const": []}]
+                },
+            },
+            "required": ["a"],
+            "$defs": DOUBLED,
+        },
     ],
 )
 def test_a_text_that_takes_more_than_a_hundred_kilobytes_is_refused(schema: Any) -> None:

@@ -1,4 +1,4 @@
-"""How many different values there are, as far as somebody asks.
+"""How many different values there are, as far as somebody asks; how many bytes one has.
 
 In: :class:`~cfgguide.schema.solver.values.Values`, and a number. Out: that many, if there are so
 many; otherwise how many there are, or at least how many, and whether it is known.
@@ -10,17 +10,20 @@ import heapq
 import itertools
 from collections.abc import Iterator
 from functools import lru_cache
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from cfgguide.automata.language import Language, TextAutomaton, intersection
 from cfgguide.automata.numbers import canonical
 from cfgguide.base.limits import check_step
 from cfgguide.engine.byte_machine.scalars import Bounds, is_within
-from cfgguide.schema.solver.values import CONSTANTS, Values
+from cfgguide.schema.solver.values import CONSTANTS, Scalars, Values
 
 if TYPE_CHECKING:
     from cfgguide.schema.solver.search import Search
+
+_PER_CHARACTER = 12  # bytes at most: two escapes
+_MOST_LATER = 100  # characters of a text whose automaton is made once it is read
 
 
 class Count(NamedTuple):
@@ -129,6 +132,78 @@ def n_texts(automaton: TextAutomaton | None, bounds: Bounds, most: int) -> int:
                 pending.append((target, length + 1, wider))
                 n_begun += wider
     return min(n + n_begun, most)
+
+
+class Enough:
+    """Counts how many bytes are enough for a value for which all nodes hold, if there is one.
+
+    Infinitely many where counting does not tell. What is asked about the values is what the search
+    for one has asked, so it is known.
+    """
+
+    def __init__(self, search: Search, comma: int, colon: int) -> None:
+        self._search = search
+        self._comma, self._colon = comma, colon  # bytes
+        self._known: dict[Values, float] = {}
+
+    def of(self, values: Values) -> float:
+        """Return how many bytes are enough."""
+        if values not in self._known:
+            self._known[values] = inf  # if it contains itself
+            self._known[values] = self._found(values)
+        return self._known[values]
+
+    def _found(self, values: Values) -> float:
+        if any(map(values.is_constant, CONSTANTS)):
+            return len("false")
+        objects, arrays = self._object(values), self._array(values)
+        if min(objects, arrays) < inf:
+            return min(objects, arrays)
+        strings = values.strings
+        if strings is not None:
+            return 2 + _PER_CHARACTER * _n_characters(strings)
+        numbers = values.numbers
+        if numbers is not None:
+            return 1 if numbers.language is None else len(numbers.language.rows)
+        return inf
+
+    def _object(self, values: Values) -> float:
+        search = self._search
+        if not (values.has_plain_objects and search.has_plain_object(values)):
+            return inf
+        names = dict.fromkeys(name for node in values.object_nodes for name in node.required)
+        return 2 + sum(
+            2
+            + _PER_CHARACTER * len(name)
+            + self._colon
+            + self.of(search.property_values(values, name))
+            + self._comma
+            for name in names
+        )
+
+    def _array(self, values: Values) -> float:
+        if not (values.has_plain_arrays or values.has_different_items):
+            return inf
+        bounds = plain_array_bounds(values, self._search)
+        if bounds is None or (bounds[0] > 1 and not values.has_plain_arrays):
+            return inf
+        least, n_prefix = bounds[0], values.n_prefix
+        total = 2.0
+        for place in range(min(least, n_prefix + 1)):
+            n = 1 if place < n_prefix else least - n_prefix
+            total += n * (self.of(self._search.item_values(values, place)) + self._comma)
+        return total
+
+
+def _n_characters(strings: Scalars) -> float:
+    """Return how many characters are enough for a string, of those that there are."""
+    if strings.words is not None:
+        return min(map(len, strings.words))
+    least, most = strings.bounds
+    if callable(strings.made):
+        return _MOST_LATER
+    n = 0 if strings.made is None else strings.made.n_guessed
+    return least + n if most is None else min(most, least + n)
 
 
 class _Counter:
