@@ -126,7 +126,7 @@ class _EnoughItems:
         )
         other.search.writes_enough_items = _EnoughItems(other, self._asked | {values.every})
         items = PlainItems(other.roots[0], other.search)
-        return all(other.completions.has_items(*each) for each in items.few())
+        return all(other.completions.has_items(*each, is_needed=True) for each in items.few())
 
 
 class MemoryCompletions:
@@ -168,36 +168,34 @@ class MemoryCompletions:
     def can_go_on(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether a text can be finished by parts that are different.
 
-        Where that is not known after many steps, it is said to be so: parts that have come are
-        refused in any case.
+        Mostly there are more ways than parts have come. Else an ending is looked for, however many
+        steps that takes.
         """
         if not self._is_at_risk(state, stack, memory) or self.takes_more(state, stack, memory):
             return True
         n_used = sum(len(each.used) for each in memory.opens)
         try:
-            with self._bounded():
-                return self._surely_goes_on(state, stack, memory, n_used)
-        except _TooLongError:
-            return True
+            with suppress(_TooLongError), self._bounded():
+                if self._has_to_begin(state, stack, memory):
+                    has_ways = self._has_parts(state, n_used)
+                else:
+                    has_ways = self._has_ways(state, stack, memory, n_used)
+                if has_ways:
+                    return True
+            with self._bounded(is_needed=True):
+                return self.ending(state, stack, memory) is not None
         except RecursionError:
             raise SchemaError(TOO_DEEP) from None
 
-    def _surely_goes_on(self, state: int, stack: Stack, memory: SeenParts, n_used: int) -> bool:
-        """Return whether there are more ways than parts have come, or there is an ending."""
-        try:
-            if self._has_to_begin(state, stack, memory):
-                has_ways = self._has_parts(state, n_used)
-            else:
-                has_ways = self._has_ways(state, stack, memory, n_used)
-        except _TooLongError:
-            has_ways = False
-        self._n_steps = 0  # so that it does not matter whether the ways were counted before
-        return has_ways or self.ending(state, stack, memory) is not None
+    def has_items(
+        self, values: Values, wanted: Classes | None, n: int, *, is_needed: bool = False
+    ) -> bool:
+        """Return whether there are surely `n` different values of some classes.
 
-    def has_items(self, values: Values, wanted: Classes | None, n: int) -> bool:
-        """Return whether there are surely `n` different values of some classes."""
+        As far as they are found in so many steps; in any number if it is needed.
+        """
         found = set()
-        with suppress(_TooLongError), self._bounded():
+        with suppress(_TooLongError), self._bounded(is_needed=is_needed):
             for text, _ in self._values(values, wanted):
                 found.add(value_of(text))
                 if len(found) >= n:

@@ -20,7 +20,8 @@ import cfgguide
 from cfgguide import json_schema
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.errors import SchemaError
-from cfgguide.schema import schema_machine
+from cfgguide.schema import completions, schema_machine
+from cfgguide.schema.automaton import JsonLayout
 
 UNIQUE: dict[str, Any] = {"type": "array", "uniqueItems": True}
 TRUTH = {"type": "boolean"}
@@ -162,6 +163,48 @@ def test_masks_are_the_same_where_texts_are_known_to_go_on(
     monkeypatch.setattr(schema_machine, "_N_ASKED", 0)  # it is found out at once
     for seed in range(2):
         compare_masks(schema, seed, 40)
+
+
+FEW: list[dict[str, Any]] = [
+    {**UNIQUE, "items": {**CLOSED, "required": ["a"]}, "minItems": 2},
+    {**UNIQUE, "items": {"type": "array", "items": TRUTH, "maxItems": 1}, "minItems": 2},
+    {**UNIQUE, "items": {**UNIQUE, "items": TRUTH, "minItems": 2}},
+    {**OBJECT, "minProperties": 3, "maxProperties": 3, "patternProperties": {"^[abx]$": TRUTH},
+     "additionalProperties": False},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("schema", FEW, ids=json.dumps)
+def test_masks_do_not_depend_on_how_many_steps_a_count_has(
+    schema: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where values are not counted to the end, an ending is looked for, however long that takes."""
+    rng = random.Random(1)
+    guides = []
+    for _ in range(2):
+        guides.append(cfgguide.Guide(cfgguide.compile(json_schema(schema), BYTES)))
+        monkeypatch.setattr(completions, "_MAX_STEPS", 0)
+    for _ in range(30):
+        monkeypatch.undo()
+        allowed = guides[0].allowed_token_ids().tolist()
+        monkeypatch.setattr(completions, "_MAX_STEPS", 0)
+        assert guides[1].allowed_token_ids().tolist() == allowed, guides[0].text
+        token = rng.choice(allowed)
+        for guide in guides:
+            guide.advance(token)
+        if guides[0].is_finished:
+            break
+
+
+def test_arrays_are_written_where_counting_does_not_tell_of_enough_items(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of two names with two values each there are nine objects, found however long it takes."""
+    names = {"patternProperties": {"^[ab]$": TRUTH}, "additionalProperties": False}
+    grammar = json_schema({**UNIQUE, "items": {**OBJECT, **names}, "minItems": 5})
+    monkeypatch.setattr(completions, "_MAX_STEPS", 0)
+    automaton = completions.new_automaton(grammar.root, JsonLayout(), is_ordered=False)
+    assert automaton.has_sentence
 
 
 @pytest.mark.parametrize(
