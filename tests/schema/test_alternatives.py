@@ -349,3 +349,24 @@ def test_names_of_a_value_that_is_no_object_are_not_asked_for() -> None:
         after = recognizer.advance(recognizer.initial, json.dumps(value).encode())
         is_read = after is not None and recognizer.is_sentence(after)
         assert is_read == jsonschema.Draft202012Validator(schema).is_valid(value), value
+
+
+@pytest.mark.parametrize("keyword", ["oneOf", "anyOf"])
+def test_pairs_of_items_of_which_one_is_contained_are_found_without_all_combinations(
+    keyword: str,
+) -> None:
+    """Once both of `oneOf` have come, nothing that follows is looked at."""
+
+    def work(n: int) -> int:
+        pairs = [[{"contains": {"const": each}} for each in (i, str(i))] for i in range(n)]
+        schema = {"type": "array", "allOf": [{keyword: pair} for pair in pairs]}
+        before = work_of_thread()
+        grammar = cfgguide.json_schema(schema)
+        guide = cfgguide.Guide(cfgguide.compile(grammar, cfgguide.Vocabulary.of_bytes()))
+        for byte in b'["0",1,':
+            guide.advance(byte)
+        text = guide.text + bytes(guide.shortest_completion()[:-1])
+        assert jsonschema.Draft202012Validator(schema).is_valid(json.loads(text))
+        return work_of_thread() - before
+
+    assert work(9) < 6 * work(6)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from cfgguide.base.bounded import BoundedDict
 from cfgguide.base.limits import check_step
 from cfgguide.engine.byte_machine.scalars import is_within
 from cfgguide.errors import SchemaError
@@ -36,6 +37,7 @@ _CONSTANTS = {"null": None, "true": True, "false": False}
 _NOTHING: frozenset[Any] = frozenset()
 MAX_UNIQUE = 200  # distinct values of items that are told apart
 MAX_ITEMS = 2_000  # that are counted
+_MAX_KNOWN = 10_000  # steps from one state to another
 
 
 class ItemsSeen(NamedTuple):
@@ -80,11 +82,16 @@ class ArrayMachine:
                 "a smaller minItems or maxItems, or leave it out"
             )
         self._containing = tuple(n for n in self._asking if n.contains is not None)
+        self._steady = frozenset(
+            filter(_is_steady, failures.excluded.intersection(self._containing))
+        )
         self._unique = tuple(node for node in self._asking if node.is_unique)
         told = told_apart(self._unique)
         self._values = tuple(told or ())
         self._are_told_apart = told is not None
         self._symbols: dict[tuple[int, frozenset[Node]], MemberSymbol] = {}
+        self._after: BoundedDict[tuple[ItemsSeen, ValueClass, bool], ItemsSeen]
+        self._after = BoundedDict(_MAX_KNOWN)
         counts = (0,) * len(self._containing)
         self.start = ItemsSeen(0, _NOTHING, counts, _NOTHING, _NOTHING, 0)
 
@@ -149,6 +156,16 @@ class ArrayMachine:
         is_repeated: bool = False,
     ) -> ItemsSeen:
         """Return the state after an item; perhaps of one that has come before."""
+        key = state, value_class, is_repeated
+        known = self._after.get(key)
+        if known is None:
+            known = self._made_after(state, value_class, is_repeated=is_repeated)
+            self._after[key] = known
+        return known
+
+    def _made_after(
+        self, state: ItemsSeen, value_class: ValueClass, *, is_repeated: bool
+    ) -> ItemsSeen:
         check_step()
         index = min(state.n_items, self._prefix)
         failed = set(state.failed).union(self._unique if is_repeated else ())
@@ -191,6 +208,13 @@ class ArrayMachine:
                 failed.update(self._unique)
             else:
                 used |= {value}
+        if self._steady and contained != state.contained:
+            held = {
+                node
+                for n, node in zip(contained, self._containing, strict=True)
+                if node in self._steady and n >= node.n_contains[0]
+            }
+            failed.update(self._failures.failing_with(held))
         resolved = state.failed
         if failed != resolved:
             resolved = self._failures.resolved(failed)
@@ -232,6 +256,13 @@ class ArrayMachine:
             if state.n_others > 1 and node not in state.failed
         ]
         return truths(self._nodes, "array", holds), problems
+
+
+def _is_steady(node: Node) -> bool:
+    """Return whether an array that meets a node does so whatever items are added."""
+    return node.keywords().keys() <= {"kinds", "contains", "n_contains"} and (
+        node.n_contains[1] is None
+    )
 
 
 def told_apart(unique: Iterable[Node]) -> list[Node] | None:

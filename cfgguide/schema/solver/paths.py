@@ -27,7 +27,7 @@ from cfgguide.schema.solver.search import Search, goals
 from cfgguide.schema.solver.tracked_values import Classes, Tracked
 from cfgguide.schema.solver.values import Values
 
-MAX_TRIED = 500
+MAX_TRIED = 1_000  # ways on
 MAX_PLANS = 100  # choices, after the first plan of an object
 
 #: The length of a text of some classes of values, None for all that hold; None if none is known.
@@ -184,7 +184,7 @@ def _cheapest(
 ) -> tuple[list[Step] | None, bool]:
     """Return the cheapest path, and whether all were tried."""
     number = count()
-    seen = set()
+    seen, n_tried = set(), 0
     pending: list[tuple[int, int, Any, _Path]] = [(0, next(number), start, None)]
     while pending:
         check_step()
@@ -194,9 +194,10 @@ def _cheapest(
         seen.add(shape(state))
         if is_end(state):
             return _steps(path), True
-        if len(seen) > MAX_TRIED:
+        if n_tried > MAX_TRIED:
             return None, False
         for more, after, step in ways(state):
+            n_tried += 1
             if shape(after) not in seen:
                 longer = path if step is None else (path, step)
                 heapq.heappush(pending, (price + more, next(number), after, longer))

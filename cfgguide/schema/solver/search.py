@@ -67,6 +67,7 @@ class Search:
         for Python's collector to look at, and it is quickly made again.
         """
         self._clauses: dict[Tracked, Clauses] = {}
+        self._ends: dict[tuple[Tracked, Classes], dict[Hashable, bool]] = {}  # of arrays
         self._n_searched = 0
         self._most_searched = most
 
@@ -373,22 +374,29 @@ class Search:
         """Return whether an array can be finished as one of the wanted classes."""
         machine = tracked.arrays
         wanted = tuple(each for each in wanted if _may_all_hold(each, "array"))
-        seen = {self.shape(tracked, state)}
+        # What is known of other states, unless it may still change.
+        known = self._ends.setdefault((tracked, wanted), {}) if self._settled.is_idle else {}
+        before: dict[Hashable, Hashable] = {self.shape(tracked, state): None}
         pending: list[Any] = [state] if wanted else []
         while pending:  # the last that was found goes first: straight to the end
             state = pending.pop()
-            if not tracked.may_be(state.failed, wanted):
+            shape = self.shape(tracked, state)
+            if known.get(shape) is False or not tracked.may_be(state.failed, wanted):
                 continue
-            if tracked.ending(machine, state) in wanted:
+            if known.get(shape) or tracked.ending(machine, state) in wanted:
+                while shape is not None:
+                    known[shape] = True
+                    shape = before[shape]
                 return True
             symbol = machine.symbol(state)
             for value_class in reversed(self.item_choices(tracked, state, wanted)):
                 after = machine.after(state, symbol, value_class)
-                shape = self.shape(tracked, after)
-                if shape not in seen:
-                    seen.add(shape)
+                following = self.shape(tracked, after)
+                if following not in before:
+                    before[following] = shape
                     pending.append(after)
             self._count(1)
+        known |= dict.fromkeys(before, False)
         return False
 
     # -- objects ----------------------------------------------------------------------------
