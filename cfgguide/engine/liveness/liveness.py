@@ -252,10 +252,8 @@ class Liveness:
             decided = self._line_breaks.decide(hypothesis)
         # What tries texts takes long to make: not before it is needed.
         if decided is None and self._asks_witnesses and self._witnesses is not None:
-            # What decides a small grammar takes less than a search for each ending; but with an
-            # indenter it knows nothing of a break that is dropped after ignored text.
-            is_indented = self.recognizer.indentation_rules is not None
-            decided = self._witnesses.decide(hypothesis, context, searches=is_indented)
+            # What decides a small grammar takes less than a search for each ending.
+            decided = self._witnesses.decide(hypothesis, context, searches=False)
         decided = decided or (yield from self._refuted(hypothesis, context))
         if decided is None:
             decided = yield from self._shown(hypothesis, context)

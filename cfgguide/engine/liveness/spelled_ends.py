@@ -43,7 +43,7 @@ class Between(NamedTuple):
         What the text so far means to look-behind at the start of a lexeme.
     full : int
         The sum of `BLOCKS` and `BRACKETS` of :mod:`cfgguide.grammar.lr.indentation` of which no
-        more can be opened.
+        more can be opened, and `DROPPED`.
     """
 
     obligations: Obligations

@@ -27,8 +27,10 @@ The sets of controls are the least solution of these rules (the saturation calle
 Of an indenter this much is seen: a line break is fed, and then nothing, or INDENT, or any number of
 DEDENTs, since the newline terminal can come to every column; the parser takes no DEDENT where no
 block is open, and no line break inside brackets, since rules are balanced
-(:mod:`cfgguide.grammar.lr.indentation`). That a line break could be dropped inside brackets is left
-out: a space does the same.
+(:mod:`cfgguide.grammar.lr.indentation`). Inside brackets a line break is dropped. A state that is
+pushed says how many brackets were opened since; whether one is open in the stack below is guessed:
+the text neither ends nor feeds a line break until that one is closed. Where an ignored lexeme does
+the same as the break, nothing is guessed.
 
 Choices that reduce alike stay together: of the sixty terminals that may follow a name in a
 programming language most go through the same dozen reductions.
@@ -62,7 +64,7 @@ from cfgguide.engine.liveness.live_rows import LiveRows
 from cfgguide.engine.liveness.spelled_ends import THE_END, Between, End, SpelledEnds
 from cfgguide.engine.machine.recognizer import Recognizer
 from cfgguide.engine.vocabulary.spelling import BOUNDARY
-from cfgguide.grammar.lr.indentation import AT_LINE_START, BLOCKS, BRACKETS
+from cfgguide.grammar.lr.indentation import AT_LINE_START, BLOCKS, BRACKETS, DROPPED
 from cfgguide.grammar.lr.indentation_names import CLOSES, FED, INLINE, JOIN, NEWLINE, OPENS
 from cfgguide.grammar.lr.table import END
 
@@ -115,10 +117,12 @@ class Accepted(NamedTuple):
 
 Control = Between | Line | Ending | LookaheadControl | Reducing | Accepted
 Controls = frozenset[int]  # numbers of controls
-Pair = tuple[int, int]  # the number of a control, and the parse state on top
+# The number of a control, and the parse state on top, plus `n_states` for each bracket opened.
+Pair = tuple[int, int]
 Fact = tuple[Pair, int]  # and the control in which that is left
 Step = tuple[int, int, int, int]  # the number of a control, the state on top, and the next ones
 ACCEPTED = 0  # the number of Accepted()
+_STEPS = {OPENS: 1, CLOSES: -1}
 
 
 class StackSummaries:
@@ -147,7 +151,18 @@ class StackSummaries:
         self._left_sides: list[int] = self._table.left_sides.tolist()
         self._scanner = recognizer.scanner
         self._reader = recognizer.indentation_reader
-        self._indentation_rules = recognizer.indentation_rules
+        self._indentation_rules = rules = recognizer.indentation_rules
+        n_roles = self._table.n_terminals + 2
+        self._roles: list[int] = [FED] * n_roles if rules is None else rules.roles.tolist()
+        # More open brackets are not counted: when those of one production are closed, one is left.
+        opening = {
+            name
+            for name, role in zip(self._table.terminals, self._roles, strict=False)
+            if role == OPENS
+        }
+        self._most_open = 2 * max(
+            sum(symbol in opening for symbol in right) for _, right in self._table.productions
+        )
         alike = first_alike(recognizer) if always_live is None else always_live.first_alike
         self._alike: list[int] = alike.tolist()
         self._live_rows = None
@@ -181,7 +196,8 @@ class StackSummaries:
 
     def may_end(self, between: Between) -> bool:
         """Return whether the text may end between two lexemes."""
-        return between.node == BOUNDARY and self._ahead.may_end(between.obligations)
+        is_open = between.full & DROPPED
+        return between.node == BOUNDARY and not is_open and self._ahead.may_end(between.obligations)
 
     def after_line(self, line: Line | Ending) -> Controls:
         """Return the control of a line break that is fed, with what comes after it, as a set."""
@@ -285,22 +301,28 @@ class StackSummaries:
             self._numbers[control] = number
         return number
 
-    def _after(self, ends: Iterable[End], state: int) -> Iterator[Control]:
-        rules = self._indentation_rules
+    def _after(self, ends: Iterable[End], state: int, n_open: int = 0) -> Iterator[Control]:
         choices: set[tuple[int, Between | Line | Ending]] = set()
+        ignored, breaks = dict[Between, None](), dict[Between, None]()
         for terminal_id, between in ends:
-            role = FED if rules is None else int(rules.roles[terminal_id])
+            role = self._roles[terminal_id]
             if terminal_id == self._scanner.ignored:
-                yield between
+                ignored[between] = None
             elif terminal_id > self._scanner.ignored:
                 continue
             elif role in (INLINE, JOIN):
                 if self._reader is not None and self._reader.takes(role, state):
-                    yield between
+                    ignored[between] = None
             elif role != NEWLINE:
                 choices.add((terminal_id, between))
             elif self._reader is not None and self._reader.takes(role, state):
-                choices.add((terminal_id, Line(between)))
+                (ignored if n_open else breaks)[between] = None
+                if not n_open and not between.full & DROPPED:
+                    choices.add((terminal_id, Line(between)))
+        yield from ignored
+        for between in breaks if self._most_open else ():
+            if between not in ignored:
+                yield between._replace(full=between.full | DROPPED)
         if choices:
             yield LookaheadControl(frozenset(choices))
 
@@ -363,12 +385,13 @@ class StackSummaries:
         for target in tuple(self._targets[source]):
             self._add(pair, target, source)
 
-    def _go_on(self, control: Control, top: int, pair: Pair) -> None:
+    def _go_on(self, control: Control, top: int, n_open: int, pair: Pair) -> None:
         """Let `pair` leave `top`, pushed on its state, in `control`, and then its own state."""
         if self.is_always_live(control, top):
             self._add(pair, ACCEPTED)
             return
-        source = (self._number(control), self._alike[top])
+        n_open = max(min(n_open, self._most_open), 0)
+        source = (self._number(control), self._alike[top] + n_open * self._table.n_states)
         self._continuations[source].append((pair[1], pair[0]))
         self._need(source)
         for target in tuple(self._targets[source]):
@@ -376,16 +399,16 @@ class StackSummaries:
 
     def _expand(self, pair: Pair) -> None:
         """Apply the rule of a new pair."""
-        number, state = pair
+        number, (n_open, state) = pair[0], divmod(pair[1], self._table.n_states)
         control = self._controls[number]
         if self.is_always_live(control, state):
             self._add(pair, ACCEPTED)
         elif isinstance(control, Line | Ending):
             for following in self._feeds(control):
-                self._copy((self._number(following), state), pair)
+                self._copy((self._number(following), pair[1]), pair)
         elif isinstance(control, Between):
-            for following in self._next_lexemes(control, state):
-                self._copy((self._number(following), state), pair)
+            for following in self._next_lexemes(control, state, n_open):
+                self._copy((self._number(following), pair[1]), pair)
         elif isinstance(control, LookaheadControl):
             self._expand_lookahead(control, pair)
         elif isinstance(control, Reducing) and control.pops:
@@ -407,10 +430,10 @@ class StackSummaries:
             return False
         return self._live_rows.holds(state, between.obligations, after_line=after_line)
 
-    def _next_lexemes(self, between: Between, state: int) -> Iterator[Control]:
+    def _next_lexemes(self, between: Between, state: int, n_open: int) -> Iterator[Control]:
         """Yield the controls after one more lexeme, or after the end of the text."""
         terminal_set = int(self._table.set_of_state[state])
-        yield from self._after(self.lexemes.next_ends(terminal_set, between), state)
+        yield from self._after(self.lexemes.next_ends(terminal_set, between), state, n_open)
         if not self.may_end(between):
             return
         if self._indentation_rules is None:
@@ -441,24 +464,27 @@ class StackSummaries:
             line = Line(between, least <= 1, False, max(most - 1, -1), max(least - 1, 1))
             yield LookaheadControl(frozenset({(self._indentation_rules.dedent, line)}))
 
-    def _after_shift(self, terminal: int, control: Between | Line | Ending) -> Control | None:
-        """Return the control when a terminal has been shifted, None if it is one too many."""
-        role = FED if self._indentation_rules is None else self._indentation_rules.roles[terminal]
+    def _after_shift(
+        self, role: int, control: Between | Line | Ending, n_open: int
+    ) -> Control | None:
+        """Return the control after the shift of a terminal, None if it is one too many."""
         if isinstance(control, Between) and role == OPENS and control.full & BRACKETS:
             return None
-        if isinstance(control, Between) and role == CLOSES:
-            return control._replace(full=control.full & ~BRACKETS)
+        if isinstance(control, Between) and role == CLOSES and not n_open:
+            return control._replace(full=control.full & ~(BRACKETS | DROPPED))
         return control
 
     def _expand_lookahead(self, control: LookaheadControl, pair: Pair) -> None:
         reducing: defaultdict[tuple[int, int], set[tuple[int, Between | Line | Ending]]]
         reducing = defaultdict(set)
+        n_open, state = divmod(pair[1], self._table.n_states)
         for terminal, between in control.choices:
-            for action in self._table.actions_of(pair[1], terminal):
+            role = self._roles[terminal]
+            for action in self._table.actions_of(state, terminal):
                 if action > 0:
-                    after = self._after_shift(terminal, between)
+                    after = self._after_shift(role, between, n_open)
                     if after is not None:
-                        self._go_on(after, action - 1, pair)
+                        self._go_on(after, action - 1, n_open + _STEPS.get(role, 0), pair)
                 else:
                     length = self._lengths[-action - 1]
                     left_side = self._left_sides[-action - 1]
@@ -472,11 +498,12 @@ class StackSummaries:
 
     def _arrive(self, left_side: int, lookahead: LookaheadControl, pair: Pair) -> None:
         """Push the goto of a finished reduction."""
-        target = int(self._table.goto[pair[1], left_side])
+        n_open, state = divmod(pair[1], self._table.n_states)
+        target = int(self._table.goto[state, left_side])
         choices = lookahead.choices
         if target == self._table.end_state:
             if any(terminal == END for terminal, _ in choices):
                 self._add(pair, ACCEPTED)
             choices = frozenset(choice for choice in choices if choice[0] != END)
         if target >= 0 and choices:
-            self._go_on(LookaheadControl(choices), target, pair)
+            self._go_on(LookaheadControl(choices), target, n_open, pair)

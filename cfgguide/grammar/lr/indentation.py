@@ -45,6 +45,7 @@ IN_LINE, AT_LINE_START, IN_STRING = 0, 1, 2
 OTHER, BREAK, SPACE, TAB, FORM_FEED, DIGIT = 0, 1, 2, 3, 4, 5
 
 BLOCKS, BRACKETS = 1, 2  # bits: no more of these can be opened
+DROPPED = 4  # a bit: a line break was dropped, so a bracket is open and will be closed
 
 # A column packs two numbers: the column, and the column if tabs were one space wide. 0 is none.
 COLUMN_SHIFT = 16

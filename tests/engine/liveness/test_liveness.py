@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.indenters import TreeIndenter
+from support.indenters import BracketIndenter, TreeIndenter
 from support.oracle import Oracle, spelled_texts
 from support.plain_search import searching
 
@@ -211,6 +211,36 @@ def test_the_table_of_what_is_always_live_does_not_change_an_answer(grammar, tok
                 liveness.decide_stack(controls, hypothesis.stack)[0]
                 == searched.decide_stack(all_controls, hypothesis.stack)[0]
             )
+
+
+# What only a line break ends: a comment, or a word. In brackets the break is dropped.
+LINES = r"""
+start: (e _NL)+ | "y" "z" _NL | W LPAR "x" RPAR _NL
+e: "x" | LPAR e* RPAR | LPAR "y" "z" RPAR | LPAR W LPAR W RPAR RPAR
+W: /w.*/
+LPAR: "("
+RPAR: ")"
+_NL: /\n */
+%ignore /#.*/
+%declare _INDENT _DEDENT
+"""
+
+
+def test_a_line_break_is_dropped_where_a_bracket_is_open_and_closed_after_it():
+    """No text says so but the stack: whether a sentence follows is searched without other means."""
+    recognizer, _ = liveness_of(Grammar(LINES, postlex=BracketIndenter()))
+    liveness = searching(recognizer, LETTERS)
+
+    def said(text: str) -> bool:
+        configuration = recognizer.advance(recognizer.initial, text.encode())
+        (hypothesis,) = configuration.hypotheses
+        controls = liveness.controls(hypothesis, configuration.context)
+        return liveness.decide_stack(controls, hypothesis.stack)[0]
+
+    live = ["x#", "(#", "(x#", "((x)#", "(x)#", "(y#", "(#\n", "(w", "(w\n(w", "((w", "(w\n(w\n)#"]
+    dead = ["y#", "w", "w#"]
+    table = {text: said(text) for text in [*live, *dead]}
+    assert table == dict.fromkeys(live, True) | dict.fromkeys(dead, False)
 
 
 def test_a_hypothesis_is_decided_once_in_whatever_company_it_is(monkeypatch):
