@@ -440,17 +440,16 @@ class Endings:
         """Yield ways to end a line break, one for each column that matters."""
         state, obligations, stack, indentation = hypothesis
         assert self._rules is not None, "there is an indenter"
-        newline = self._rules.newline
-        breaks = (
-            (piece, column)
+        newline, reader = self._rules.newline, self._recognizer.indentation_reader
+        assert reader is not None, "there is an indenter"
+        breaks = dict.fromkeys(
+            piece
             for rest in self._texts.texts(state, newline, obligations)
-            for more, column in indentation.columns_after(rest)
+            for more in indentation.lines_after(rest)
             for piece in self._known_pieces(state, obligations, context, newline, more)
-            # The column is that of a break that goes on, or of one that begins another line.
-            if bool(piece.text.removesuffix(more)) == bool(rest)
         )
-        for piece, column in breaks:
-            there = indentation._replace(column=column)
+        for piece in breaks:
+            there = reader.read(indentation, piece.text, newline)
             for shifted in self._recognizer.shifts(stack, there, newline):
                 place = LexemeStart(*shifted, piece.context)
                 end = Hypothesis(piece.state, piece.before, stack, there)
@@ -598,7 +597,7 @@ class Endings:
         """Return the rest of a lexeme, going on to each column if it is a line break."""
         if self._rules is None or terminal_id != self._rules.newline:
             return [rest]
-        return [rest + more for more, _ in indentation.columns_after(rest)]
+        return [rest + more for more in indentation.lines_after(rest)]
 
 
 class _Piece(NamedTuple):

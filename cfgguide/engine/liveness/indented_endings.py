@@ -254,4 +254,4 @@ class IndentedEndings(WatchedEndings):
         """Return a lexeme, going on to each column that matters if it is a line break."""
         if terminal_id != self._rules.newline:
             return [rest]
-        return [rest + more for more, _ in indentation.columns_after(rest)]
+        return [rest + more for more in indentation.lines_after(rest)]

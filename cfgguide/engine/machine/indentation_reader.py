@@ -125,12 +125,13 @@ class IndentationReader:
         return indentation if column == before else Indentation(columns, level, column)
 
     def read(self, indentation: Indentation, lexeme: bytes, terminal_id: int) -> Indentation:
-        """Return the indentation at the end of a whole lexeme, before it is shifted."""
+        """Return the indentation at the end of a lexeme, or its rest, before it is shifted."""
         column: int | None = NO_COLUMN
         if self._roles[terminal_id] == COUNTED:
             n_digits = int((self.indentation_rules.byte_kinds()[list(lexeme)] == DIGIT).sum())
             column = min(n_digits, self.indentation_rules.max_digits + 1)
         if terminal_id == self.indentation_rules.newline:
+            column = indentation.column
             for kind in self.indentation_rules.byte_kinds()[list(lexeme)].tolist():
                 column = self.indentation_rules.column_after(column or NO_COLUMN, kind)
         return indentation._replace(column=column or NO_COLUMN)

@@ -74,25 +74,21 @@ class Indentation(NamedTuple):
     level: int
     column: int
 
-    def columns_after(self, rest: bytes) -> Iterator[tuple[bytes, int]]:
-        """Yield what to add to a line break for each column that matters, and that column.
+    def lines_after(self, rest: bytes) -> Iterator[bytes]:
+        """Yield what to add to a line break for it to come to each column that matters.
 
         Parameters
         ----------
         rest : bytes
             The shortest rest of the line break; empty if it may end here.
         """
-        is_inside = self.column != NO_COLUMN and not rest
-        n_spaces = unpacked(self.column)[0] if is_inside else 0
-        if is_inside:
-            yield b"", self.column
-        for column in (*self.columns, self.columns[-1] + ONE_SPACE):
-            width = unpacked(column)[0] - n_spaces
-            if width > 0 or (not width and not is_inside):
-                yield b" " * width, column
-        if n_spaces:  # another line, further left
-            for column in self.columns:
-                yield b"\n" + b" " * unpacked(column)[0], column
+        has_broken = b"\n" in rest
+        n_spaces = 0 if has_broken or self.column == NO_COLUMN else unpacked(self.column)[0]
+        widths = [unpacked(each)[0] for each in (*self.columns, self.columns[-1] + ONE_SPACE)]
+        yield b""
+        yield from (b" " * (width - n_spaces) for width in widths if width > n_spaces)
+        if not has_broken:  # another line, which may be further left
+            yield from (b"\n" + b" " * width for width in widths)
 
 
 FLAT = Indentation((COLUMN_0,), 0, NO_COLUMN)

@@ -204,16 +204,30 @@ def test_a_name_that_is_no_keyword_for_what_follows_it_is_ended():
 COMMENTS_IN_BREAKS = r"""
 start: stmt*
 stmt: "a" _NL | "w" _NL _INDENT stmt+ _DEDENT
-_NL: /(\n[ \t]*(#[^\n]*)?)+/
+_NL: /LINE/
 %declare _INDENT _DEDENT
 """
 
 
-@pytest.mark.parametrize("text", ["a\n\t#", "a\n #x", "w\n a\n  #", "w\n a\n #", "a\n\n ", "w\n#"])
-def test_a_line_break_that_has_begun_ends_in_a_column_that_a_block_has(text):
+@pytest.mark.parametrize("line", [r"(\n[ \t]*(#[^\n]*)?)+", r"(\n[ \t]*|#[^\n]*)+"])
+@pytest.mark.parametrize(
+    "text", ["a\n\t#", "a\n #x", "w\n a\n  #", "w\n a\n #", "a\n\n ", "w\n#", "a", "a\n#"]
+)
+def test_a_line_break_that_has_begun_ends_in_a_column_that_a_block_has(text, line):
     """It may end at once, in the column that it has, or go on and begin another line."""
-    grammar = cfgguide.Grammar(COMMENTS_IN_BREAKS, postlex=TreeIndenter)
-    judge = lark.Lark(COMMENTS_IN_BREAKS, parser="lalr", postlex=TreeIndenter())
+    check_ending_of_line(text, line)
+
+
+@pytest.mark.parametrize("text", ["a#", "a#x", "w#", "w# \n a#"])
+def test_a_comment_that_is_read_as_a_line_break_has_no_column_before_it_breaks_the_line(text):
+    """Found by `make same`: the text was taken for a whole one."""
+    check_ending_of_line(text, r"(\n[ \t]*|#[^\n]*)+")
+
+
+def check_ending_of_line(text: str, line: str) -> None:
+    rules = COMMENTS_IN_BREAKS.replace("LINE", line)
+    grammar = cfgguide.Grammar(rules, postlex=TreeIndenter)
+    judge = lark.Lark(rules, parser="lalr", postlex=TreeIndenter())
     guide = cfgguide.Guide(grammar, cfgguide.Vocabulary.of_bytes())
     for byte in text.encode():
         guide.advance(byte)
