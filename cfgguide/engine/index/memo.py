@@ -288,8 +288,9 @@ class Entries:
         An int of a path is 4 times a level that is an int, or 4 times the number of another and 3.
         """
         n = self._paths.length
-        offsets = np.asarray(self._paths.offsets)[: n + 1]
-        return np.asarray(self._paths.items)[: offsets[n]], offsets, self._objects
+        # The type is named: without memory for a view of them, numpy reads a list of ints.
+        offsets = np.asarray(self._paths.offsets, np.int32)[: n + 1]
+        return np.asarray(self._paths.items, np.int32)[: offsets[n]], offsets, self._objects
 
     @staticmethod
     def of(items: Any, offsets: Any, objects: list[Any]) -> Entries:

@@ -14,7 +14,7 @@ from support.threads import in_threads
 
 import cfgguide
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration, Open, SeenParts
-from cfgguide.engine.index.memo import Memo, Sequences, Step
+from cfgguide.engine.index.memo import Entries, Memo, Sequences, Step
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
 from cfgguide.grammar.lr.stack import Stack
 
@@ -54,6 +54,23 @@ def test_sequences_have_the_numbers_of_a_dict(given_sequences: list[list[int]]) 
         number = known.setdefault(tuple(sequence), len(known))
         assert sequences.add(data, len(sequence)) == number
     assert sequences.length == len(known)
+
+
+@pytest.mark.parametrize("at", range(1, 12))
+def test_paths_are_saved_as_they_are_or_not_at_all_where_there_is_no_memory(at: int) -> None:
+    """Found by torture: numpy makes a list of what it has no memory to look at, of other ints."""
+    testcapi = pytest.importorskip("_testcapi")
+    entries, items, offsets = Entries(), np.empty(0, np.int32), np.empty(0, np.int32)
+    entries.add((1, (2, 3), 4), None)
+    try:
+        testcapi.set_nomemory(at, at + 1)
+        try:
+            items, offsets, _ = entries.items
+        finally:
+            testcapi.remove_mem_hooks()
+    except MemoryError:
+        pass
+    assert items.dtype == offsets.dtype == np.int32
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(-1, 9)), max_size=200))
