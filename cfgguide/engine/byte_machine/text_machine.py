@@ -29,7 +29,14 @@ from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.byte_machine.short_ends import ShortestLexemes
 from cfgguide.engine.masks.subset import Subset
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-from cfgguide.errors import GrammarError, LimitError, VocabularyError, shown
+from cfgguide.errors import (
+    GrammarError,
+    LimitError,
+    PatternError,
+    SchemaError,
+    VocabularyError,
+    shown,
+)
 from cfgguide.grammar.lr.stack import Stack
 
 _BEYOND_ASCII = (*range(0x80, 0xC0), *range(0xC2, 0xF5))  # bytes of UTF-8
@@ -207,7 +214,10 @@ def text_machine(
     missing = frozenset().union(*map(_bytes_of, classes)) - spelling.reachable_bytes
     if len(spelling.steps) > 1:
         return None
-    return TextMachine(pattern, nodes, limits, cancelled, missing=missing)
+    try:
+        return TextMachine(pattern, nodes, limits, cancelled, missing=missing)
+    except SchemaError as error:  # automata say so of the patterns of schemas, too
+        raise PatternError(f"the pattern {shown(pattern)}: {error.args[0]}") from None
 
 
 def _cut(data: bytes) -> tuple[str | None, bytes]:

@@ -381,6 +381,14 @@ def test_errors_of_these_grammars_are_errors_of_the_package():
     assert issubclass(PatternError, CfgGuideError)
 
 
+def test_what_no_automaton_expresses_is_an_error_of_patterns_with_every_vocabulary():
+    """Found by `make same`: it was one of schemas where the pattern is read letter by letter."""
+    with pytest.raises(PatternError, match="inside a look-behind"):
+        cfgguide.compile(
+            cfgguide.regex(r"ab(?<=\bb)"), cfgguide.Vocabulary.of_bytes(), use_cache=False
+        )
+
+
 def test_a_look_behind_of_any_length_is_refused_as_re_refuses_it():
     with pytest.raises(PatternError, match="look-behind requires fixed-width pattern"):
         cfgguide.regex("(?<=a+)b")
