@@ -326,17 +326,14 @@ class Recognizer:
         need = self._costs.need(stack)
         if self.scanner.is_start[state]:
             return need.length
-        distances = self._lexeme_distances.of(state).tolist()
-        needed = inf
-        if distances[self.scanner.ignored] < FAR:
-            needed = need.length + distances[self.scanner.ignored]
+        distances: list[float] = self._lexeme_distances.of(state).tolist()
+        ignored = distances[self.scanner.ignored]
+        needed = need.length + ignored if ignored < FAR else inf
         if need.first != END and distances[need.first] < FAR:  # mostly: it is needed anyway
             rest = need.length - self._lexeme_lengths[need.first]
-            needed = min(needed, rest + distances[need.first])
-        if needed < inf:
-            return needed
+            return min(needed, rest + distances[need.first])
         for terminal_id in np.argsort(distances, kind="stable")[:_MAX_WAYS].tolist():
-            if distances[terminal_id] >= FAR:
+            if distances[terminal_id] >= min(needed, FAR):
                 break
             for after, _ in self.shifts(stack, indentation, terminal_id):
                 needed = min(needed, distances[terminal_id] + self._costs.need(after).length)
