@@ -230,7 +230,7 @@ class Search:
         asked = [node for node in values.nodes if node not in holding]
         if len(values.nodes) == 1:
             possible = [values.every] if self.has_value(values) else []
-            if asked and self.has((), asked):
+            if asked and (self.has((), asked) or self._may_repeat(values)):
                 possible.append(frozenset())
             return tuple(possible)
         if values.listed is not None:
@@ -247,6 +247,15 @@ class Search:
             else:
                 found |= dict.fromkeys(tracked.scalars(kind))
         return self._sorted(values, (each for each in found if each >= holding))
+
+    def _may_repeat(self, values: Values) -> bool:
+        """Return whether a node fails for some array only since an item comes twice.
+
+        No array is written to fail for that, but one that need not hold may.
+        """
+        if not any(node.is_unique for node in values.below):
+            return False
+        return frozenset() in self._array_classes(self.tracked(values), frozenset())
 
     def _sorted(self, values: Values, found: Iterable[ValueClass]) -> Classes:
         order = {node: number for number, node in enumerate(values.nodes)}
