@@ -474,3 +474,15 @@ def test_work_within_a_budget_is_linear_in_the_kinds_of_objects():
                 guide.advance(index.vocabulary.tokens.index(bytes((byte,))))
     assert sum(work[80]) < 4 * sum(work[20]) + 4_000
     assert max(work[80]) < 8_000
+
+
+def test_work_within_a_budget_is_linear_in_the_items_of_an_array():
+    """Also where each item has to leave a way to the end that has to be searched."""
+    work = []
+    for n in (100, 400):
+        schema = {"minItems": n, "unevaluatedItems": {}}
+        guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), BYTES))
+        before = work_of_thread()
+        guide.allowed_within(3 * n)
+        work.append(work_of_thread() - before)
+    assert work[1] < 5 * work[0]
