@@ -486,3 +486,12 @@ def test_work_within_a_budget_is_linear_in_the_items_of_an_array():
         guide.allowed_within(3 * n)
         work.append(work_of_thread() - before)
     assert work[1] < 5 * work[0]
+
+
+def test_the_shortest_multiple_is_the_first_one_and_is_not_searched():
+    schema = {"type": "number", "multipleOf": 12.34, "minimum": 1_000_000}
+    guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), BYTES))
+    before = work_of_thread()
+    ending = guide.shortest_completion()
+    assert work_of_thread() - before < 500
+    assert b"".join(BYTES.tokens[each] or b"" for each in ending) == b"1000157"  # 1621 * 617

@@ -296,6 +296,10 @@ class ListedNumbers(Numbers):
         """Return what is known of a key."""
         return Traits(ending=self._tag(key))
 
+    def nearest(self, key: Any) -> float:
+        """Return how many bytes have to come at least."""
+        return 0 if self._tag(key) >= 0 else 1
+
     def known_end(self, key: Any, tags: int, used: frozenset[int]) -> tuple[bytes, int] | None:
         """Return the shortest end, and its tag, if that is known without a search."""
         # After a point, zeros may be shorter than what is listed.

@@ -812,6 +812,10 @@ class Numbers(KeptRows):
         """Return what is known of a key."""
         return Traits(ending=self._texts.tag(key))
 
+    def nearest(self, key: Any) -> float:
+        """Return how many bytes have to come at least."""
+        return self._texts.nearest(key)
+
 
 @lru_cache(maxsize=_N_KEPT)
 def numbers_in(languages: tuple[Language, ...]) -> Numbers:
