@@ -592,6 +592,7 @@ def _intersection(languages: tuple[Language, ...]) -> Language:
     return grouped(languages, all).get(True, NO_TEXTS)
 
 
+@lru_cache(maxsize=_N_KEPT)
 def difference(language: Language, other: Language) -> Language:
     """Return the texts of a language that are not in another one; raises as `intersection`."""
     if other.is_empty:

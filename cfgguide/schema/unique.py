@@ -21,9 +21,9 @@ from cfgguide.engine.byte_machine.property_names import PatternNames, PropertyNa
 from cfgguide.engine.byte_machine.scalars import (
     Bounded,
     Constants,
-    Numbers,
     ScalarAutomaton,
     Strings,
+    numbers_in,
     plain_strings,
 )
 from cfgguide.errors import SchemaError
@@ -85,7 +85,7 @@ class UniqueItems:
                 canonical_numbers(values.numbers.language), Language.of_words(used)
             )
             if not language.is_empty:
-                found.append(("numbers", Numbers([language]), (FRESH,)))
+                found.append(("numbers", numbers_in((language,)), (FRESH,)))
         strings = values.strings
         if strings is not None:
             used = [each[1:] for each in state if each[:1] == '"']
