@@ -127,18 +127,18 @@ class TooSlow(BaseException):
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Raise TooSlow after a time."""
+    """Raise TooSlow after so much time of the processor: others may be busy."""
 
     def stop(signal_number: int, frame: object) -> None:
         raise TooSlow
 
-    previous = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)  # again, should one get lost in a callback
+    previous = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds, 0.5)  # again, should one get lost in a callback
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)
 
 
 def compare(case: Case, counts: Counter[str], *, written_by: str | None = None) -> None:

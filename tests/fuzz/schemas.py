@@ -50,11 +50,12 @@ N_STEPS, N_TRIED = 20, 3  # tokens of a text after which others are tried, and h
 #: Options of schemas, each with which whatever is allowed leads to an end.
 OPTIONS: tuple[dict[str, bool], ...] = ({}, {"tidy": True, "closed": True})
 MAX_READ = 1_000  # tokens that are tried to find a shorter ending
+MAX_SHORTENED = 1_000  # tokens of an ending that is made as short as a budget would have it
 LONGER = (0, 1, 2, 5, 1_000_000)  # tokens more than the shortest ending has
 #: What a schema of all keywords may be refused for.
 REFUSALS = (
     *("no value is allowed", "told apart", "itself before", "too long", "suffice"),
-    *("whether they suffice", "too large an automaton"),
+    *("whether they suffice", "too large an automaton", "counted up to"),
 )
 _CLOSING = ('"', "}", "]", "0", "1", "[]", "{}", '""', ":", ",", '"}', '"]')
 _CLOSERS = {None, *(word.encode() for word in _CLOSING)}
@@ -191,7 +192,7 @@ def _check_ending(index: cfgguide.Index, guide: cfgguide.Guide, counts: Counter[
         before = allowed
     if before != set(guide.allowed_token_ids().tolist()):
         raise UnlawfulEnding(f"after {guide.text!r}, no budget allows all that may follow")
-    if n > 1 and _fits(guide, n - 1):
+    if 1 < n <= MAX_SHORTENED and _fits(guide, n - 1):
         raise UnlawfulEnding(f"after {guide.text!r}, less than {n} tokens are enough")
     fewest = _fewest(index, step, n)
     counts["endings that are surely shortest"] += fewest is not None
