@@ -451,7 +451,7 @@ class TokenBudget:
                 following |= dict.fromkeys(around.configurations)
             level = [here for here in following if here not in steps]
             depth += 1
-        self._shorten(steps, most)
+        self._shorten(root, steps, most)
         return is_all
 
     def _look_ahead(self, configuration: Configuration) -> Tokens | None:
@@ -470,8 +470,13 @@ class TokenBudget:
                 best = (token_id, *path)
         return best
 
-    def _shorten(self, steps: dict[Configuration, _Surroundings], most: int) -> None:
-        """Make each distance at most one more than that of every configuration a token leads to."""
+    def _shorten(
+        self, root: Configuration, steps: dict[Configuration, _Surroundings], most: int
+    ) -> None:
+        """Make each distance at most one more than that of every configuration a token leads to.
+
+        However much work was done, one token is looked ahead from the root.
+        """
         changed = True
         while changed:
             changed = False
@@ -479,7 +484,7 @@ class TokenBudget:
                 check_step()
                 best = self._distance(here)
                 for token_id, after in zip(around.tokens, around.configurations, strict=True):
-                    is_known = after in self._paths or after in self._shorter
+                    is_known = here is root or after in self._paths or after in self._shorter
                     path = self._path(after) if is_known or work_of_thread() < most else None
                     if path is not None and len(path) + 1 < best:
                         best = len(path) + 1

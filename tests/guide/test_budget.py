@@ -328,6 +328,15 @@ def test_a_small_grammar_is_searched_where_no_short_ending_is_known():
         assert guide.is_finished
 
 
+def test_however_little_may_be_done_one_token_is_looked_ahead(monkeypatch):
+    """`ab` has the fewest lexemes, `cdd` the fewest tokens."""
+    monkeypatch.setattr("cfgguide.guide.budget._MOST_WORK", 1)
+    vocabulary = cfgguide.Vocabulary([b"a", b"b", b"cdd", None], eos_token_ids=3)
+    index = cfgguide.compile(cfgguide.Grammar('start: "a" "b" | "c" "d" "d"'), vocabulary)
+    assert cfgguide.Guide(index).shortest_completion() == (2, 3)
+    assert cfgguide.Guide(index).allowed_within(2).tolist() == [2]
+
+
 def test_random_walks_in_json_finish_within_three_tokens():
     index, rng = bundled("json"), random.Random(0)
     for n in (2, 3, 3, 3):
