@@ -246,7 +246,7 @@ class Endings:
             for piece in self._known_pieces(state, obligations, context, terminal_id):
                 end = (stack, indentation, piece.context, terminal_id)
                 known = self._ends[end] if end in self._ends else self._end(*end)
-                if known is None or (piece.is_last and known.ending):
+                if known is None:
                     continue
                 length = known.needed + (1 if piece.text else 0)
                 if length < needed and self._can_follow(piece, known.ending):
@@ -466,7 +466,7 @@ class Endings:
     ) -> tuple[_Piece, ...]:
         """Return short rests of a lexeme, with more bytes of it after that.
 
-        Where one that can only be the last is shorter, it is the first, before one that need not.
+        Where one that hardly anything but the end can follow is shorter, it is the first.
         """
         key = (state, obligations, context, terminal_id, more)
         if key not in self._pieces:
@@ -489,10 +489,9 @@ class Endings:
             closed = self._texts.closed(state, terminal_id)
             texts += [] if closed is None or closed in texts else [closed]
         for text in texts:
-            is_last = text not in (followed, closed)
             pieces = self._pieces_of(text + more, state, obligations, context, terminal_id)
-            if is_last:
-                pieces = [piece._replace(is_last=True) for piece in pieces if piece.may_end]
+            if text not in (followed, closed):
+                pieces = [piece for piece in pieces if piece.may_end]
             yield from sorted(pieces, key=lambda piece: len(piece.obligations))[:1]
 
     def _pieces_of(
@@ -617,8 +616,6 @@ class _Piece(NamedTuple):
         Where the scanner is at its end.
     before : Obligations
         The obligations before the lexeme ends there.
-    is_last : bool
-        Whether nothing but the end of the text can follow.
     """
 
     text: bytes
@@ -627,7 +624,6 @@ class _Piece(NamedTuple):
     may_end: bool
     state: int
     before: Obligations
-    is_last: bool = False
 
 
 class _End(NamedTuple):
