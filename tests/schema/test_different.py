@@ -327,6 +327,37 @@ def test_what_leaves_nothing_is_refused(schema: Any, text: str, more: str) -> No
     assert after is None or not recognizer.is_live(after)
 
 
+#: Arrays of more different items than there are.
+TOO_MANY = [
+    {**UNIQUE, "minItems": 3, "items": {"type": "array", "maxItems": 1, "items": {"type": "null"}}},
+    {**UNIQUE, "minItems": 5, "items": {"type": "integer", "minimum": 0, "maximum": 1}},
+    {**UNIQUE, "minItems": 2, "items": {"type": "string", "maxLength": 0}},
+]
+
+
+@pytest.mark.parametrize("none", TOO_MANY)
+@pytest.mark.parametrize(
+    "kind",
+    ["contains", "contains beside items", "contains beside more", "an item beside contains"],
+)
+def test_an_array_is_not_begun_that_needs_more_different_items_than_there_are(
+    none: Any, kind: str
+) -> None:
+    array = {
+        "contains": {"contains": none},
+        "contains beside items": {"items": {"type": ["array", "null"]}, "contains": none},
+        "contains beside more": {"items": {"unevaluatedItems": {}}, "contains": none},
+        "an item beside contains": {"prefixItems": [none], "contains": {"const": 1}},
+    }[kind]
+    schema = {"anyOf": [{"type": "array", **array}, {"type": "null"}]}
+    guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), SMALL))
+    allowed = {SMALL.tokens[each] for each in guide.allowed_token_ids()}
+    assert b"n" in allowed
+    assert b"[" not in allowed
+    with pytest.raises(SchemaError, match="no value is allowed"):
+        json_schema({"type": "array", **array})
+
+
 @pytest.mark.parametrize(
     ("schema", "message"),
     [

@@ -295,7 +295,7 @@ class Search:
             if not holding.isdisjoint(state.failed):
                 continue
             found = tracked.ending(machine, state)
-            if found >= holding:
+            if found >= holding and self._may_be_array(tracked, found):
                 yield found
             symbol = machine.symbol(state)
             for value_class in self.item_choices(tracked, state, (holding,)):
@@ -379,10 +379,31 @@ class Search:
             }
         return known
 
+    def _may_be_array(self, tracked: Tracked, value_class: ValueClass) -> bool:
+        """Return whether nodes may hold for an array, by their kinds and the items they need.
+
+        The automaton of the arrays doesn't know how many different items there are.
+        """
+        if not _may_all_hold(value_class, "array"):
+            return False
+        if not tracked.arrays.must_differ(tracked.arrays.start):
+            return True
+        alone = {node: self.values.of([node]) for node in tracked.values.nodes}
+        # Those of which it is known how many items they need.
+        values = self.values.of(
+            node
+            for node, its in alone.items()
+            if node in value_class and (its.has_plain_arrays or its.has_different_items)
+        )
+        decide = partial(self.has_different_items, values)
+        return not values.has_different_items or bool(
+            self._settled.answer(_question("different", values, ()), decide, False)
+        )
+
     def array_ends(self, tracked: Tracked, state: Any, wanted: Classes) -> bool:
         """Return whether an array can be finished as one of the wanted classes."""
         machine = tracked.arrays
-        wanted = tuple(each for each in wanted if _may_all_hold(each, "array"))
+        wanted = tuple(each for each in wanted if self._may_be_array(tracked, each))
         # What is known of other states, unless it may still change.
         known = self._ends.setdefault((tracked, wanted), {}) if self._settled.is_idle else {}
         before: dict[Hashable, Hashable] = {self.shape(tracked, state): None}
