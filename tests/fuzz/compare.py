@@ -28,6 +28,7 @@ import cfgguide
 from cfgguide.diagnostics.diagnosis import diagnose
 from cfgguide.engine.liveness.liveness import Liveness
 from cfgguide.engine.machine.lr_machine import LrMachine
+from cfgguide.engine.machine.recognizer import Configuration
 from cfgguide.engine.vocabulary.spelling import Spelling
 from cfgguide.errors import (
     BudgetError,
@@ -119,6 +120,10 @@ class Refusal(Disagreement):
 
 class Crash(Disagreement):
     """An error that is none of the engine's."""
+
+
+class _Lost(Exception):
+    """A text has more readings than are followed: the rest of its case is not compared."""
 
 
 class TooSlow(BaseException):
@@ -224,8 +229,11 @@ class _Comparison:
             raise Refusal(f"Lark cannot lex any text, the engine compiles: {lexing_error}")
         self.counts["compiled"] += 1
         self.counts["texts"] += len(self.case.texts)
-        self._compare_masks()
-        self._compare_diagnoses()
+        try:
+            self._compare_masks()
+            self._compare_diagnoses()
+        except _Lost:
+            self.counts["more readings than are followed"] += 1
 
     def _compiled(self, tokens: tuple[bytes, ...]) -> cfgguide.Index:
         vocabulary = cfgguide.Vocabulary([*tokens, None], eos_token_ids=len(tokens))
@@ -313,13 +321,28 @@ class _Comparison:
         for token_id, token in enumerate(self.case.tokens):
             is_live = text + token in self.judge.live
             if is_live and token_id not in allowed:
-                raise Completeness(self._missing(text, token))
+                self._must_be_lost(*self._missing(text, token))
             if not is_live and token_id in allowed:
                 self._resolve(guide, token_id)
 
-    def _missing(self, text: bytes, token: bytes) -> str:
+    def _missing(self, text: bytes, token: bytes) -> tuple[bytes, str]:
         rest = next(t for t in sorted(self.judge.live, key=len) if self._is_end(t, text + token))
-        return f"{token!r} is not allowed after {text!r}; Lark parses {rest!r}"
+        return rest, f"{token!r} is not allowed after {text!r}; Lark parses {rest!r}"
+
+    def _must_be_lost(self, sentence: bytes, message: str) -> None:
+        """Raise an error unless a sentence has more readings on the way than are followed."""
+        recognizer = self.index.machine.recognizer
+        after: Configuration | None = recognizer.initial
+        n_readings = 0
+        try:
+            for byte in sentence if recognizer.is_open else b"":
+                after = recognizer.read(after, bytes([byte])) if after is not None else None
+                n_readings = max(n_readings, len(after.hypotheses) if after is not None else 0)
+        except LimitError:
+            n_readings = recognizer.n_followed + 1
+        if n_readings <= recognizer.n_followed:
+            raise Completeness(message)
+        raise _Lost
 
     def _is_end(self, sentence: bytes, start: bytes) -> bool:
         return sentence.startswith(start) and self.judge.is_sentence(sentence)
@@ -330,7 +353,8 @@ class _Comparison:
         if guide.is_accepting != guide.accepts(self.n_tokens):
             raise Answers(f"EOS after {text!r}: is_accepting is {guide.is_accepting}")
         if expected and not guide.is_accepting:
-            raise Completeness(f"EOS is not allowed after {text!r}, which Lark parses")
+            message = f"EOS is not allowed after {text!r}, which Lark parses"
+            self._must_be_lost(text, message)
         if guide.is_accepting and not expected:
             raise Soundness(f"EOS is allowed after {text!r}, which Lark does not parse")
 

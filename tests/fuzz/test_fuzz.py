@@ -20,6 +20,7 @@ from support.ci import or_in_ci
 
 import cfgguide
 import fuzz.lone_patterns as lone_patterns_module
+from cfgguide.engine.machine.recognizer import Recognizer
 from fuzz.case import CRASHES, Case, minimised, read, write
 from fuzz.compare import (
     Completeness,
@@ -202,6 +203,16 @@ def test_a_wrong_place_is_found_out(monkeypatch):
     monkeypatch.setattr("fuzz.compare.diagnose", one_too_far)
     with pytest.raises(Diagnosis):
         compare(case, Counter())
+
+
+def test_what_only_readings_allow_that_are_not_followed_is_no_fault(monkeypatch):
+    case = Case('start: "a"+', "dynamic", (b"a",), (b"aa",), "earley")
+    with pytest.raises(Completeness):
+        compare(case, Counter(), written_by='start: "a"')
+    monkeypatch.setattr(Recognizer, "n_followed", 0)  # fewer than each text has
+    counts: Counter[str] = Counter()
+    compare(case, counts, written_by='start: "a"')
+    assert counts["more readings than are followed"]
 
 
 def test_a_way_without_an_end_is_found_out(monkeypatch):
