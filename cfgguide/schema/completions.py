@@ -20,6 +20,7 @@ from itertools import chain, islice
 from math import inf
 from typing import Any, NamedTuple, TypeVar
 
+from cfgguide.base.bounded import BoundedDict
 from cfgguide.base.limits import LONGEST, Steps, check_step
 from cfgguide.engine.byte_machine.byte_machine import popped
 from cfgguide.engine.byte_machine.byte_views import DEAD
@@ -65,7 +66,12 @@ _NOTHING: frozenset[Hashable] = frozenset()
 _MAX_STEPS, _MAX_HALVED = 10_000, 6
 _NEVER_TOO_LONG = -(10**12)  # steps: the limits of a step end the search
 
+_N_BEGUN = 16  # names of so many objects are remembered
+
 Automaton = TypeVar("Automaton", bound=SchemaAutomaton)
+
+#: Names with their values and the steps that each took, and what goes on looking.
+_Begun = tuple[list[tuple[bytes, Hashable, int]], Iterator[Written]]
 
 _Place = tuple[int, Stack, SeenParts]  # the text of the memory is all since its parts began
 
@@ -145,6 +151,8 @@ class MemoryCompletions:
         self.shortest = ShortestValues(automaton, used, self._different, self._named)
         # How many ways there are to finish a part, or some of them, and whether these are all.
         self._n_ways: dict[tuple[Hashable, ...], tuple[int, bool]] = {}
+        # Of the names with a tag the first ones, and what goes on looking.
+        self._begun: BoundedDict[tuple[Members, int], _Begun] = BoundedDict(_N_BEGUN)
         self._many: dict[Values, bool] = {}  # of which there surely are more than any array has
         self._n_steps = 0
         self._n_too_long = 0  # searches
@@ -158,9 +166,9 @@ class MemoryCompletions:
         finally:
             self._n_steps = before
 
-    def _step(self) -> None:
-        check_step()
-        self._n_steps += 1
+    def _step(self, n: int = 1) -> None:
+        check_step(n)
+        self._n_steps += n
         if self._n_steps > _MAX_STEPS >> min(self._n_too_long, _MAX_HALVED):
             self._n_too_long += 1
             raise _TooLongError
@@ -731,7 +739,6 @@ class MemoryCompletions:
             texts.append(name + self._automaton.layout.colon + written.text)
             if (n_left := n_left - len(texts[-1])) < 0:
                 return None
-            used |= {value_of(name)}
         return Written(self._automaton.layout.comma.join(texts), path.ending)
 
     def _names(self, members: Members, tag: int, used: frozenset[Hashable]) -> Iterator[bytes]:
@@ -740,9 +747,24 @@ class MemoryCompletions:
             yield self.shortest.name(members, tag)
             return
         lexemes, _ = members.lexemes_for(1 << tag)
-        for end in self._texts(lexemes, lexemes.start, 1 << tag):
-            name = b'"' + end.text
-            if value_of(name) not in used:
+        number = 0
+        while True:
+            # What is interrupted here is not put back: half a step of a search is of no use.
+            begun: _Begun = ([], self._texts(lexemes, lexemes.start, 1 << tag))
+            found, texts = self._begun.pop((members, tag), begun)
+            if number < len(found):
+                self._step(found[number][2])  # as many as the first time: no answer rests on others
+            before = self._n_steps
+            for end in islice(texts, max(number + 1 - len(found), 0)):
+                name = b'"' + end.text
+                found.append((name, value_of(name), self._n_steps - before))
+                before = self._n_steps
+            self._begun[members, tag] = found, texts
+            if number >= len(found):
+                return
+            name, value, _ = found[number]
+            number += 1
+            if value not in used:
                 yield name
 
     def _joined(self, text: bytes, rest: Written) -> Written:

@@ -20,6 +20,8 @@ import cfgguide
 from cfgguide import json_schema
 from cfgguide.base.limits import work_of_thread
 from cfgguide.errors import BudgetError, LimitError, SchemaError
+from cfgguide.schema import completions
+from cfgguide.schema.equality import value_of
 from cfgguide.schema.solver.counts import Enough
 
 BYTES = cfgguide.Vocabulary.of_bytes([])
@@ -495,3 +497,19 @@ def test_the_shortest_multiple_is_the_first_one_and_is_not_searched():
     ending = guide.shortest_completion()
     assert work_of_thread() - before < 500
     assert b"".join(BYTES.tokens[each] or b"" for each in ending) == b"1000157"  # 1621 * 617
+
+
+def test_names_that_have_to_come_are_found_once(monkeypatch):
+    n_found = 0
+
+    def counted(text):
+        nonlocal n_found
+        n_found += 1
+        return value_of(text)
+
+    monkeypatch.setattr(completions, "value_of", counted)
+    guide = cfgguide.Guide(cfgguide.compile(json_schema({"minProperties": 50}), SMALL))
+    for byte in b'{"a":1,"':
+        guide.advance(SMALL.tokens.index(bytes((byte,))))
+    guide.allowed_within(len(guide.shortest_completion()))
+    assert n_found < 2 * 50
