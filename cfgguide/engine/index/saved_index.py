@@ -31,20 +31,13 @@ def save(index: Index, path: str | os.PathLike[str]) -> None:
     archive.write(path, *packed(index), kind=KIND, digest=index.digest)
 
 
-def save_tables(index: Index, path: str | os.PathLike[str]) -> None:
-    """Write an index without its masks, for another process to load."""
-    arrays, value = packed(index, with_masks=False)
-    archive.write(path, arrays, value, kind=KIND, digest=index.digest, is_durable=False)
-
-
-def packed(index: Index, *, with_masks: bool = True) -> tuple[Arrays, dict[str, object]]:
+def packed(index: Index) -> tuple[Arrays, dict[str, object]]:
     """Return what makes an index again, and its masks, as arrays and a JSON value."""
     arrays, value = index.machine.packed()
     files = index.masks.files
     if files is not None:
-        entries = index.entries() if with_masks else {}
-        masks, described = _packed_masks(entries, index.vocabulary.n_words)
-        arrays = arrays | masks | (files.packed() if with_masks else {})
+        masks, described = _packed_masks(index.entries(), index.vocabulary.n_words)
+        arrays = arrays | masks | files.packed()
         value = value | described
     return arrays, value | {"special": index.vocabulary.symbols}
 

@@ -19,11 +19,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 
 from cfgguide.base.limits import check_bound
 from cfgguide.engine.index.index import Index
-from cfgguide.engine.index.saved_index import save_tables
 from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.precompute.frontier import (
     DEFAULT_MAX_DEPTH,
@@ -250,8 +248,7 @@ class _Run:
         """Make masks in other processes."""
         from cfgguide.engine.precompute.workers import Workers  # rarely needed
 
-        save, vocabulary = partial(save_tables, self._index), self._index.vocabulary
-        with Workers(n_processes, save, vocabulary) as workers:
+        with Workers(n_processes, self._index) as workers:
             try:
                 while True:
                     while workers.n_idle and not self._is_bounded:

@@ -1,42 +1,28 @@
 """Processes that make masks for another one, and the messages between them.
 
 In: parts of configurations. Out: their masks. A worker is another Python that runs
-:mod:`cfgguide.engine.precompute.worker_program`. It loads the grammar's tables and the vocabulary
-from a folder once, and then answers over pipes until its standard input ends. `multiprocessing`
-would not do: its processes run the user's program again, or inherit the locks of its threads.
+:mod:`cfgguide.engine.precompute.worker_program`. It is sent the index without its masks once, and
+then answers over pipes until its standard input ends. `multiprocessing` would not do: its processes
+run the user's program again, or inherit the locks of its threads.
 
-A message is the length of a JSON value and the length of some bytes (8 bytes each, little-endian),
-then the value, and then the bytes::
-
-    [[state, context, [top, ...]], ...]                          parts
-    [[depth, index] or "TOO_SHALLOW" ..., ...] masks             their masks; equal masks of one
-                                                                 message are sent once
+Messages are pickles: the index, then lists of parts; and back, lists of answers.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
+import pickle
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Sequence
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import IO, Any, Self
+from typing import Self
 
-import numpy as np
-
-from cfgguide.base import archive
-from cfgguide.engine.index.configuration_trie import Mask
-from cfgguide.engine.precompute.frontier import Answer, FrontierPart, Unmade
-from cfgguide.engine.vocabulary.vocabulary import Vocabulary
+from cfgguide.engine.index.index import Index
+from cfgguide.engine.precompute.frontier import Answer, FrontierPart
 
 WORKER = "cfgguide.engine.precompute.worker_program"
-TABLES, VOCABULARY = "tables", "vocabulary"  # names of files
-_NO_TEXT = -1  # the length of a token without text
 _SECONDS_TO_END = 5  # for a thread whose worker was killed
 
 
@@ -47,18 +33,13 @@ class Workers:
     ----------
     n_workers : int
         How many.
-    save_tables : callable
-        Writes an index without masks to a path.
-    vocabulary : Vocabulary
-        Of the index.
+    index : Index
+        Whose masks they make.
     """
 
-    def __init__(
-        self, n_workers: int, save_tables: Callable[[str], None], vocabulary: Vocabulary
-    ) -> None:
+    def __init__(self, n_workers: int, index: Index) -> None:
         self._n_workers = n_workers
-        self._save_tables = save_tables
-        self._vocabulary = vocabulary
+        self._index = pickle.dumps(index)
         self._idle: list[_Worker] = []
         self._all: list[_Worker] = []
         self._asked: dict[_Worker, list[FrontierPart]] = {}
@@ -67,13 +48,9 @@ class Workers:
         self._threads: list[Thread] = []
 
     def __enter__(self) -> Self:
-        self._folder = tempfile.TemporaryDirectory(prefix="cfgguide-")
         try:
-            folder = self._folder.name
-            self._save_tables(os.path.join(folder, TABLES))
-            _save_vocabulary(Path(folder, VOCABULARY), self._vocabulary)
             for _ in range(self._n_workers):
-                self._all.append(_Worker(folder, self._vocabulary.n_words))
+                self._all.append(_Worker(self._index))
             self._idle = list(self._all)
         except BaseException:
             self.__exit__()
@@ -87,7 +64,6 @@ class Workers:
             thread.join(_SECONDS_TO_END)
         for worker in self._all:
             worker.close()
-        self._folder.cleanup()
 
     @property
     def n_idle(self) -> int:
@@ -132,10 +108,10 @@ class Workers:
 class _Worker:
     """One process."""
 
-    def __init__(self, folder: str, n_words: int) -> None:
-        self._n_words = n_words
+    def __init__(self, index: bytes) -> None:
+        self._unsent = index  # until it is asked: the process has much to import
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", WORKER, folder],
+            [sys.executable, "-P", "-m", WORKER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
@@ -147,19 +123,13 @@ class _Worker:
         assert stdin is not None, "there are pipes"
         assert stdout is not None, "there are pipes"
         try:
-            value = [[part.scanner_state, part.context, part.states] for part in parts]
-            write_message(stdin, value, b"")
-            message = read_message(stdout)
-        except (OSError, ValueError):  # the other end of the pipe, or this one, was closed
-            return None
-        return None if message is None else self._answers(*message)
-
-    def _answers(self, value: Any, data: bytes) -> list[Answer]:
-        masks = np.frombuffer(data, dtype="<i4").reshape(-1, self._n_words).astype(np.int32)
-        return [
-            Unmade[each] if isinstance(each, str) else Mask(each[0], masks[each[1]])
-            for each in value
-        ]
+            stdin.write(self._unsent + pickle.dumps(parts))
+            stdin.flush()
+            self._unsent = b""
+            answers: list[Answer] = pickle.load(stdout)  # of a process of our own
+        except (OSError, ValueError, EOFError, pickle.UnpicklingError):
+            return None  # the other end of the pipe, or this one, was closed
+        return answers
 
     def end(self) -> None:
         """Kill the process; it holds nothing of value."""
@@ -172,59 +142,3 @@ class _Worker:
             assert pipe is not None, "there are pipes"
             with contextlib.suppress(OSError):  # unwritten data is not needed
                 pipe.close()
-
-
-def packed(answers: Sequence[Answer]) -> tuple[list[Any], bytes]:
-    """Return answers as a worker sends them."""
-    indices: dict[bytes, int] = {}
-    value: list[Any] = []
-    for answer in answers:
-        if isinstance(answer, Unmade):
-            value.append(answer.name)
-        else:
-            data = answer.bitmask.astype("<i4", copy=False).tobytes()
-            value.append([answer.depth, indices.setdefault(data, len(indices))])
-    return value, b"".join(indices)
-
-
-def write_message(stream: IO[bytes], value: object, data: bytes) -> None:
-    """Write a message."""
-    text = json.dumps(value).encode()
-    for part in (len(text).to_bytes(8, "little"), len(data).to_bytes(8, "little"), text, data):
-        stream.write(part)
-    stream.flush()
-
-
-def read_message(stream: IO[bytes]) -> tuple[Any, bytes] | None:
-    """Return the next message; None if the stream ends before it does."""
-    head = stream.read(16)
-    lengths = int.from_bytes(head[:8], "little"), int.from_bytes(head[8:], "little")
-    text = stream.read(lengths[0])
-    data = stream.read(lengths[1])
-    if len(head) < 16 or (len(text), len(data)) != lengths:
-        return None
-    return json.loads(text), data
-
-
-def _save_vocabulary(path: Path, vocabulary: Vocabulary) -> None:
-    tokens = vocabulary.tokens
-    lengths = [_NO_TEXT if token is None else len(token) for token in tokens]
-    arrays: archive.Arrays = {
-        "lengths": np.array(lengths, dtype=np.int32),
-        "bytes": np.frombuffer(b"".join(token or b"" for token in tokens), dtype=np.uint8),
-    }
-    eos = list(vocabulary.eos_token_ids)
-    digest = vocabulary.digest
-    archive.write(path, arrays, eos, kind=VOCABULARY, digest=digest, is_durable=False)
-
-
-def open_vocabulary(path: Path) -> Vocabulary:
-    """Return the vocabulary in a worker's folder."""
-    arrays, eos = archive.read(path, kind=VOCABULARY)
-    data = arrays["bytes"].tobytes()
-    tokens: list[bytes | None] = []
-    end = 0
-    for length in arrays["lengths"].tolist():
-        start, end = end, end + max(length, 0)
-        tokens.append(None if length == _NO_TEXT else data[start:end])
-    return Vocabulary(tokens, eos_token_ids=eos)
