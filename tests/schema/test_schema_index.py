@@ -15,7 +15,6 @@ from support.schema_cases import CASES, small_vocabulary
 import cfgguide
 from cfgguide import json_schema
 from cfgguide.base import archive
-from cfgguide.engine.index import saved_index
 from cfgguide.errors import GrammarError, IndexFormatError
 from cfgguide.index import IndexPool
 from cfgguide.precompute import precompute_masks
