@@ -308,7 +308,7 @@ MUTATIONS = [
     ),
     Mutation(
         "reductions that are certain",
-        "grammar/lr/equivalence",
+        "grammar/lr/state_actions",
         "        return found[0] if len(found) == 1 else None\n",
         "        return found[0] if found else None\n",
     ),

@@ -24,17 +24,14 @@ context".
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from itertools import product
 from typing import NamedTuple
 
-import numpy as np
-
 from cfgguide.base.limits import check_step
-from cfgguide.grammar.lr.items import Transitions, state_after
-from cfgguide.grammar.lr.table import END, ERROR, NO_STATE, ParseTable, Production
+from cfgguide.grammar.lr.state_actions import ACCEPTED, StateActions, States
+from cfgguide.grammar.lr.table import END, NO_STATE, ParseTable
 
-States = tuple[int, ...]  # a part of a stack, the lowest first
 Pair = tuple[States, States]
 # A pair that others come to, with which terminals, and the *cause*: each of these terminals of the
 # first pair leads here. It is 0 if no shift is between, and they are the same.
@@ -42,27 +39,6 @@ _Following = tuple[Pair, int, int]
 
 MAX_PAIRS = 8_000  # of one proof; more than those of large languages need
 MAX_STATES = 12  # of a part in a proof
-_ACCEPTED = -1, -1  # instead of a reduction below a part
-
-
-class _Actions(NamedTuple):
-    """What a state does, by terminals.
-
-    Attributes
-    ----------
-    refused, shifted, reduces : int
-        Which terminals.
-    shifts : dict of int to int
-        By terminal, ascending, where it leads.
-    reduced : dict of int to int
-        By production, ascending, which terminals it is reduced with.
-    """
-
-    refused: int
-    shifted: int
-    reduces: int
-    shifts: dict[int, int]
-    reduced: dict[int, int]
 
 
 class _Shifts(NamedTuple):
@@ -84,7 +60,7 @@ class _Shifts(NamedTuple):
     returns: dict[tuple[int, int, int], int]
 
 
-class Equivalence:
+class Equivalence(StateActions):
     r"""Proves that stacks are equivalent.
 
     Parameters
@@ -113,22 +89,11 @@ class Equivalence:
     """
 
     def __init__(self, table: ParseTable, seen: Sequence[Hashable]) -> None:
-        self._table = table
+        super().__init__(table)
         self._seen = seen
-        self._lengths: list[int] = table.lengths.tolist()
-        self._left_sides: list[int] = table.left_sides.tolist()
-        self._items = items_by_symbol(table)
-        self._transitions = table.transitions
-        _, symbols, targets = table.edges
-        self._symbols = np.zeros(table.n_states, dtype=np.int32)  # that lead to each state
-        self._symbols[targets] = symbols
-        self._every = (1 << table.n_terminals) - 1
         self._proven: dict[Pair, int] = {}  # if one of these terminals is next
         self._differing: dict[Pair, int] = {}  # with each of these terminals
         self._too_long: set[tuple[Pair, int]] = set()  # proofs
-        self._goto_rows = memoryview(table.goto.data)
-        self._actions: dict[int, _Actions] = {}
-        self._returns: dict[int, dict[tuple[int, int], int]] = {}
         self._shifts: dict[tuple[int, int, int], _Shifts] = {}
 
     def holds(self, first: States, second: States, terminals: int) -> bool:
@@ -167,18 +132,6 @@ class Equivalence:
             self._proven[pair] = self._proven.get(pair, 0) | proven
         return True
 
-    def offered(self, state: int) -> int:
-        """Return the terminals that the lexer looks for if a state is on top, and ``$END``."""
-        return 1 << END | self._every & ~self._actions_of(state).refused
-
-    def reduction(self, state: int, terminals: int) -> int | None:
-        """Return the production by which a state reduces with each of some terminals, if any."""
-        actions = self._actions_of(state)
-        if actions.shifted & terminals:
-            return None
-        found = [production for production, group in actions.reduced.items() if group & terminals]
-        return found[0] if len(found) == 1 else None
-
     def _compare(self, pair: Pair, terminals: int, cause: int, following: list[_Following]) -> int:
         """Add the pairs on which the equivalence of a pair rests.
 
@@ -187,7 +140,7 @@ class Equivalence:
         int
             Terminals with which they differ; 0 if they may be equivalent.
         """
-        one, other = self._actions_of(pair[0][-1]), self._actions_of(pair[1][-1])
+        one, other = self.actions_of(pair[0][-1]), self.actions_of(pair[1][-1])
         shifted = one.shifted & other.shifted & terminals
         difference = (one.shifted & other.refused | one.refused & other.shifted) & terminals
         if shifted and not difference:
@@ -245,9 +198,9 @@ class Equivalence:
         n_left = len(part) - self._lengths[production]
         if n_left <= 0:
             return (-n_left, left_side), None
-        target = self._goto_rows[part[n_left - 1], left_side]
+        target = self._goto[part[n_left - 1], left_side]
         if target == self._table.end_state and terminals == 1 << END:
-            return _ACCEPTED, None
+            return ACCEPTED, None
         return None, (*part[:n_left], target)
 
     def _compare_shifts(
@@ -263,7 +216,7 @@ class Equivalence:
         if n_common:
             returns = {
                 (n_popped, left_side, lookahead): terminals
-                for (n_popped, left_side), lookahead in self._returns_of(first[-n_common]).items()
+                for (n_popped, left_side), lookahead in self.returns_of(first[-n_common]).items()
             }
             below = first[:-n_common], second[:-n_common]
             return self._compare_returns(below, returns, cause, following)
@@ -291,8 +244,8 @@ class Equivalence:
                     return leading
                 continue
             one, other = first[:n_first], second[:n_second]
-            after_one = self._goto(one[-1], left_side)
-            after_other = self._goto(other[-1], left_side)
+            after_one = self._target(one[-1], left_side)
+            after_other = self._target(other[-1], left_side)
             if after_one == NO_STATE or after_other == NO_STATE:
                 return leading
             following.append(
@@ -300,32 +253,10 @@ class Equivalence:
             )
         return 0
 
-    def _goto(self, state: int, left_side: int) -> int:
+    def _target(self, state: int, left_side: int) -> int:
         """Return where a nonterminal leads; `NO_STATE` also if that could end the text."""
-        target = self._goto_rows[state, left_side]
+        target = self._goto[state, left_side]
         return NO_STATE if target == self._table.end_state else target
-
-    def _actions_of(self, state: int) -> _Actions:
-        if state not in self._actions:
-            # Loops over single numbers are quicker here than numpy: rows are short.
-            shifts: dict[int, int] = {}
-            reduced: dict[int, int] = {}
-            check_step(0)
-            for place, action in enumerate(self._table.action[state].tolist()):
-                if action > ERROR:
-                    shifts[1 << place] = action - 1
-                elif action < ERROR:
-                    production = -action - 1
-                    reduced[production] = reduced.get(production, 0) | 1 << place
-            shifted, reduces = sum(shifts), sum(reduced.values())
-            self._actions[state] = _Actions(
-                self._every & ~(shifted | reduces),
-                shifted,
-                reduces,
-                shifts,
-                dict(sorted(reduced.items())),
-            )
-        return self._actions[state]
 
     def _shifts_of(self, first: int, second: int, terminals: int) -> _Shifts:
         question = first, second, terminals
@@ -337,13 +268,13 @@ class Equivalence:
         difference = 0
         targets: dict[tuple[int, int], int] = {}
         returns: dict[tuple[int, int, int], int] = {}
-        after_second = self._actions_of(second).shifts
-        for terminal, one in self._actions_of(first).shifts.items():
+        after_second = self.actions_of(second).shifts
+        for terminal, one in self.actions_of(first).shifts.items():
             if not terminal & terminals:
                 continue
             other = after_second[terminal]
             if one == other:
-                for (n_popped, left_side), lookahead in self._returns_of(one).items():
+                for (n_popped, left_side), lookahead in self.returns_of(one).items():
                     question = n_popped, left_side, lookahead
                     returns[question] = returns.get(question, 0) | terminal
             elif self._seen[one] == self._seen[other]:
@@ -351,45 +282,3 @@ class Equivalence:
             else:
                 difference |= terminal
         return _Shifts(difference, targets, returns)
-
-    def _returns_of(self, state: int) -> dict[tuple[int, int], int]:
-        """Return the reductions that pop a state and reach below it.
-
-        Returns
-        -------
-        dict of (int, int) to int
-            By how many states are popped below it, and the nonterminal: with which terminals.
-        """
-        if state not in self._returns:
-            returns: dict[tuple[int, int], int] = {}
-            items = self._items.get(self._table.symbols[self._symbols[state]], ())
-            ends = item_ends(self._table.productions, self._transitions, state, items)
-            for production, dot, last in ends:
-                lookahead = self._actions_of(last).reduced.get(production, 0)
-                if lookahead:  # so the state holds this item
-                    question = dot - 1, self._left_sides[production]
-                    returns[question] = returns.get(question, 0) | lookahead
-            self._returns[state] = returns
-        return self._returns[state]
-
-
-def item_ends(
-    productions: Sequence[Production],
-    transitions: Transitions,
-    state: int,
-    items: Iterable[tuple[int, int]],
-) -> Iterator[tuple[int, int, int]]:
-    """Yield items that a state may hold, each with the state at the end of its production."""
-    for production, dot in items:
-        last = state_after(transitions, state, productions[production][1][dot:])
-        if last is not None:
-            yield production, dot, last
-
-
-def items_by_symbol(table: ParseTable) -> dict[str, list[tuple[int, int]]]:
-    """Return for each symbol the productions that have it, and the place of the dot after it."""
-    items: dict[str, list[tuple[int, int]]] = {}
-    for production, (_, right) in enumerate(table.productions):
-        for dot, symbol in enumerate(right, start=1):
-            items.setdefault(symbol, []).append((production, dot))
-    return items

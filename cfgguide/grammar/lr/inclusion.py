@@ -36,12 +36,11 @@ of states; the step that passes over what stacks have on top is that of
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import chain
 from typing import NamedTuple
 
 from cfgguide.base.limits import check_step
 from cfgguide.base.sets import members
-from cfgguide.grammar.lr.equivalence import States, item_ends, items_by_symbol
+from cfgguide.grammar.lr.state_actions import ACCEPTED, StateActions, States
 from cfgguide.grammar.lr.table import END, ERROR, NO_STATE, ParseTable
 
 #: Claims that one proof looks at, those included that fail: proofs that are found need 160 at most.
@@ -54,7 +53,6 @@ _MAX_CREDIT, _CREDIT = 5_000, 10
 MAX_STATES = 24  # of a part in a proof
 MAX_PARTS = 8  # of a set in a proof
 _MAX_KNOWN = 10_000  # steps and claims that are kept: more are a pause for Python's collector
-_ACCEPTED = -1, -1  # instead of a reduction below a part
 
 Parts = frozenset[States]
 Claim = tuple[States, Parts]
@@ -95,7 +93,7 @@ class _Proof:
             self.assumed[claim] = before
 
 
-class Inclusion:
+class Inclusion(StateActions):
     r"""Proves that stacks of a table, which may be general, are as good as others.
 
     Examples
@@ -117,20 +115,7 @@ class Inclusion:
     """
 
     def __init__(self, table: ParseTable) -> None:
-        self._table = table
-        self._lengths: list[int] = table.lengths.tolist()
-        self._left_sides: list[int] = table.left_sides.tolist()
-        self._goto = memoryview(table.goto.data)
-        self._items = items_by_symbol(table)
-        self._transitions = table.transitions
-        self._symbols: dict[int, set[str]] = {}
-        _, symbols, targets = table.edges
-        for symbol, target in set(zip(symbols.tolist(), targets.tolist(), strict=True)):
-            self._symbols.setdefault(target, set()).add(table.symbols[symbol])
-        self._offered: dict[int, int] = {}
-        self._shifted: dict[int, int] = {}
-        self._reduced: dict[int, dict[int, int]] = {}
-        self._returns: dict[int, dict[tuple[int, int], int]] = {}
+        super().__init__(table)
         self._steps: dict[tuple[States, int], _Step] = {}
         self._proven: dict[Claim, int] = {}  # if one of these terminals is next
         self._open: dict[Claim, int] = {}  # with which no short proof was found
@@ -150,7 +135,7 @@ class Inclusion:
 
     def covers(self, first: States, second: States, terminals: int) -> bool:
         """Return whether all that can follow the second stack is known to follow the first."""
-        if self._shifted_by(second[-1]) & terminals & ~self.offered(first[-1]):
+        if self.actions_of(second[-1]).shifted & terminals & ~self.offered(first[-1]):
             return False
         self._forget()
         n_claims = self._n_claims
@@ -172,35 +157,8 @@ class Inclusion:
 
     def is_idle(self, state: int) -> bool:
         """Return whether a state that is pushed on itself is known to decide nothing."""
-        may_be_above = state in self._transitions[state].values()
+        may_be_above = state in self._table.transitions[state].values()
         return may_be_above and self.holds((state, state), (state,), self.offered(state))
-
-    def offered(self, state: int) -> int:
-        """Return the terminals for which a state has an action, and ``$END``."""
-        if state not in self._offered:
-            row = self._table.action[state].tolist()
-            found = sum(1 << place for place, action in enumerate(row) if action != ERROR)
-            self._offered[state] = found | 1 << END
-        return self._offered[state]
-
-    def _shifted_by(self, state: int) -> int:
-        if state not in self._shifted:
-            row = self._table.action[state].tolist()
-            self._shifted[state] = sum(
-                1 << place for place, action in enumerate(row) if action > ERROR
-            )
-        return self._shifted[state]
-
-    def reduction(self, state: int, terminals: int) -> int | None:
-        """Return the production by which a state reduces with each of some terminals, if any.
-
-        None also if it may do anything else with one of them.
-        """
-        if self._shifted_by(state) & terminals:
-            return None
-        reduced = self._reduced_by(state).items()
-        found = [production for production, group in reduced if group & terminals]
-        return found[0] if len(found) == 1 else None
 
     def _forget(self) -> None:
         """Make room: the tops of stacks are different in every text."""
@@ -244,7 +202,7 @@ class Inclusion:
         alike = [other for other in others if other[-1] == top and len(other) > 1]
         if len(part) == 1 or not alike:
             return False
-        for (n_popped, left_side), terminals in self._returns_of(top).items():
+        for (n_popped, left_side), terminals in self.returns_of(top).items():
             exits, after = self._returned([part], n_popped, left_side, terminals)
             other_exits, others_after = self._returned(alike, n_popped, left_side, terminals)
             if not exits <= other_exits:
@@ -265,7 +223,7 @@ class Inclusion:
                 continue
             target = self._goto[part[n_left - 1], left_side]
             if target == self._table.end_state and terminals >> END & 1:
-                exits.add(_ACCEPTED)
+                exits.add(ACCEPTED)
             if target != NO_STATE:
                 after.add((*part[:n_left], target))
         return exits, frozenset(after)
@@ -304,51 +262,8 @@ class Inclusion:
                     target = self._goto[here[n_left - 1], left_side]
                     after = (*here[:n_left], target)
                     if target == self._table.end_state and terminal == END:
-                        exits.add(_ACCEPTED)
+                        exits.add(ACCEPTED)
                     elif target != NO_STATE and after not in tops:
                         tops.append(after)
             self._steps[question] = _Step(frozenset(exits), frozenset(shifted))
         return self._steps[question]
-
-    def _reduced_by(self, state: int) -> dict[int, int]:
-        """Return the productions that a state reduces, ascending, with the terminals of each."""
-        if state not in self._reduced:
-            found: dict[int, int] = {}
-            for terminal in range(self._table.n_terminals):
-                for action in self._table.actions_of(state, terminal):
-                    if action < ERROR:
-                        found[-action - 1] = found.get(-action - 1, 0) | 1 << terminal
-            self._reduced[state] = dict(sorted(found.items()))
-        return self._reduced[state]
-
-    def _reduced_as(self, state: int) -> dict[tuple[int, int], int]:
-        """Return the lengths and left sides that a state reduces, with the terminals of each."""
-        found: dict[tuple[int, int], int] = {}
-        for production, terminals in self._reduced_by(state).items():
-            effect = self._lengths[production], self._left_sides[production]
-            found[effect] = found.get(effect, 0) | terminals
-        return found
-
-    def _returns_of(self, state: int) -> dict[tuple[int, int], int]:
-        """Return the reductions that pop a state and reach below it.
-
-        Returns
-        -------
-        dict of (int, int) to int
-            By how many states are popped below it, and the nonterminal: with which terminals.
-        """
-        if state not in self._returns:
-            returns: dict[tuple[int, int], int] = {}
-            items = chain.from_iterable(
-                self._items.get(symbol, ()) for symbol in sorted(self._symbols[state])
-            )
-            ends = item_ends(self._table.productions, self._transitions, state, items)
-            for production, dot, last in ends:
-                # States may have been joined, and reduce a production of the same length instead.
-                effect = self._lengths[production], self._left_sides[production]
-                lookahead = self._reduced_as(last).get(effect, 0)
-                if lookahead:  # so the state holds this item
-                    question = dot - 1, effect[1]
-                    returns[question] = returns.get(question, 0) | lookahead
-            self._returns[state] = returns
-        return self._returns[state]
