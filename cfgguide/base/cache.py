@@ -34,10 +34,10 @@ import hashlib
 import os
 import stat
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import platformdirs
 
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from cfgguide.base.archive import Arrays
+
+T = TypeVar("T")
 
 #: What comes with the package: entries that ``tools/compile_grammars.py`` made when it was built.
 PACKAGED = Path(__file__).parents[1] / "compiled"
@@ -107,6 +109,21 @@ def packaged(kind: str, digest: str) -> tuple[Arrays, Any] | None:
     try:
         return archive.read(path, kind=kind, digest=digest, is_compressed=True)
     except IndexFormatError:
+        return None
+
+
+def kept(kind: str, digest: str, unpacked: Callable[[Arrays, Any], T | None]) -> T | None:
+    """Return what is made of an entry of the package or the user's cache; None if there is none.
+
+    One that `unpacked` refuses with an :class:`~cfgguide.errors.IndexFormatError` is removed.
+    """
+    cache = user_cache()
+    entry = packaged(kind, digest) or (cache and cache.load(kind, digest))
+    try:
+        return unpacked(*entry) if entry else None
+    except IndexFormatError:
+        if cache:
+            cache.drop(kind, digest)
         return None
 
 

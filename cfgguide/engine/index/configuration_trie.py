@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import pygtrie
 
 from cfgguide.engine.index.memo import Entries
+from cfgguide.engine.masks.arrays import NONE
 from cfgguide.engine.masks.subset import Int32Array, Subset, Subsets
 from cfgguide.errors import GrammarError, shown
 
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 Path = tuple[Hashable, ...]
 
-NONE = -1
 _KEPT = 0.75  # of the bound, after entries were dropped
 _ENTRY, _LEVEL = 40, 4  # approximate bytes of an entry, and of each level of its path
 

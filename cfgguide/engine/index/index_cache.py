@@ -7,11 +7,12 @@ process, if the cache is on and cfgguide's code has not changed. The bounds of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from cfgguide.base import archive
 from cfgguide.base.archive import Arrays
-from cfgguide.base.cache import user_cache
+from cfgguide.base.cache import kept, user_cache
 from cfgguide.engine.machine.grammar_cache import environment_of_masks
 from cfgguide.engine.masks import stored_classes
 from cfgguide.engine.masks.token_classes import ClassTrie, TokenClasses
@@ -23,17 +24,9 @@ MAX_BYTES = 50_000_000
 MIN_STATES = 500  # of the scanner: the classes of smaller grammars are found in no time
 
 
-def load(digest: str) -> tuple[Arrays, Any] | None:
-    """Return the masks of the index with a digest; None if there are none."""
-    cache = user_cache()
-    return cache.load(KIND, _key(digest)) if cache else None
-
-
-def drop(digest: str) -> None:
-    """Remove masks that turned out to be damaged."""
-    cache = user_cache()
-    if cache:
-        cache.drop(KIND, _key(digest))
+def use(digest: str, use_masks: Callable[[Arrays, Any], None]) -> None:
+    """Have the masks of the index with a digest used, if there are any; drop what is damaged."""
+    kept(KIND, _key(digest), use_masks)
 
 
 def store(digest: str, arrays: Arrays, value: object) -> None:
@@ -63,13 +56,10 @@ def share_token_classes(
     if cache is None or n_states < MIN_STATES:
         return
     key = _key(digest)
-    found = cache.load(KIND_OF_CLASSES, key)
-    made = None if found is None else stored_classes.unpacked(trie, found[0])
+    made = kept(KIND_OF_CLASSES, key, lambda arrays, _: stored_classes.unpacked(trie, arrays))
     if made is not None:
         token_classes.trie = made
         return
-    if found is not None:
-        cache.drop(KIND_OF_CLASSES, key)
 
     def store_classes(made: ClassTrie) -> None:
         cache.store(KIND_OF_CLASSES, key, stored_classes.packed(made), None)

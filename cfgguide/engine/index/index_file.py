@@ -21,32 +21,21 @@ texts the masks allow is not checked.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from cfgguide.base.archive import Arrays
+from cfgguide.base.checked import Checked
 from cfgguide.engine.index.configuration_trie import Path
 from cfgguide.engine.index.memo import Entries
+from cfgguide.engine.masks.arrays import NONE
 from cfgguide.engine.masks.subset import Subset, UnpackedMasks
-from cfgguide.errors import IndexFormatError
 
 _EMPTY = -1  # in `base_of_subset`
-_NONE = -1
 _DEEPEST = 8  # lists in lists of a part of a path
-
-_DTYPES = {
-    "paths": np.int32,
-    "path_offsets": np.int32,
-    "subset_of_entry": np.int32,
-    "rows": np.int32,
-    "base_of_subset": np.int32,
-    "change_offsets": np.int64,
-    "change_places": np.uint32,
-    "change_words": np.int32,
-}
 
 
 def packed(entries: Iterable[tuple[Path, Subset]], n_words: int) -> tuple[Arrays, dict[str, Any]]:
@@ -110,16 +99,17 @@ class Stored:
         *,
         possible: npt.NDArray[np.int32],
     ) -> None:
-        _check(arrays, possible)
+        checked = Checked(arrays, "the index cannot be used")
+        _check(checked, possible)
         parts = value.get("parts") if isinstance(value, dict) else None
         if not isinstance(parts, list):
-            _refuse("the parts of its paths are not told")
+            checked.refuse("the parts of its paths are not told")
         try:
             paths, offsets = np.array(arrays["paths"]), np.array(arrays["path_offsets"])
             self._entries = Entries.of(paths, offsets, [_tuples(part, _DEEPEST) for part in parts])
         except ValueError as error:
-            _refuse(str(error))
-        _check_paths(paths, offsets, self._entries.items[2])
+            checked.refuse(str(error))
+        _check_paths(checked, paths, offsets, self._entries.items[2])
         self._arrays = arrays
         self._unpacked = UnpackedMasks.of(len(possible))
         # Weak, so that what an index drops is freed.
@@ -133,7 +123,7 @@ class Stored:
     def find(self, path: Path) -> tuple[Path, Subset] | None:
         """Return the entry under the one prefix of a path that has one, and that prefix."""
         entry = self._entries.find(path)
-        return None if entry == _NONE else (self._entries.path(entry), self._subset_of(entry))
+        return None if entry == NONE else (self._entries.path(entry), self._subset_of(entry))
 
     def paths(self) -> Iterable[Path]:
         """Return the paths of all entries."""
@@ -173,11 +163,14 @@ def _tuples(part: Any, depth: int) -> Any:
         return tuple([_tuples(each, depth - 1) for each in part])
     if part is None or type(part) is int:
         return part
-    return _refuse("its paths have other parts than numbers")
+    raise ValueError("its paths have other parts than numbers")
 
 
 def _check_paths(
-    paths: npt.NDArray[np.int32], offsets: npt.NDArray[np.int32], parts: list[Any]
+    checked: Checked,
+    paths: npt.NDArray[np.int32],
+    offsets: npt.NDArray[np.int32],
+    parts: list[Any],
 ) -> None:
     """Refuse paths whose first part is not the lexer's, or whose levels are of other widths."""
     n_hypotheses = np.array([*map(_n_hypotheses, parts), 0])
@@ -185,11 +178,10 @@ def _check_paths(
     number = np.where(paths & 3, paths >> 2, len(parts))  # plain levels have no width
     is_first = np.zeros(len(paths), dtype=np.bool_)
     is_first[offsets[:-1]] = True
-    expected = np.repeat(n_hypotheses[number[is_first]], np.diff(offsets))
-    if (n_hypotheses[number[is_first]] < 0).any():
-        _refuse("a path begins with no part of a lexer")
-    if (widths[number] != expected)[~is_first].any():
-        _refuse("a path ends within a level")
+    first = n_hypotheses[number[is_first]]
+    checked.check((first >= 0).all(), "a path begins with no part of a lexer")
+    is_whole = widths[number] == np.repeat(first, np.diff(offsets))
+    checked.check(is_whole[~is_first].all(), "a path ends within a level")
 
 
 def _n_hypotheses(part: Any) -> int:
@@ -222,46 +214,16 @@ def _joined(parts: list[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     return np.concatenate([nothing, *(np.asarray(part, dtype=dtype) for part in parts)])
 
 
-def _check(arrays: Arrays, possible: npt.NDArray[np.int32]) -> None:
+def _check(checked: Checked, possible: npt.NDArray[np.int32]) -> None:
     """Refuse what could not have been written for a vocabulary with such tokens."""
-    for name, dtype in _DTYPES.items():
-        array = arrays.get(name)
-        if array is None or array.dtype != dtype or array.ndim != (2 if name == "rows" else 1):
-            _refuse(f"there is no array {name!r} as it should be")
-    if arrays["rows"].shape[1] != len(possible):
-        _refuse("its masks are not as long as the vocabulary")
-    n_changes, n_subsets = len(arrays["change_places"]), len(arrays["base_of_subset"])
-    _check_offsets(arrays["change_offsets"], n_subsets, n_changes)
-    for name, n_all, least, n_asked in (
-        ("subset_of_entry", len(arrays["path_offsets"]) - 1, 0, n_subsets),
-        ("base_of_subset", n_subsets, _EMPTY, len(arrays["rows"])),
-        ("change_places", n_changes, 0, len(possible)),
-    ):
-        array = arrays[name]
-        if len(array) != n_all:
-            _refuse(f"{name!r} has {len(array)} numbers, not {n_all}")
-        if n_all and not (least <= array.min() and array.max() < n_asked):
-            _refuse(f"{name!r} points outside its array")
-    if len(arrays["change_words"]) != n_changes:
-        _refuse("its changes lack their words, or their places")
-    _check_bits(arrays, possible)
-
-
-def _check_offsets(offsets: npt.NDArray[Any], n_parts: int, n_all: int) -> None:
-    if len(offsets) != n_parts + 1 or offsets[0] != 0 or offsets[-1] != n_all:
-        _refuse("its offsets do not fit")
-    if (offsets[:-1] > offsets[1:]).any():  # not subtracted: differences may overflow
-        _refuse("its offsets do not fit")
-
-
-def _check_bits(arrays: Arrays, possible: npt.NDArray[np.int32]) -> None:
-    rows, changes = arrays["rows"], arrays["change_words"]
-    if (
-        any((row & ~possible).any() for row in rows)
-        or (changes & ~possible[arrays["change_places"]]).any()
-    ):
-        _refuse("a mask allows tokens that have no text, or that there are not")
-
-
-def _refuse(what: str) -> NoReturn:
-    raise IndexFormatError(f"the index cannot be used: {what}; make it again")
+    checked.numbers("paths", (None,))
+    n_paths = len(checked.numbers("path_offsets", (None,))) - 1
+    rows = checked.numbers("rows", (None, len(possible)))
+    n_subsets = len(checked.numbers("base_of_subset", (None,), _EMPTY, len(rows) - 1))
+    checked.numbers("subset_of_entry", (n_paths,), 0, n_subsets - 1)
+    places = checked.numbers("change_places", (None,), 0, len(possible) - 1, dtypes=(np.uint32,))
+    words = checked.numbers("change_words", places.shape)
+    checked.offsets("change_offsets", n_subsets, len(places), dtype=np.int64)
+    is_possible = not any((row & ~possible).any() for row in rows)
+    is_possible &= not (words & ~possible[places]).any()
+    checked.check(is_possible, "a mask allows tokens that have no text, or that there are not")

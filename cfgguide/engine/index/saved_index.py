@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cfgguide.base import archive
@@ -104,12 +105,7 @@ def use_cached(index: Index) -> None:
 
 
 def _use_cached_masks(index: Index) -> None:
-    cached = index_cache.load(index.digest)
-    try:
-        if cached is not None:
-            use_packed(index, *cached)
-    except IndexFormatError:
-        index_cache.drop(index.digest)
+    index_cache.use(index.digest, partial(use_packed, index))
 
 
 def _symbols_in(value: dict[str, Any]) -> dict[str, tuple[str | int, ...]]:

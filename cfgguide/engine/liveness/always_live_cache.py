@@ -15,14 +15,16 @@ much.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from cfgguide.base import archive
 from cfgguide.base.archive import Arrays
-from cfgguide.base.cache import packaged, user_cache
-from cfgguide.engine.lexer.lexeme_ends import Int32Array, classes_of
+from cfgguide.base.cache import kept, user_cache
+from cfgguide.base.checked import Checked
+from cfgguide.engine.lexer.lexeme_ends import classes_of
 from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.engine.lexer.shortest_lexemes import FAR
 from cfgguide.engine.liveness.always_live import AlwaysLive
@@ -43,7 +45,8 @@ def load_or_make(recognizer: Recognizer, spelling: Spelling) -> AlwaysLive | Non
     """Return the table of a large grammar, from the cache or made and stored; else None."""
     if recognizer.scanner.n_states < MIN_STATES:
         return None
-    always_live = _load(recognizer, spelling)
+    key = _key(recognizer, spelling)
+    always_live = kept(KIND, key, partial(_unpacked, recognizer))
     if always_live is None and user_cache() is not None:
         always_live = store(recognizer, spelling, AlwaysLive.of(recognizer, spelling))
     return always_live
@@ -62,16 +65,8 @@ def store(recognizer: Recognizer, spelling: Spelling, always_live: AlwaysLive) -
     return replace(always_live, endings=endings)
 
 
-def _load(recognizer: Recognizer, spelling: Spelling) -> AlwaysLive | None:
-    cache, key = user_cache(), _key(recognizer, spelling)
-    found = packaged(KIND, key) or (cache.load(KIND, key) if cache is not None else None)
-    if found is None:
-        return None
-    arrays, terminal_ids = found
-    if not _is_right(recognizer, arrays, terminal_ids):
-        if cache is not None:
-            cache.drop(KIND, key)
-        return None
+def _unpacked(recognizer: Recognizer, arrays: Arrays, terminal_ids: Any) -> AlwaysLive:
+    _check(recognizer, Checked(arrays, "what is always live cannot be used"), terminal_ids)
     parts: dict[str, Any] = {name: arrays[name].copy() for name in (*_NUMBERS, *_FLAGS)}
     endings = archive.part(arrays, _ENDINGS)
     return AlwaysLive(**parts, possible_terminal_ids=frozenset(terminal_ids), endings=endings)
@@ -86,78 +81,49 @@ def _key(recognizer: Recognizer, spelling: Spelling) -> str:
     return archive.digest({}, [recognizer.digest, *letters, environment()])
 
 
-def _is_right(recognizer: Recognizer, arrays: Arrays, terminal_ids: Any) -> bool:
-    """Return whether all numbers are states, terminal ids and groups of the grammar."""
+def _check(recognizer: Recognizer, checked: Checked, terminal_ids: Any) -> None:
+    """Refuse what are no states, terminal ids and groups of the grammar."""
     scanner, table = recognizer.scanner, recognizer.parse_table
-    if not set(_NUMBERS + _FLAGS) <= set(arrays) or not isinstance(terminal_ids, list):
-        return False
-    offsets, ends, groups, alike = (arrays[name] for name in _NUMBERS)
-    certain, resolves, letter, always_live, after_newline = (arrays[name] for name in _FLAGS)
-    n_ends = ends.size
-    n_groups = always_live.shape[1] if always_live.ndim == 2 else 0
-    shapes: list[tuple[int, ...]] = [(scanner.n_states + 1,), (n_ends,), (n_ends,)]
-    shapes += [
-        (table.n_states,),
-        (n_ends,),
-        (n_groups, scanner.transitions.shape[1]),
-        (scanner.transitions.shape[1],),
-        *2 * [(table.n_states, n_groups)],
-    ]
-    flags = (certain, resolves, letter, always_live, after_newline)
-    every = (offsets, ends, groups, alike, *flags)
-    are_fitting = n_groups > 0 and all(
-        array.shape == shape for array, shape in zip(every, shapes, strict=True)
-    )
-    are_fitting &= all(array.dtype == np.int32 for array in (offsets, ends, groups, alike))
-    are_fitting &= all(array.dtype == np.bool_ for array in flags)
-    if not are_fitting:
-        return False
     known = np.unique(scanner.match[scanner.match != NO_MATCH])
-    return bool(
-        offsets[0] == 0
-        and offsets[-1] == n_ends
-        and (offsets[:-1] <= offsets[1:]).all()
-        and np.isin(ends, known).all()
-        and _are_below(n_groups, groups)
-        and ((alike >= 0) & (alike <= np.arange(table.n_states))).all()
+    ends = checked.numbers("end_terminal_ids", (None,))
+    checked.check(np.isin(ends, known).all(), "a lexeme ends as no terminal")
+    checked.offsets("end_offsets", scanner.n_states, len(ends))
+    flags = (np.bool_,)
+    n_groups = checked.numbers("is_always_live", (table.n_states, None), dtypes=flags).shape[1]
+    n_letters = scanner.transitions.shape[1]
+    for name, shape in (
+        ("is_certain", ends.shape),
+        ("resolves", (n_groups, n_letters)),
+        ("is_letter", (n_letters,)),
+        ("is_live_after_newline", (table.n_states, n_groups)),
+    ):
+        checked.numbers(name, shape, dtypes=flags)
+    checked.numbers("end_groups", ends.shape, 0, n_groups - 1)
+    alike = checked.numbers("first_alike", (table.n_states,), 0)
+    checked.check(
+        n_groups > 0
+        and (alike <= np.arange(table.n_states)).all()
+        and isinstance(terminal_ids, list)
         and all(type(terminal_id) is int for terminal_id in terminal_ids)
-        and set(terminal_ids) <= set(known.tolist())
-        and _are_endings(recognizer, archive.part(arrays, _ENDINGS))
+        and set(terminal_ids) <= set(known.tolist()),
+        "it is of another grammar",
     )
+    _check_endings(recognizer, checked)
 
 
-def _are_endings(recognizer: Recognizer, arrays: Arrays) -> bool:
-    """Return whether all numbers are distances, rows, lengths, terminals, and items of states."""
+def _check_endings(recognizer: Recognizer, checked: Checked) -> None:
+    """Refuse what are no distances, rows, lengths, terminals, and items of states."""
     scanner, table = recognizer.scanner, recognizer.parse_table
     n_symbols = table.n_terminals + len(table.nonterminals)
-    kinds: dict[str, tuple[type, tuple[int | None, ...]]] = {
-        "distances": (np.int16, (3, None, scanner.ignored + 1)),
-        "row_of_state": (np.int32, (scanner.n_states,)),
-        "lengths": (np.float64, (n_symbols,)),
-        "firsts": (np.int32, (n_symbols,)),
-        "ends": (np.int32, (table.n_states + 1,)),
-        "items": (np.int32, (None, 2)),
-    }
-    for name, (dtype, shape) in kinds.items():
-        array = arrays.get(name, np.empty(0))
-        if array.dtype != dtype or array.ndim != len(shape):
-            return False
-        if any(n not in (each, None) for n, each in zip(shape, array.shape, strict=True)):
-            return False
-    distances, row_of_state, lengths, firsts, ends, items = (arrays[name] for name in kinds)
+    shape = (3, None, scanner.ignored + 1)
+    distances = checked.numbers(f"{_ENDINGS}distances", shape, 0, FAR, dtypes=(np.int16,))
+    last_row = distances.shape[1] - 1
+    checked.numbers(f"{_ENDINGS}row_of_state", (scanner.n_states,), 0, last_row)
+    checked.numbers(f"{_ENDINGS}lengths", (n_symbols,), 0, dtypes=(np.float64,))
+    checked.numbers(f"{_ENDINGS}firsts", (n_symbols,), 0, table.n_terminals - 1)
+    items = checked.numbers(f"{_ENDINGS}items", (None, 2), 0)
+    checked.offsets(f"{_ENDINGS}ends", table.n_states, len(items))
     productions, dots = items.T
-    return bool(
-        _are_below(FAR + 1, distances)
-        and _are_below(distances.shape[1], row_of_state)
-        and (lengths >= 0).all()
-        and _are_below(table.n_terminals, firsts)
-        and ends[0] == 0
-        and ends[-1] == len(items)
-        and (ends[:-1] <= ends[1:]).all()
-        and _are_below(len(table.productions), productions)
-        and ((dots > 0) & (dots <= table.lengths[productions])).all()
-    )
-
-
-def _are_below(end: int, numbers: Int32Array) -> bool:
-    return bool(((numbers >= 0) & (numbers < end)).all())
+    checked.check((productions < len(table.productions)).all(), "there is no such production")
+    are_inside = (dots > 0) & (dots <= table.lengths[productions])
+    checked.check(are_inside.all(), "an item has its dot outside")

@@ -29,7 +29,7 @@ from typing import Any
 
 from cfgguide.base import runs
 from cfgguide.base.archive import Arrays
-from cfgguide.base.cache import hash_of_code, packaged, user_cache
+from cfgguide.base.cache import hash_of_code, kept, packaged, user_cache
 from cfgguide.base.limits import Limits
 from cfgguide.engine.lexer.scanner import Scanner
 from cfgguide.engine.machine import grammar_file
@@ -78,16 +78,12 @@ class CachedGrammar:
             content = packaged(grammar_file.KIND, self.key)
             if content is not None:
                 return _checked(*content, is_packaged=True)
-        content = self._cache.load(grammar_file.KIND, self.key) if self._cache else None
-        if self._cache is None or content is None:
-            return None
-        if not self._allows_files and content[1].get("imported"):
+        return kept(grammar_file.KIND, self.key, self._unpacked) if self._cache else None
+
+    def _unpacked(self, arrays: Arrays, value: Any) -> Tables | None:
+        if not self._allows_files and value.get("imported"):
             return None  # Lark is to say what may not be imported
-        try:
-            return _checked(*content)
-        except IndexFormatError:
-            self._cache.drop(grammar_file.KIND, self.key)
-            return None
+        return _checked(arrays, value)
 
     def store(
         self,

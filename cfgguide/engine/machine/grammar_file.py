@@ -15,17 +15,18 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 from operator import or_
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD, LOOKED_FOR, N_BYTES
 from cfgguide.base.archive import Arrays
+from cfgguide.base.checked import Checked
 from cfgguide.base.sets import members
 from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.engine.machine.indentation_reader import IndentationReader
-from cfgguide.errors import GrammarError, IndexFormatError
+from cfgguide.errors import GrammarError
 from cfgguide.grammar.lr.indentation import IndentationRules
 from cfgguide.grammar.lr.indentation_names import IndentationNames
 from cfgguide.grammar.lr.table import ERROR, NO_STATE, START_STATE, ParseTable
@@ -116,69 +117,59 @@ def unpacked(
         If something is missing, or no grammar could have led to it.
     """
     names = value.get("indentation_rules") if isinstance(value, dict) else None
-    value = _checked_value(value)
+    checked = Checked(arrays, "the file holds no compiled grammar")
+    value = _checked_value(checked, value)
     asks_each, alternatives = value.pop("asks_each"), value.pop("alternatives")
-    table = _with_alternatives(_parse_table(arrays, value), alternatives)
-    scanner = replace(_scanner(arrays, n_terminals=table.n_terminals), asks_each=asks_each)
-    _check(bool((table.set_of_state < len(scanner.starts)).all()), "set_of_state")
+    table = _with_alternatives(checked, _parse_table(checked, value), alternatives)
+    scanner = replace(_scanner(checked, n_terminals=table.n_terminals), asks_each=asks_each)
+    checked.check((table.set_of_state < len(scanner.starts)).all(), "set_of_state")
     if not is_packaged:
-        _check_reductions(table)
-    rules = _indentation_rules(names, table, scanner, is_packaged=is_packaged)
+        _check_reductions(checked, table)
+    rules = _indentation_rules(checked, names, table, scanner, is_packaged=is_packaged)
     return table, scanner, rules
 
 
 def _indentation_rules(
-    value: Any, table: ParseTable, scanner: Scanner, *, is_packaged: bool
+    checked: Checked, value: Any, table: ParseTable, scanner: Scanner, *, is_packaged: bool
 ) -> IndentationRules | None:
     """Return the rules of indentation, which are made again from their names."""
     if value is None:
         return None
     names = IndentationNames.from_json(value)
     if names is None:
-        _refuse("what its indenter is like")
+        checked.refuse("what its indenter is like")
     try:
         indentation_rules = IndentationRules.of(names, table)
         kinds = indentation_rules.byte_kinds()
         classes = {(kind, each) for kind, each in zip(kinds, scanner.byte_classes, strict=True)}
-        _check(len(classes) == len({each for _, each in classes}), "byte_classes")
+        checked.check(len(classes) == len({each for _, each in classes}), "byte_classes")
         if not is_packaged:
             IndentationReader(indentation_rules, table, scanner)
     except GrammarError as error:
-        _refuse(str(error))
+        checked.refuse(str(error))
     return indentation_rules
 
 
-def _refuse(what: str) -> NoReturn:
-    raise IndexFormatError(
-        f"the file holds no compiled grammar: {what} can't be right; make it anew, or remove it"
-    )
-
-
-def _check(is_right: bool, what: str) -> None:
-    if not is_right:
-        _refuse(what)
-
-
-def _checked_value(value: Any) -> dict[str, Any]:
+def _checked_value(checked: Checked, value: Any) -> dict[str, Any]:
     """Return the JSON value with its names as tuples."""
     names = (
         *("version", "terminals", "nonterminals", "productions", "end_state", "conflicts"),
         *("alternatives", "asks_each"),
     )
-    _check(isinstance(value, dict) and set(names) <= set(value), "its description")
-    _check(value["version"] == VERSION, f"version {value['version']!r}, not {VERSION},")
+    checked.check(isinstance(value, dict) and set(names) <= set(value), "its description")
+    checked.check(value["version"] == VERSION, f"version {value['version']!r}, not {VERSION},")
     for name in ("terminals", "nonterminals"):
-        _check(_are_texts(value[name]) and len(set(value[name])) == len(value[name]), name)
-    _check(value["terminals"][:1] == ["$END"], "terminals")
+        checked.check(_are_texts(value[name]) and len(set(value[name])) == len(value[name]), name)
+    checked.check(value["terminals"][:1] == ["$END"], "terminals")
     known = set(value["nonterminals"])
-    _check(isinstance(value["productions"], list), "productions")
+    checked.check(isinstance(value["productions"], list), "productions")
     for production in value["productions"]:
-        _check(isinstance(production, list) and len(production) == 2, "a production")
+        checked.check(isinstance(production, list) and len(production) == 2, "a production")
         left, right = production
-        _check(isinstance(left, str) and left in known and _are_texts(right), "a production")
-    _check(type(value["end_state"]) is int, "end_state")
-    _check(type(value["asks_each"]) is bool, "asks_each")
-    _check(
+        checked.check(isinstance(left, str) and left in known and _are_texts(right), "a production")
+    checked.check(type(value["end_state"]) is int, "end_state")
+    checked.check(type(value["asks_each"]) is bool, "asks_each")
+    checked.check(
         _are_texts(value["conflicts"]) and set(value["conflicts"]) <= set(value["terminals"]),
         "conflicts",
     )
@@ -198,40 +189,38 @@ def _are_texts(value: Any) -> bool:
 
 
 def _numbers(
-    arrays: Arrays, name: str, shape: tuple[int | None, ...], low: int, high: int
+    checked: Checked,
+    name: str,
+    shape: tuple[int | None, ...],
+    least: int,
+    most: int | None = None,
 ) -> npt.NDArray[np.int32]:
-    """Return an array of numbers from `low` to `high`; None stands for any length above 0."""
-    array = arrays.get(name)
-    if array is None or array.dtype not in (np.int8, np.int16, np.int32):
-        _refuse(name)
-    is_fitting = array.ndim == len(shape) and all(
-        length == wanted or (wanted is None and length > 0)
-        for length, wanted in zip(array.shape, shape, strict=True)
-    )
-    _check(is_fitting, f"the shape of {name}")
-    _check(array.size == 0 or bool(low <= array.min() and array.max() <= high), name)
-    return array.astype(np.int32)
+    found = checked.numbers(name, shape, least, most, dtypes=(np.int8, np.int16, np.int32))
+    checked.check(0 not in found.shape or 0 in shape, f"{name} is empty")
+    return found.astype(np.int32)
 
 
-def _parse_table(arrays: Arrays, value: dict[str, Any]) -> ParseTable:
+def _parse_table(checked: Checked, value: dict[str, Any]) -> ParseTable:
     n_productions = len(value["productions"])
-    n_states = arrays["action"].shape[0] if "action" in arrays and arrays["action"].ndim else 0
-    number = {name: index for index, name in enumerate(value["nonterminals"])}
-    _check(0 <= value["end_state"] < n_states, "end_state")
     n_terminals, n_nonterminals = len(value["terminals"]), len(value["nonterminals"])
+    action = _numbers(checked, "action", (None, n_terminals), -n_productions)
+    n_states = len(action)
+    number = {name: index for index, name in enumerate(value["nonterminals"])}
+    checked.check(0 <= value["end_state"] < n_states, "end_state")
+    checked.check(action.max() <= n_states, "action")
     return ParseTable(
         **value,
-        action=_numbers(arrays, "action", (None, n_terminals), -n_productions, n_states),
-        goto=_numbers(arrays, "goto", (n_states, n_nonterminals), NO_STATE, n_states - 1),
+        action=action,
+        goto=_numbers(checked, "goto", (n_states, n_nonterminals), NO_STATE, n_states - 1),
         lengths=np.array([len(right) for _, right in value["productions"]], dtype=np.int32),
         left_sides=np.array([number[left] for left, _ in value["productions"]], dtype=np.int32),
-        set_of_state=_numbers(arrays, "set_of_state", (n_states,), 0, np.iinfo(np.int32).max),
+        set_of_state=_numbers(checked, "set_of_state", (n_states,), 0),
     )
 
 
-def _with_alternatives(table: ParseTable, alternatives: Any) -> ParseTable:
+def _with_alternatives(checked: Checked, table: ParseTable, alternatives: Any) -> ParseTable:
     """Return a table with the conflicts that it keeps; a general one has no endless reductions."""
-    _check(
+    checked.check(
         isinstance(alternatives, list)
         and all(
             isinstance(row, list)
@@ -248,40 +237,39 @@ def _with_alternatives(table: ParseTable, alternatives: Any) -> ParseTable:
     if not alternatives:
         return table
     found = sorted({(int(row[0]), int(row[1]), int(row[2])) for row in alternatives})
-    _check([list(row) for row in found] == alternatives and not table.may_repeat, "alternatives")
+    checked.check(
+        [list(row) for row in found] == alternatives and not table.may_repeat, "alternatives"
+    )
     return replace(table, alternatives=np.array(found, dtype=np.int32))
 
 
-def _scanner(arrays: Arrays, *, n_terminals: int) -> Scanner:
-    n_states = arrays["match"].shape[0] if "match" in arrays and arrays["match"].ndim else 0
-    last = n_states - 1
-    transitions = _numbers(arrays, "transitions", (n_states, None), DEAD, last)
-    n_classes = transitions.shape[1]
+def _scanner(checked: Checked, *, n_terminals: int) -> Scanner:
     # A terminal that no rule uses has the id after that of ignored ones.
-    match = _numbers(arrays, "match", (None,), NO_MATCH, n_terminals + 1)
-    assertions = _numbers(arrays, "assertions", (n_states, 3), DEAD, last)
-    starts = _numbers(arrays, "starts", (None, None), DEAD, last)
+    match = _numbers(checked, "match", (None,), NO_MATCH, n_terminals + 1)
+    n_states, last = len(match), len(match) - 1
+    transitions = _numbers(checked, "transitions", (n_states, None), DEAD, last)
+    n_classes = transitions.shape[1]
+    assertions = _numbers(checked, "assertions", (n_states, 3), DEAD, last)
+    starts = _numbers(checked, "starts", (None, None), DEAD, last)
     n_contexts = starts.shape[1]
-    is_start = arrays.get("is_start")
-    if is_start is None or is_start.dtype != np.bool_ or is_start.shape != (n_states,):
-        _refuse("is_start")
-    equivalence_classes = _numbers(arrays, "equivalence_classes", (n_states,), 0, last)
+    is_start = checked.numbers("is_start", (n_states,), dtypes=(np.bool_,))
+    equivalence_classes = _numbers(checked, "equivalence_classes", (n_states,), 0, last)
     class_representatives = np.unique(equivalence_classes, return_index=True)[1].astype(np.int32)
-    _check(
+    checked.check(
         int(equivalence_classes.max()) < len(class_representatives)
         and equivalence_classes[DEAD] == 0,
         "equivalence_classes",
     )
     is_dead = not transitions[DEAD].any() and not assertions[DEAD].any() and match[DEAD] == NO_MATCH
-    _check(is_dead, "the dead state")
-    _check_assertions(assertions)
+    checked.check(is_dead, "the dead state")
+    _check_assertions(checked, assertions)
     return Scanner(
         transitions=transitions,
-        byte_classes=_numbers(arrays, "byte_classes", (N_BYTES,), 0, n_classes - 1),
+        byte_classes=_numbers(checked, "byte_classes", (N_BYTES,), 0, n_classes - 1),
         match=match,
         assertions=assertions,
         starts=starts,
-        contexts=_numbers(arrays, "contexts", (n_contexts, n_classes), 0, n_contexts - 1),
+        contexts=_numbers(checked, "contexts", (n_contexts, n_classes), 0, n_contexts - 1),
         is_start=is_start.copy(),
         ignored=n_terminals,
         can_continue=(transitions != DEAD).any(axis=1),
@@ -290,10 +278,10 @@ def _scanner(arrays: Arrays, *, n_terminals: int) -> Scanner:
     )
 
 
-def _check_assertions(assertions: npt.NDArray[np.int32]) -> None:
+def _check_assertions(checked: Checked, assertions: npt.NDArray[np.int32]) -> None:
     """Refuse assertions that lead to themselves, but for what a fork looks for."""
     is_open = assertions[:, LOOKED_FOR] != DEAD
-    _check(not assertions[~is_open].any(), "assertions")
+    checked.check(not assertions[~is_open].any(), "assertions")
     is_fork = is_open & (assertions[:, LOOKED_FOR] == np.arange(len(assertions)))
     assertions = assertions.copy()
     assertions[is_fork, LOOKED_FOR] = DEAD
@@ -301,10 +289,10 @@ def _check_assertions(assertions: npt.NDArray[np.int32]) -> None:
         if not is_open.any():
             return
         is_open &= is_open[assertions].any(axis=1)
-    _refuse("assertions")
+    checked.refuse("assertions")
 
 
-def _check_reductions(table: ParseTable) -> None:
+def _check_reductions(checked: Checked, table: ParseTable) -> None:
     """Refuse reductions that pop more than there is, or find no goto.
 
     A set of states is a number with a bit for each. Below all states of a set lies another set,
@@ -320,11 +308,13 @@ def _check_reductions(table: ParseTable) -> None:
             length = int(table.lengths[production])
             while len(levels) <= length:
                 n_steps += 1 + table.n_states // 1000
-                _check(n_steps <= _MAX_STEPS and not levels[-1] & 1 << START_STATE, "a reduction")
+                checked.check(
+                    n_steps <= _MAX_STEPS and not levels[-1] & 1 << START_STATE, "a reduction"
+                )
                 if levels[-1] not in deeper:
                     deeper[levels[-1]] = _union(below, levels[-1])
                 levels.append(deeper[levels[-1]])
-            _check(not levels[length] & ~goto[table.left_sides[production]], "a goto")
+            checked.check(not levels[length] & ~goto[table.left_sides[production]], "a goto")
 
 
 def _reductions(table: ParseTable) -> dict[int, list[int]]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cfgguide.base import archive
 from cfgguide.base.archive import Arrays
 from cfgguide.base.collector import collector_off
 from cfgguide.engine.index import index_cache
@@ -26,7 +27,6 @@ from cfgguide.engine.masks.subset import Subset
 from cfgguide.engine.masks.token_classes import ClassTrie, TokenClasses
 from cfgguide.engine.masks.walk import LrWalker, Outcome
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-from cfgguide.errors import IndexFormatError
 
 if TYPE_CHECKING:
     from cfgguide.engine.machine.lr_machine import LrMachine
@@ -211,19 +211,9 @@ class LrMasks:
         IndexFormatError
             If they are damaged.
         """
-        classes = {
-            name.removeprefix(_CLASSES): array
-            for name, array in arrays.items()
-            if name.startswith(_CLASSES)
-        }
-        if not classes or self.token_classes.are_made:
-            return
-        made = stored_classes.unpacked(self._vocabulary.trie, classes)
-        if made is None:
-            raise IndexFormatError(
-                "the index cannot be used: its token classes are wrong; make it again"
-            )
-        self.token_classes.trie = made
+        classes = archive.part(arrays, _CLASSES)
+        if classes and not self.token_classes.are_made:
+            self.token_classes.trie = stored_classes.unpacked(self._vocabulary.trie, classes)
 
     def prepare(self, digest: str | None) -> None:
         """Find the token classes; with a digest, use the user's cache, or store them there."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from cfgguide.base.archive import Arrays
+from cfgguide.base.checked import Checked
 from cfgguide.engine.masks.token_classes import ClassTrie
 from cfgguide.engine.vocabulary.trie import VocabularyTrie
 
@@ -27,31 +28,18 @@ def packed(made: ClassTrie) -> Arrays:
     }
 
 
-def unpacked(trie: VocabularyTrie, arrays: Arrays) -> ClassTrie | None:
-    """Return token classes; None if they are none of this trie."""
-    if set(arrays) != {"class_of_token", "strings", "lengths"}:
-        return None
-    classes, lengths = arrays["class_of_token"], arrays["lengths"]
-    ends = np.cumsum(lengths)
-    is_right = (
-        classes.dtype in (np.uint16, np.int32)
-        and classes.shape == trie.packed.token_ids.shape
-        and lengths.dtype == np.int32
-        and lengths.ndim == 1
-        and len(lengths) > 0
-        and lengths[0] == 0
-        and (lengths[1:] > 0).all()
-        and arrays["strings"].dtype == np.uint8
-        and ends[-1] == arrays["strings"].size
-        and np.isin(np.arange(1, len(lengths)), classes).all()
-        and (classes >= 0).all()
-        and (classes < len(lengths)).all()
+def unpacked(trie: VocabularyTrie, arrays: Arrays) -> ClassTrie:
+    """Return token classes; raises `IndexFormatError` if they are none of this trie."""
+    checked = Checked(arrays, "the index cannot be used")
+    lengths = checked.numbers("lengths", (None,), 0)
+    is_right = lengths.size and lengths[0] == 0 and (lengths[1:] > 0).all()
+    checked.check(is_right, "a class of tokens has no string")
+    token_ids = trie.packed.token_ids
+    classes = checked.numbers(
+        "class_of_token", token_ids.shape, 0, len(lengths) - 1, dtypes=(np.uint16, np.int32)
     )
-    if not is_right:
-        return None
-    data = arrays["strings"].tobytes()
-    strings = tuple(
-        data[end - length : end]
-        for end, length in zip(ends.tolist(), lengths.tolist(), strict=True)
-    )
-    return ClassTrie.of(trie.packed.token_ids, classes.astype(np.int32), strings)
+    checked.check(np.isin(np.arange(1, len(lengths)), classes).all(), "a class has no tokens")
+    data = checked.numbers("strings", (int(lengths.sum()),), dtypes=(np.uint8,)).tobytes()
+    ends = zip(np.cumsum(lengths).tolist(), lengths.tolist(), strict=True)
+    strings = tuple(data[end - length : end] for end, length in ends)
+    return ClassTrie.of(token_ids, classes.astype(np.int32), strings)

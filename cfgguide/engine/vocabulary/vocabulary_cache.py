@@ -30,14 +30,14 @@ import numpy.typing as npt
 
 from cfgguide.base import archive
 from cfgguide.base.archive import Arrays
-from cfgguide.base.cache import hash_of_code, user_cache
+from cfgguide.base.cache import hash_of_code, kept, user_cache
+from cfgguide.base.checked import Checked
 from cfgguide.engine.vocabulary.spelling import Spelling
 from cfgguide.engine.vocabulary.trie import (
     BYTE,
     END_TOKEN,
     FIRST_CHILD,
     FIRST_TOKEN,
-    Int32Array,
     PackedTrie,
     TrieArrays,
     VocabularyTrie,
@@ -103,14 +103,7 @@ def _code() -> str:
 
 def load(key: str) -> StoredVocabulary | None:
     """Return the vocabulary with a key, or None if it is not there."""
-    cache = user_cache()
-    found = cache.load(KIND, key) if cache is not None else None
-    if cache is None or found is None:
-        return None
-    stored = _unpacked(*found)
-    if stored is None:
-        cache.drop(KIND, key)
-    return stored
+    return kept(KIND, key, _unpacked)
 
 
 def store(key: str, vocabulary: Vocabulary, warning: str) -> None:
@@ -139,63 +132,55 @@ def _tokens_of(text: bytes) -> list[bytes | None]:
     return [each or None for each in text.split(SEPARATOR)]
 
 
-def _unpacked(arrays: Arrays, value: Any) -> StoredVocabulary | None:
-    """Return what was stored; None if it is damaged."""
-    if set(arrays) != {"text", "nodes", *TrieArrays._fields} or arrays["text"].dtype != np.uint8:
-        return None
-    tokens = _tokens_of(arrays["text"].tobytes())
-    trie, nodes = TrieArrays(*(arrays[name] for name in TrieArrays._fields)), arrays["nodes"]
+def _unpacked(arrays: Arrays, value: Any) -> StoredVocabulary:
+    """Return what was stored; raises `IndexFormatError` if it is damaged."""
+    checked = Checked(arrays, "the vocabulary cannot be used")
+    tokens = _tokens_of(checked.numbers("text", (None,), dtypes=(np.uint8,)).tobytes())
     has_text = np.fromiter(map(bool, tokens), dtype=np.bool_, count=len(tokens))
-    spelling = _spelling(value, len(tokens))
-    if spelling is None or not _is_trie(trie, nodes, has_text):
-        return None
+    trie = _trie(checked, has_text)
+    spelling = _spelling(checked, value, len(tokens))
     made = VocabularyTrie(trie, int(trie.depth.max(initial=0)))
+    nodes = arrays["nodes"]
     n_roots = int(nodes[0, FIRST_CHILD])
     made.__dict__["packed"] = PackedTrie.without_rows(nodes, trie.token_ids, n_roots)
     eos = tuple(value["eos_token_ids"])
     return StoredVocabulary(tokens, eos, made, spelling, value["digest"], value["warning"])
 
 
-def _is_trie(trie: TrieArrays, nodes: Int32Array, has_text: npt.NDArray[np.bool_]) -> bool:
-    """Return whether all numbers are bytes, nodes, places of tokens and tokens with text."""
-    n_nodes, n_tokens = trie.byte.size, int(has_text.sum())
-    shapes = [(n_nodes,), (n_nodes,), (n_nodes,), (n_nodes + 1,), (n_tokens,)]
-    if (
-        [array.shape for array in trie] != shapes
-        or nodes.shape != (n_nodes + 1, 4)
-        or trie.byte.dtype != np.uint8
-        or any(array.dtype != np.int32 for array in (*trie[1:], nodes))
-    ):
-        return False
+def _trie(checked: Checked, has_text: npt.NDArray[np.bool_]) -> TrieArrays:
+    """Return a trie, whose numbers are all bytes, nodes, places of tokens and tokens with text."""
+    byte = checked.numbers("byte", (None,), dtypes=(np.uint8,))
+    n_nodes, n_tokens = byte.size, int(has_text.sum())
+    depth = checked.numbers("depth", (n_nodes,), 1)
+    skip = checked.numbers("skip", (n_nodes,), 0, n_nodes)
+    first_token = checked.offsets("first_token", n_nodes, n_tokens)
+    token_ids = checked.numbers("token_ids", (n_tokens,))
+    nodes = checked.numbers("nodes", (n_nodes + 1, 4))
     first, end, child = (nodes[:, column] for column in (FIRST_TOKEN, END_TOKEN, FIRST_CHILD))
     numbers = np.arange(n_nodes)
-    return bool(
-        (np.diff(trie.depth, prepend=0) <= 1).all()
-        and (trie.depth > 0).all()
-        and ((trie.skip > numbers) & (trie.skip <= n_nodes)).all()
-        and _are_offsets(trie.first_token, n_tokens)
-        and np.array_equal(np.sort(trie.token_ids), np.flatnonzero(has_text))
+    checked.check(
+        (np.diff(depth, prepend=0) <= 1).all()
+        and (skip > numbers).all()
+        and np.array_equal(np.sort(token_ids), np.flatnonzero(has_text))
         and ((nodes[:-1, BYTE] >= 0) & (nodes[:-1, BYTE] < 256)).all()
         and ((first >= 0) & (first <= end) & (end <= n_tokens))[:-1].all()
         and (child[:-1] > numbers).all()
         and (np.diff(child) >= 0).all()
-        and child[-1] == n_nodes
+        and child[-1] == n_nodes,
+        "its trie is none of its tokens",
     )
+    return TrieArrays(byte, depth, skip, first_token, token_ids)
 
 
-def _are_offsets(offsets: Int32Array, end: int) -> bool:
-    return bool(offsets[0] == 0 and offsets[-1] == end and (np.diff(offsets) >= 0).all())
-
-
-def _spelling(value: Any, size: int) -> Spelling | None:
+def _spelling(checked: Checked, value: Any, size: int) -> Spelling:
     """Return the spelling of a stored value, if all of the value is as it was written."""
     kinds = {"eos_token_ids": list, "digest": str, "spelling": list, "warning": str}
     if not isinstance(value, dict) or {name: type(each) for name, each in value.items()} != kinds:
-        return None
+        checked.refuse("its description is another")
     try:
         steps = tuple([tuple([(byte, node) for byte, node in each]) for each in value["spelling"]])
     except (TypeError, ValueError):
-        return None
+        checked.refuse("its spelling has other parts")
     is_right = steps and all(
         type(byte) is type(node) is int and 0 <= byte < 256 and 0 <= node < len(steps)
         for each in steps
@@ -203,4 +188,5 @@ def _spelling(value: Any, size: int) -> Spelling | None:
     )
     eos = value["eos_token_ids"]
     is_right = is_right and all(type(each) is int and 0 <= each < size for each in eos)
-    return Spelling(steps) if is_right else None
+    checked.check(is_right, "its spelling or its EOS cannot be")
+    return Spelling(steps)
