@@ -184,7 +184,7 @@ class Index:
 
     def forget_steps(self) -> None:
         """Forget where tokens led, but not the masks; guides are not affected."""
-        self._memo = self._memo.emptied()
+        self._memo = Memo(self.machine.initial)
 
     @property
     def digest(self) -> str:
@@ -349,7 +349,7 @@ class Index:
         """Return the tokens that may follow a step."""
         subset = step.subset
         if subset is None:
-            subset = step.subset = self.subset(step.configuration)
+            subset = step.memo.subsets[step.number] = self.subset(step.configuration)
         return subset
 
     def known(self, step: Step) -> Subset | None:
@@ -363,7 +363,8 @@ class Index:
                 self._entries.mend()
                 subset = self._entries.find(self.masks.key(step.configuration))
                 if subset is not None:
-                    known = step.subset = self.masks.narrowed(step.configuration, subset)
+                    known = self.masks.narrowed(step.configuration, subset)
+                    step.memo.subsets[step.number] = known
         return known
 
     def accepts(self, step: Step, token_id: int) -> bool:
@@ -431,9 +432,10 @@ class Index:
 
     def is_sentence(self, step: Step) -> bool:
         """Return whether the text may end after a step."""
-        is_sentence = step.is_sentence
+        known, number = step.memo.are_sentences, step.number
+        is_sentence = known[number]
         if is_sentence is None:
-            is_sentence = step.is_sentence = self.machine.is_sentence(step.configuration)
+            is_sentence = known[number] = self.machine.is_sentence(step.configuration)
         return is_sentence
 
     def is_at_end(self, step: Step) -> bool:
@@ -441,9 +443,8 @@ class Index:
         is_at_end = step.is_at_end
         if is_at_end is None:
             with self.steps.begun():
-                is_at_end = step.is_at_end = self.masks.is_at_end(
-                    step.configuration, lambda: self.allowed(step)
-                )
+                is_at_end = self.masks.is_at_end(step.configuration, lambda: self.allowed(step))
+                step.memo.are_at_end[step.number] = is_at_end
         return is_at_end
 
 

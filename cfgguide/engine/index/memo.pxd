@@ -2,11 +2,10 @@
 
 cimport cython
 
-cdef int NONE, _INT, _CELL, _TUPLE, _OBJECT, _CELL_BITS, _UNKNOWN, _NO, _YES, _LARGEST
+cdef int NONE, _INT, _CELL, _TUPLE, _OBJECT, _CELL_BITS, _LARGEST
 cdef long long _MAX_TOKEN
 cdef unsigned long long _SEED, _PRIME, _BITS
 cdef object _serials
-cdef tuple _ANSWERS
 
 cdef unsigned long long _mixed(unsigned long long key, long long value) noexcept nogil
 @cython.locals(key="unsigned long long", place=int)
@@ -42,46 +41,45 @@ cdef class Sequences:
     cdef int _allocate(self, int n_rows, int n_items, int n_slots) except -2
 
 
-cdef class Entries:
-    cdef public list values
-    cdef Sequences _paths
-    cdef bytearray _lengths
-    cdef list _objects
-    cdef dict _number_of_object
-    cdef int[::1] _data
-
-    @cython.locals(n=int)
-    cpdef int find(self, tuple path) except -2
-    @cython.locals(place=int, number=int)
-    cpdef int add(self, tuple path, object value) except -2
-    cdef int _make_room(self, int n) except -2
-    @cython.locals(number=int, start=int, length=int, place=int)
-    cdef int _fill(self, const int[::1] items, const int[::1] offsets, int n) except -2
-
-
-cdef class Memo:
-    cdef int _max_configurations
-    cdef int _max_steps
-    cdef object _lock
-    cdef long long _serial
-    cdef Sequences _cells
-    cdef Sequences _configurations
-    cdef Sequences _steps
-    cdef bytearray _is_at_end
-    cdef bytearray _is_sentence
-    cdef public list subsets
-    cdef public bint is_full
-    cdef list _types
-    cdef dict _number_of_type
+cdef class Writer:
     cdef list _objects
     cdef dict _number_of_object
     cdef int[::1] _data
     cdef int _n
 
+    cdef int _put(self, int value, int kind) except -2
+    cdef int _put_object(self, object value) except -2
+
+
+cdef class Entries(Writer):
+    cdef public list values
+    cdef Sequences _paths
+    cdef bytearray _lengths
+
+    cpdef int find(self, tuple path) except -2
+    cdef int _write(self, tuple path, bint is_new) except -2
+    @cython.locals(number=int)
+    cpdef int add(self, tuple path, object value) except -2
+    @cython.locals(number=int, place=int)
+    cdef int _fill(self, const int[::1] items, const int[::1] offsets, int n) except -2
+
+
+cdef class Memo(Writer):
+    cdef object _lock
+    cdef long long _serial
+    cdef Sequences _cells
+    cdef Sequences _configurations
+    cdef Sequences _steps
+    cdef public list are_sentences
+    cdef public list are_at_end
+    cdef public list subsets
+    cdef public bint is_full
+    cdef list _types
+    cdef dict _number_of_type
+
     cdef bint _is_full(self) except -1
     cdef int _add(self, object configuration) except -2
     cdef int _write(self, object value) except -2
-    cdef int _put(self, int value, int kind) except -2
     @cython.locals(written=int, kind=int, value=int, n=int, parts=tuple)
     cdef object _read(self)
     @cython.locals(cell=int, new=list)

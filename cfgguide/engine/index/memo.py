@@ -54,8 +54,6 @@ _MAX_TOKEN = (1 << 31) - 1
 # What an int stands for, by its lowest bits.
 _INT, _CELL, _TUPLE, _OBJECT = 0, 1, 2, 3
 _CELL_BITS = 32
-_UNKNOWN, _NO, _YES = 0, 1, 2
-_ANSWERS = (None, False, True)
 _SEED, _PRIME, _BITS = 0x811C9DC5, 0x9E3779B1, 0xFFFFFFFF
 
 _serials = count(1)  # of memos: which one a stack's cell is of
@@ -226,7 +224,31 @@ class Sequences:
         self.slots = found  # last: who has the old ones finds what they lead to
 
 
-class Entries:
+class Writer:
+    """Writes what is no int as its number, and ints as they are.
+
+    What is being written, or looked at, is in `_data`: 4 times a number, and what it stands for.
+    """
+
+    def __init__(self) -> None:
+        self._objects: list[Any] = []
+        self._number_of_object: dict[Any, int] = {}
+        self._data: Any = _view(np.zeros(_ROOM, np.int32))
+        self._n = 0
+
+    def _put(self, value: int, kind: int) -> None:
+        if self._n == len(self._data):
+            longer = np.zeros(2 * self._n, np.int32)
+            longer[: self._n] = self._data
+            self._data = _view(longer)
+        self._data[self._n] = 4 * value + kind
+        self._n += 1
+
+    def _put_object(self, value: Any) -> None:
+        self._put(_number(value, self._objects, self._number_of_object), _OBJECT)
+
+
+class Entries(Writer):
     """Values by path, of which none begins with another; not for two threads at a time.
 
     Each level of a path is one int: itself, or the number of what is no int.
@@ -238,40 +260,33 @@ class Entries:
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.values: list[Any] = []
         self._paths = Sequences()
         self._lengths = bytearray(2)  # for each length whether a path has it
-        self._objects: list[Any] = []
-        self._number_of_object: dict[Any, int] = {}
-        self._data: Any = _view(np.zeros(_ROOM, np.int32))  # the path that is looked at
 
     def __len__(self) -> int:
         return len(self.values)
 
     def find(self, path: tuple[Any, ...]) -> int:
         """Return the number of the path that a path begins with; `NONE` if there is none."""
-        n = 0
-        self._make_room(len(path))
+        self._write(path, False)
+        return self._paths.find_beginning(self._data, self._n, self._lengths)
+
+    def _write(self, path: tuple[Any, ...], is_new: bool) -> None:
+        """Write a path, up to the first object without a number unless it is a new one."""
+        self._n = 0
         for level in path:
             if type(level) is int and -_LARGEST <= level <= _LARGEST:
-                self._data[n] = 4 * level + _INT
+                self._put(level, _INT)
+            elif is_new or level in self._number_of_object:
+                self._put_object(level)
             else:
-                number = self._number_of_object.get(level)
-                if number is None:
-                    break
-                self._data[n] = 4 * number + _OBJECT
-            n += 1
-        return self._paths.find_beginning(self._data, n, self._lengths)
+                break
 
     def add(self, path: tuple[Any, ...], value: Any) -> int:
         """Return the number of a path, which has a value now."""
-        self._make_room(len(path))
-        for place, level in enumerate(path):
-            if type(level) is int and -_LARGEST <= level <= _LARGEST:
-                self._data[place] = 4 * level + _INT
-            else:
-                number = _number(level, self._objects, self._number_of_object)
-                self._data[place] = 4 * number + _OBJECT
+        self._write(path, True)
         while len(self._lengths) <= len(path):
             self._lengths.append(False)
         if len(self.values) == self._paths.length:
@@ -321,12 +336,10 @@ class Entries:
 
     def _fill(self, items: Any, offsets: Any, n: int) -> None:
         for number in range(n):
-            start = offsets[number]
-            length = offsets[number + 1] - start
-            self._make_room(length)
-            for place in range(length):
-                self._data[place] = items[start + place]
-            self._paths.add(self._data, length)
+            self._n = 0
+            for place in range(offsets[number], offsets[number + 1]):
+                self._put(items[place] >> 2, items[place] & 3)
+            self._paths.add(self._data, self._n)
 
     def path(self, number: int) -> tuple[Any, ...]:
         """Return a path."""
@@ -336,53 +349,38 @@ class Entries:
             [self._objects[each >> 2] if each & _OBJECT else each >> 2 for each in written]
         )
 
-    def _make_room(self, n: int) -> None:
-        if n > len(self._data):
-            self._data = _view(np.zeros(2 * n, np.int32))
 
-
-class Memo:
+class Memo(Writer):
     """Configurations by number, where tokens lead from each, and what is known there.
 
     Parameters
     ----------
     initial : configuration
         Of no text; its number is 0.
-    max_configurations, max_steps : int
-        With so many of either it is full.
 
     Attributes
     ----------
     subsets : list of (Subset or None)
         The tokens that may follow each configuration, once they were needed.
+    are_sentences, are_at_end : list of (bool or None)
+        Whether the text may end there, and whether only EOS and ignored text may follow; likewise.
     is_full : bool
         Whether another one should take its place.
     """
 
-    def __init__(
-        self,
-        initial: Any,
-        *,
-        max_configurations: int = MAX_CONFIGURATIONS,
-        max_steps: int = MAX_STEPS,
-    ) -> None:
-        self._max_configurations = max_configurations
-        self._max_steps = max_steps
+    def __init__(self, initial: Any) -> None:
+        super().__init__()
         self._lock = new_lock()
         self._serial = next(_serials)
         self.is_full = False
         self._cells = Sequences()  # of two: the state on top, and the cell below
         self._configurations = Sequences()
         self._steps = Sequences()  # of two: a configuration and a token; the value is what follows
-        self._is_at_end = bytearray()  # for each configuration an answer
-        self._is_sentence = bytearray()
+        self.are_sentences: list[bool | None] = []
+        self.are_at_end: list[bool | None] = []
         self.subsets: list[Subset | None] = []
         self._types: list[Any] = []
         self._number_of_type: dict[Any, int] = {}
-        self._objects: list[Any] = []
-        self._number_of_object: dict[Any, int] = {}
-        self._data: Any = _view(np.zeros(_ROOM, np.int32))  # what is being written, or read
-        self._n = 0
         self._add(initial)
 
     def __len__(self) -> int:
@@ -390,17 +388,12 @@ class Memo:
 
     def _is_full(self) -> bool:
         return (
-            self._configurations.length >= self._max_configurations
-            or self._steps.length >= self._max_steps
+            self._configurations.length >= MAX_CONFIGURATIONS
+            or self._steps.length >= MAX_STEPS
             or self._configurations.n_items >= _MAX_INTS
             or self._cells.n_items >= _MAX_INTS
             or len(self._objects) >= _MAX_OBJECTS
         )
-
-    def emptied(self) -> Memo:
-        """Return an empty memo with the same bounds."""
-        most, most_steps = self._max_configurations, self._max_steps
-        return Memo(self.configuration(0), max_configurations=most, max_steps=most_steps)
 
     @property
     def start(self) -> Step:
@@ -438,8 +431,8 @@ class Memo:
         self._n = 0
         self._write(configuration)
         if len(self.subsets) == self._configurations.length:
-            self._is_at_end.append(_UNKNOWN)
-            self._is_sentence.append(_UNKNOWN)
+            self.are_sentences.append(None)
+            self.are_at_end.append(None)
             self.subsets.append(None)  # last: an interruption leaves too many of the others
         return self._configurations.add(self._data, self._n)
 
@@ -457,15 +450,7 @@ class Memo:
             for part in value:
                 self._write(part)
         else:
-            self._put(_number(value, self._objects, self._number_of_object), _OBJECT)
-
-    def _put(self, value: int, kind: int) -> None:
-        if self._n == len(self._data):
-            longer = np.zeros(2 * self._n, np.int32)
-            longer[: self._n] = self._data
-            self._data = _view(longer)
-        self._data[self._n] = 4 * value + kind
-        self._n += 1
+            self._put_object(value)
 
     def _read(self) -> Any:
         """Return what is written from `_n` on, and move that to its end."""
@@ -549,27 +534,10 @@ class Step:
         """The tokens that may follow; None until they were needed."""
         return self.memo.subsets[self.number]
 
-    @subset.setter
-    def subset(self, subset: Subset) -> None:
-        self.memo.subsets[self.number] = subset
-
     @property
     def is_at_end(self) -> bool | None:
         """Whether only EOS and ignored text may follow; None until that was asked."""
-        return _ANSWERS[self.memo._is_at_end[self.number]]
-
-    @is_at_end.setter
-    def is_at_end(self, answer: bool) -> None:
-        self.memo._is_at_end[self.number] = _YES if answer else _NO
-
-    @property
-    def is_sentence(self) -> bool | None:
-        """Whether the text is a sentence; None until that was asked."""
-        return _ANSWERS[self.memo._is_sentence[self.number]]
-
-    @is_sentence.setter
-    def is_sentence(self, answer: bool) -> None:
-        self.memo._is_sentence[self.number] = _YES if answer else _NO
+        return self.memo.are_at_end[self.number]
 
     def after(self, token_id: int) -> Step | None:
         """Return the step of a token, if it was consumed here before; it ends no text."""

@@ -144,7 +144,7 @@ class Walker:
         if following is None:
             self.n_new += 1
             if self.memo.is_full:
-                self.memo = self.memo.emptied()
+                self.memo = Memo((0,))
             following = self.memo.led(step, token_id, (reached,))
         assert following.configuration == (reached,)
         assert following.token_id == token_id
@@ -157,8 +157,10 @@ class Walker:
                 del self.steps[max(1, len(self.steps) - rng.randrange(4)) :]
 
 
-def test_a_full_memo_is_replaced_and_guides_go_on() -> None:
-    walker, memos = Walker(Memo((0,), max_configurations=MOST, max_steps=MOST_STEPS)), set()
+def test_a_full_memo_is_replaced_and_guides_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memo_module, "MAX_CONFIGURATIONS", MOST)
+    monkeypatch.setattr(memo_module, "MAX_STEPS", MOST_STEPS)
+    walker, memos = Walker(Memo((0,))), set()
     rng = Random(1)
     for _ in range(300):
         walker.walk(rng, 10)
@@ -173,7 +175,7 @@ def test_a_full_memo_is_replaced_and_guides_go_on() -> None:
 
 
 def test_threads_step_at_once() -> None:
-    walkers = [Walker(Memo((0,), max_configurations=10_000)) for _ in range(4)]
+    walkers = [Walker(Memo((0,))) for _ in range(4)]
     for walker in walkers[1:]:
         walker.memo, walker.steps = walkers[0].memo, [walkers[0].memo.start]
     in_threads(lambda seed: walkers[seed].walk(Random(seed), 3_000), range(4))
