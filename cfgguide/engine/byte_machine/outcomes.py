@@ -22,7 +22,50 @@ Int32Array = npt.NDArray[np.int32]
 _FIRST, _END, _STATE, _CELL = range(4)  # columns of `Work.segments`
 
 
-class ByteOutcomes:
+class _Outcomes:
+    """Outcomes that are live until they are resolved.
+
+    Parameters
+    ----------
+    trie : PackedTrie
+        What was walked over.
+    token_ids : int array
+        Tokens that may come.
+    outcome : int array
+        The outcome of each.
+    n_outcomes : int
+        Number of distinct configurations that tokens lead to.
+    """
+
+    def __init__(
+        self,
+        trie: PackedTrie,
+        token_ids: npt.NDArray[np.integer],
+        outcome: npt.NDArray[np.integer],
+        n_outcomes: int,
+    ) -> None:
+        self.trie = trie
+        self._token_ids = token_ids
+        self._outcome = outcome
+        self.n_outcomes = self.effort = n_outcomes
+        self._is_live = np.ones(n_outcomes, dtype=np.bool_)
+
+    def first_tokens(self) -> list[int]:
+        """Return for each outcome one of the tokens that lead to it; `NONE` where there is none."""
+        first = np.full(self.n_outcomes, NONE, dtype=np.int64)
+        first[self._outcome[::-1]] = self._token_ids[::-1]  # later ones count: these are the first
+        return first.tolist()
+
+    def resolve(self, outcome: int, *, is_live: bool) -> None:
+        """Set whether an outcome is allowed."""
+        self._is_live[outcome] = is_live
+
+    def verdict(self, outcome: int) -> int:
+        """Return whether an outcome is allowed: `LIVE` or `DEAD_END`."""
+        return LIVE if self._is_live[outcome] else DEAD_END
+
+
+class ByteOutcomes(_Outcomes):
     """What tokens lead to; it holds until the next walk of the same walker.
 
     Parameters
@@ -33,24 +76,18 @@ class ByteOutcomes:
         The memory of the walk.
     stack : Stack
         On which it began.
-
-    Attributes
-    ----------
-    n_outcomes : int
-        Number of distinct configurations that tokens lead to.
     """
 
     def __init__(self, trie: PackedTrie, work: Work, stack: Stack) -> None:
-        self.trie = trie
         self._work = work
         self._segments = work.segments[: work.counts[N_SEGMENTS]].copy()
         states, state = _numbered(self._segments[:, _STATE])
         cells, cell = _numbered(self._segments[:, _CELL])
-        pairs, self._outcome = _numbered(state * np.int64(len(cells)) + cell)
+        pairs, outcome = _numbered(state * np.int64(len(cells)) + cell)
         self._states = states[pairs // max(len(cells), 1)]
         self._cells = cells[pairs % max(len(cells), 1)]
-        self.n_outcomes = self.effort = len(pairs)
-        self._is_live = np.ones(self.n_outcomes, dtype=np.bool_)
+        first_tokens = trie.token_ids[self._segments[:, _FIRST]]
+        super().__init__(trie, first_tokens, outcome, len(pairs))
         self._stacks: dict[int, Stack] = {}
         below: Stack | None = stack
         for number in range(stack.height):
@@ -80,27 +117,12 @@ class ByteOutcomes:
         starts = np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
         return starts + np.arange(lengths.sum()), np.repeat(self._outcome, lengths)
 
-    def first_tokens(self) -> list[int]:
-        """Return for each outcome one of the tokens that lead to it."""
-        first = np.empty(self.n_outcomes, dtype=np.int64)
-        starts = self._segments[::-1, _FIRST]  # later ones count, so these are the first
-        first[self._outcome[::-1]] = self.trie.token_ids[starts]
-        return first.tolist()
-
-    def resolve(self, outcome: int, *, is_live: bool) -> None:
-        """Set whether an outcome is allowed."""
-        self._is_live[outcome] = is_live
-
-    def verdict(self, outcome: int) -> int:
-        """Return whether an outcome is allowed: `LIVE` or `DEAD_END`."""
-        return LIVE if self._is_live[outcome] else DEAD_END
-
     def live_segments(self) -> Int32Array:
         """Return the ranges of tokens that are allowed, as a walk has them."""
         return self._segments[self._is_live[self._outcome]]
 
 
-class SplitOutcomes:
+class SplitOutcomes(_Outcomes):
     """ByteOutcomes with what texts remember; some are of one token each.
 
     Parameters
@@ -122,30 +144,12 @@ class SplitOutcomes:
         outcome: npt.NDArray[np.integer],
         configurations: list[Any],
     ) -> None:
-        self.trie = trie
-        self.n_outcomes = self.effort = len(configurations)
-        self._token_ids = trie.token_ids[places]
-        self._outcome = outcome
+        super().__init__(trie, trie.token_ids[places], outcome, len(configurations))
         self._configurations = configurations
-        self._is_live = np.ones(self.n_outcomes, dtype=np.bool_)
 
     def configuration(self, outcome: int) -> Any:
         """Return what the tokens of an outcome lead to."""
         return self._configurations[outcome]
-
-    def resolve(self, outcome: int, *, is_live: bool) -> None:
-        """Set whether an outcome is allowed."""
-        self._is_live[outcome] = is_live
-
-    def verdict(self, outcome: int) -> int:
-        """Return whether an outcome is allowed: `LIVE` or `DEAD_END`."""
-        return LIVE if self._is_live[outcome] else DEAD_END
-
-    def first_tokens(self) -> list[int]:
-        """Return for each outcome one of the tokens that lead to it; `NONE` where there is none."""
-        first = np.full(self.n_outcomes, NONE, dtype=np.int64)
-        first[self._outcome[::-1]] = self._token_ids[::-1]
-        return first.tolist()
 
     def fill(self, bitmask: Int32Array) -> None:
         """Add the tokens of the outcomes that are allowed to a bitmask."""
