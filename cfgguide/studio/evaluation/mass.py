@@ -16,12 +16,13 @@ Source: Willard & Louf 2023, section 5, which proposes to measure a model by thi
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cfgguide.errors import BitmaskError
-from cfgguide.models.dense_mask import bool_mask, is_tensor
+from cfgguide.models.dense_mask import bool_mask, check_is_array
 
 
 class Mass(NamedTuple):
@@ -181,9 +182,12 @@ def measured(logits: Any, allowed: Any, *token_ids: Any) -> tuple[Any, ...]:
     mass, every, kept = _mass(values, allowed, of)
     results: list[Any] = [mass]
     for one_per_row in token_ids:
-        ids = of.as_ids(one_per_row, values)[..., None]
-        chosen = of.take(values, ids)[..., 0]
-        is_allowed = of.take(allowed, ids)[..., 0] & of.isfinite(kept)
+        if of is np:
+            ids, take = np.asarray(one_per_row), of.take_along_axis
+        else:
+            ids, take = of.as_tensor(one_per_row, device=values.device), of.take_along_dim
+        chosen = take(values, ids[..., None], -1)[..., 0]
+        is_allowed = take(allowed, ids[..., None], -1)[..., 0] & of.isfinite(kept)
         masked = of.where(is_allowed, chosen - kept, -of.inf)
         results.append(LogProbabilities(chosen - every, masked))
     return tuple(results)
@@ -191,9 +195,9 @@ def measured(logits: Any, allowed: Any, *token_ids: Any) -> tuple[Any, ...]:
 
 def _mass(values: Any, allowed: Any, of: Any) -> tuple[Mass, Any, Any]:
     """Return the mass, and the logarithms of the sums over all columns and the allowed ones."""
-    every = of.log_sum(values)
-    kept = of.log_sum(of.where(allowed, values, -of.inf))
-    removed = of.log_sum(of.where(allowed, -of.inf, values))
+    every = _log_sum(values, of)
+    kept = _log_sum(of.where(allowed, values, -of.inf), of)
+    removed = _log_sum(of.where(allowed, -of.inf, values), of)
     is_more = kept > removed  # more than half is kept
     log_kept, log_removed = kept - every, removed - every
     small = of.where(is_more, log_removed, log_kept)
@@ -204,10 +208,8 @@ def _mass(values: Any, allowed: Any, of: Any) -> tuple[Mass, Any, Any]:
 
 def _check(logits: Any, bitmask: Any) -> None:
     """Check that logits and a bitmask are arrays of one kind with the same rows."""
+    check_is_array("logits", logits)
     is_array = isinstance(logits, np.ndarray)
-    if not is_array and not is_tensor(logits):
-        kind = type(logits).__name__
-        raise BitmaskError(f"the logits must be a numpy array or a torch tensor, not {kind}")
     if isinstance(bitmask, np.ndarray) != is_array:
         raise BitmaskError("logits and bitmask must both be numpy arrays, or both torch tensors")
     if logits.ndim == 0 or logits.shape[:-1] != bitmask.shape[:-1]:
@@ -215,104 +217,28 @@ def _check(logits: Any, bitmask: Any) -> None:
             f"logits of shape {tuple(logits.shape)} take a bitmask with the same axes before the "
             f"last, not one of shape {tuple(bitmask.shape)}"
         )
-    of: Any = _Numpy if is_array else _Torch
-    if not of.is_floating(logits):
+    if not (np.issubdtype(logits.dtype, np.floating) if is_array else logits.is_floating_point()):
         raise BitmaskError(f"the logits must be floating, not {logits.dtype}")
 
 
 def _precise(logits: Any) -> tuple[Any, Any]:
     """Return logits shifted so that the largest of each row is 0, and the library's operations."""
-    of: Any = _Numpy if isinstance(logits, np.ndarray) else _Torch
-    values = of.precise(logits)
+    of: Any = np
+    if isinstance(logits, np.ndarray):
+        values = logits.astype(np.float64)
+        largest = values.max(axis=-1, keepdims=True)
+    else:
+        of = sys.modules["torch"]
+        values = logits if logits.element_size() == 8 else logits.float()
+        largest = values.detach().amax(-1, keepdim=True)
     # Only differences of logits count, and differences of large numbers lose digits.
-    largest = of.largest(values)
     return values - of.where(of.isfinite(largest), largest, 0.0), of
 
 
-class _Numpy:
-    """The operations of numpy."""
-
-    inf = np.inf
-    where = staticmethod(np.where)
-    isfinite = staticmethod(np.isfinite)
-    exp = staticmethod(np.exp)
-
-    @staticmethod
-    def is_floating(values: Any) -> bool:
-        return bool(np.issubdtype(values.dtype, np.floating))
-
-    @staticmethod
-    def precise(values: Any) -> Any:
-        return values.astype(np.float64)
-
-    @staticmethod
-    def log1p(values: Any) -> Any:
-        return np.log1p(values)
-
-    @staticmethod
-    def largest(values: Any) -> Any:
-        return values.max(axis=-1, keepdims=True)
-
-    @staticmethod
-    def log_sum(values: Any) -> Any:
-        largest = values.max(axis=-1)
-        shift = np.where(np.isneginf(largest), 0.0, largest)
-        return np.log(np.exp(values - shift[..., None]).sum(axis=-1)) + shift
-
-    @staticmethod
-    def as_ids(token_ids: Any, values: Any) -> Any:
-        return np.asarray(token_ids)
-
-    @staticmethod
-    def take(values: Any, ids: Any) -> Any:
-        return np.take_along_axis(values, ids, axis=-1)
-
-
-class _Torch:
-    """The operations of torch."""
-
-    inf = float("inf")
-
-    @staticmethod
-    def where(condition: Any, first: Any, second: Any) -> Any:
-        import torch
-
-        return torch.where(condition, first, second)
-
-    @staticmethod
-    def isfinite(values: Any) -> Any:
-        return values.isfinite()
-
-    @staticmethod
-    def exp(values: Any) -> Any:
-        return values.exp()
-
-    @staticmethod
-    def is_floating(values: Any) -> bool:
-        return bool(values.is_floating_point())
-
-    @staticmethod
-    def precise(values: Any) -> Any:
-        return values if values.element_size() == 8 else values.float()
-
-    @staticmethod
-    def log1p(values: Any) -> Any:
-        return values.log1p()
-
-    @staticmethod
-    def largest(values: Any) -> Any:
-        return values.detach().amax(dim=-1, keepdim=True)
-
-    @staticmethod
-    def log_sum(values: Any) -> Any:
-        return values.logsumexp(dim=-1)
-
-    @staticmethod
-    def as_ids(token_ids: Any, values: Any) -> Any:
-        import torch
-
-        return torch.as_tensor(token_ids, device=values.device)
-
-    @staticmethod
-    def take(values: Any, ids: Any) -> Any:
-        return values.gather(-1, ids)
+def _log_sum(values: Any, of: Any) -> Any:
+    """Return the logarithm of the sum of a row's exponentials."""
+    if of is not np:
+        return values.logsumexp(-1)
+    largest = values.max(axis=-1)
+    shift = np.where(np.isneginf(largest), 0.0, largest)
+    return np.log(np.exp(values - shift[..., None]).sum(axis=-1)) + shift
