@@ -50,8 +50,10 @@ def _rest(names: Sequence[str], depth: int) -> str:
     return escaped_text(names[0][1:shared]) + group
 
 
-def n_shared_letters(one: str, other: str) -> int:
-    """Return the length of the longest common prefix of two texts."""
+def n_shared_letters(one: Sequence[object], other: Sequence[object]) -> int:
+    """Return the length of the longest common prefix of two texts, or of two rows of tokens."""
+    if other[: len(one)] == one:
+        return len(one)
     pairs = enumerate(zip(one, other, strict=False))
     return next((n for n, (mine, its) in pairs if mine != its), min(len(one), len(other)))
 

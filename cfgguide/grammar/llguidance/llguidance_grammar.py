@@ -25,11 +25,9 @@ from cfgguide.errors import GrammarError, LimitError
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.llguidance.translation import SchemaRules, Translation
 from cfgguide.grammar.notations.mixed_up import advice
-from cfgguide.grammar.rules.source import Source, with_advice
+from cfgguide.grammar.rules.source import Source, checked_text, with_advice
 
 Grammars = Mapping[str, Grammar | str] | None
-#: Characters of a text.
-MAX_CHARACTERS = 1_000_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,12 +104,7 @@ def read_grammar(
     start: "a"~2 | END
     %declare END
     """
-    if not isinstance(text, str):
-        raise GrammarError(f"a grammar is a text, not {type(text).__name__}")
-    if len(text) > MAX_CHARACTERS:
-        raise LimitError(
-            f"the grammar has {len(text)} characters, and at most {MAX_CHARACTERS} fit"
-        )
+    text = checked_text(text)
     budget = Budget(limits)
     budget.begin("reading the grammar")
 

@@ -7,7 +7,7 @@ about it. The notations here have no words that all of them share, so each reade
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES, CharacterClass
@@ -100,6 +100,35 @@ class Cursor:
         if point > MAX_CODE_POINT:
             self.fail("the last character is U+10FFFF, and this number is higher", begin)
         return self.checked(point, begin)
+
+    def character(
+        self,
+        escapes: Mapping[str, str],
+        digits: Mapping[str, tuple[int, int | None]],
+        unknown: Callable[[str], str],
+    ) -> int:
+        """Return the code point of the next character, which may be an escape.
+
+        Parameters
+        ----------
+        escapes : mapping of str to str
+            What letters stand for after a backslash.
+        digits : mapping of str to (int, int or None)
+            After which of them a number comes, and how many digits it has at least and at most.
+        unknown : callable
+            Returns what to say of another letter.
+        """
+        at, character = self.at, self.here
+        self.at += 1
+        if character != "\\":
+            return self.checked(ord(character), at)
+        letter = self.here
+        self.at += 1
+        if letter in digits:
+            return self.code_point(at, *digits[letter])
+        if letter not in escapes:
+            self.fail(unknown(letter), at)
+        return ord(escapes[letter])
 
     def checked(self, point: int, at: int) -> int:
         """Return a code point; raises GrammarError if it is half of a surrogate pair."""

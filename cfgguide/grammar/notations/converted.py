@@ -24,11 +24,8 @@ from cfgguide.grammar.notations.gbnf_reader import read_gbnf
 from cfgguide.grammar.notations.mixed_up import advice
 from cfgguide.grammar.notations.w3c_reader import read_w3c
 from cfgguide.grammar.rules.facts import needed
-from cfgguide.grammar.rules.source import Source, with_advice
+from cfgguide.grammar.rules.source import Source, checked_text, with_advice
 from cfgguide.grammar.rules.tree import Rule
-
-#: Characters of a text.
-MAX_TEXT = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -198,10 +195,7 @@ def reading(
     GrammarError, LimitError
         As :func:`gbnf`.
     """
-    if not isinstance(text, str):
-        raise GrammarError(f"a grammar is a text, not {type(text).__name__}")
-    if len(text) > MAX_TEXT:
-        raise LimitError(f"the grammar has {len(text)} characters, and at most {MAX_TEXT} fit")
+    text = checked_text(text)
     if notation not in _READERS:
         raise GrammarError(f"the notations are {', '.join(_READERS)}, not {notation!r}")
     source = Source(text, "the grammar")

@@ -187,21 +187,14 @@ class _Ebnf(Notation):
         return self._character(_ESCAPES)
 
     def _character(self, escapes: dict[str, str]) -> int:
-        cursor = self._cursor
-        at, character = cursor.at, cursor.here
-        cursor.at += 1
-        if character != "\\":
-            return cursor.checked(ord(character), at)
-        letter = cursor.here
-        cursor.at += 1
-        if letter in _DIGITS:
-            return cursor.code_point(at, *_DIGITS[letter])
-        if letter and letter in "dDsSwW" and escapes is _CLASS_ESCAPES:
-            cursor.fail(f"\\{letter} is not supported in a class; list the characters", at)
-        if letter not in escapes:
-            cursor.fail(
-                f'there is no escape \\{letter} here; there are those of C, such as \\n and \\", '
-                "and \\xX..., \\uXXXX and \\UXXXXXXXX",
-                at,
-            )
-        return ord(escapes[letter])
+        return self._cursor.character(escapes, _DIGITS, lambda each: _unknown(each, escapes))
+
+
+def _unknown(letter: str, escapes: dict[str, str]) -> str:
+    """Return what is wrong with an escape."""
+    if letter and letter in "dDsSwW" and escapes is _CLASS_ESCAPES:
+        return f"\\{letter} is not supported in a class; list the characters"
+    return (
+        f'there is no escape \\{letter} here; there are those of C, such as \\n and \\", '
+        "and \\xX..., \\uXXXX and \\UXXXXXXXX"
+    )

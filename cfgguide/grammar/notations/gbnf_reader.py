@@ -24,7 +24,7 @@ _NAME = re.compile("[A-Za-z0-9_-]+")
 _TOKEN = re.compile(r"<\[[0-9]{1,9}\]>|<(?!\[)[^<>\r\n]+>")
 _LINE_END = re.compile(r"\r\n?|\n")
 _ESCAPES = {"t": "\t", "r": "\r", "n": "\n", **{each: each for each in '\\"[]-'}}
-_DIGITS = {"x": 2, "u": 4, "U": 8}
+_DIGITS = {"x": (2, 2), "u": (4, 4), "U": (8, 8)}
 _ANY = CharacterClass.of([(0, MAX_CODE_POINT)]).ranges
 
 
@@ -82,22 +82,14 @@ class _Gbnf(Notation):
         return None if name is None else Name(at, name[0])
 
     def _character(self) -> int:
-        cursor = self._cursor
-        at, character = cursor.at, cursor.here
-        cursor.at += 1
-        if character != "\\":
-            return cursor.checked(ord(character), at)
-        letter = cursor.here
-        cursor.at += 1
-        if letter in _DIGITS:
-            return cursor.code_point(at, _DIGITS[letter], _DIGITS[letter])
-        if letter not in _ESCAPES:
-            cursor.fail(
+        return self._cursor.character(
+            _ESCAPES,
+            _DIGITS,
+            lambda letter: (
                 f'there is no escape \\{letter}; there are \\n, \\r, \\t, \\\\, \\", \\[, \\], '
-                "\\-, \\xXX, \\uXXXX and \\UXXXXXXXX",
-                at,
-            )
-        return ord(_ESCAPES[letter])
+                "\\-, \\xXX, \\uXXXX and \\UXXXXXXXX"
+            ),
+        )
 
     def _token(self, at: int) -> Expression:
         cursor = self._cursor

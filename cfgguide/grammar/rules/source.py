@@ -7,9 +7,11 @@ the text, a mistake in it is shown where the author finds it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from cfgguide.errors import CfgGuideError, GrammarError
+from cfgguide.errors import CfgGuideError, GrammarError, LimitError
 
+MAX_TEXT = 1_000_000  # characters of a grammar
 _SHOWN = 80  # characters of a line
 
 
@@ -50,6 +52,23 @@ class Source:
         excerpt = shown[first : first + _SHOWN].replace("\t", " ").rstrip("\r")
         caret = " " * (column - 1 - first) + "^"
         return kind(f"{self.name}, line {line}, column {column}: {said}\n{excerpt}\n{caret}")
+
+
+def checked_text(text: Any) -> str:
+    """Return the text of a grammar.
+
+    Raises
+    ------
+    GrammarError
+        If it is no text.
+    LimitError
+        If it is longer than any grammar.
+    """
+    if not isinstance(text, str):
+        raise GrammarError(f"a grammar is a text, not {type(text).__name__}")
+    if len(text) > MAX_TEXT:
+        raise LimitError(f"the grammar has {len(text)} characters, and at most {MAX_TEXT} fit")
+    return text
 
 
 def with_advice(error: CfgGuideError, advice: str) -> CfgGuideError:

@@ -12,6 +12,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
+from itertools import islice
 
 from cfgguide.engine.monitors.text_sets import Texts
 from cfgguide.grammar.grammar import Grammar
@@ -100,17 +101,11 @@ class NameSet(KeyedValue):
 
     def begins(self, text: bytes) -> bool:
         """Return whether a spelling of some name begins with a text in lower case."""
-        if not text:
-            return any(self._forms)
-        forms = self._forms[_QUOTES.get(text[:1], _PLAIN)]
-        place = bisect_left(forms, text)
-        return place < len(forms) and forms[place].startswith(text)
+        return any(self.beginning(text))
 
     def has(self, text: bytes) -> bool:
         """Return whether a text in lower case is a spelling of some name."""
-        forms = self._forms[_QUOTES.get(text[:1], _PLAIN)]
-        place = bisect_left(forms, text)
-        return place < len(forms) and forms[place] == text
+        return bool(text) and next(self.beginning(text), None) == text
 
     def beginning(self, text: bytes) -> Iterator[bytes]:
         """Yield the spellings of names that begin with a text in lower case."""
@@ -126,11 +121,7 @@ class NameSet(KeyedValue):
 
     def goes_on(self, text: bytes) -> bool:
         """Return whether a longer spelling of some name begins with a text in lower case."""
-        if not text:
-            return any(self._forms)
-        forms = self._forms[_QUOTES.get(text[:1], _PLAIN)]
-        place = bisect_left(forms, text + b"\x00")
-        return place < len(forms) and forms[place].startswith(text)
+        return any(each != text for each in islice(self.beginning(text), 2))
 
     def singles(self) -> list[NameSet]:
         """Return each of the names in a set of its own."""

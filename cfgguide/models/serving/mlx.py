@@ -11,9 +11,9 @@ speculative decoding included, which takes back what it has drafted. ::
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import takewhile
 from typing import Any
 
+from cfgguide.automata.shared_prefixes import n_shared_letters
 from cfgguide.engine.index.index import Index
 from cfgguide.errors import TokenRejectedError
 from cfgguide.models.dense_mask import bool_mask
@@ -70,8 +70,7 @@ class MlxProcessor:
 
     def _follow(self, written: list[int]) -> None:
         """Take back what was written no longer, and consume what is new."""
-        pairs = zip(self._written, written, strict=False)
-        n_same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        n_same = n_shared_letters(self._written, written)
         self._matcher.rollback(len(self._written) - n_same)
         del self._written[n_same:]
         if not self._matcher.accept(written[n_same:]):

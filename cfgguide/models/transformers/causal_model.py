@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.automata.shared_prefixes import n_shared_letters
 from cfgguide.errors import ModelError
 from cfgguide.models.decoding.model import Ids
 
@@ -176,7 +177,7 @@ class TransformersModel:
         for sequence in wanted:
             home, length = known.get(sequence[:-1], -1), len(sequence) - 1
             if home < 0:
-                lengths = [_n_shared(row, sequence) for row in self._rows] or [0]
+                lengths = [n_shared_letters(row, sequence) for row in self._rows] or [0]
                 home = int(np.argmax(lengths))
                 length = min(lengths[home], length)
             homes.append(home)
@@ -239,14 +240,3 @@ def _last_logits(
         output = model(**{name: given[name] for name in given if name not in optional})
     logits: npt.NDArray[np.float32] = output.logits[:, -1].float().cpu().numpy()
     return logits
-
-
-def _n_shared(row: tuple[int, ...], sequence: tuple[int, ...]) -> int:
-    """Return how many tokens two sequences have in common from their start."""
-    if sequence[: len(row)] == row:
-        return len(row)
-    pairs = enumerate(zip(row, sequence, strict=False))
-    return next(
-        (position for position, (one, other) in pairs if one != other),
-        min(len(row), len(sequence)),
-    )

@@ -119,9 +119,7 @@ class ArrayMachine:
 
     def children(self, node: Node, index: int) -> list[Node]:
         """Return the nodes that a node applies to an item."""
-        if index < len(node.prefix):
-            return [node.prefix[index]]
-        return [] if node.items is None else [node.items]
+        return node.of_item(index)
 
     @property
     def values(self) -> frozenset[Node]:

@@ -184,7 +184,7 @@ class Part:
             return False
         if node.is_unique and len(set(map(hashable, self._value))) < len(items):
             return False
-        if not all(self._part(n).meets(child) for n in items for child in _items(node, n)):
+        if not all(self._part(n).meets(child) for n in items for child in node.of_item(n)):
             return False
         if node.contains is not None:
             n_contained = sum(self._contains(node, n) for n in items)
@@ -208,7 +208,7 @@ class Part:
             return False
         if node.names is not None and not all(Part(name).meets(node.names) for name in names):
             return False
-        if not all(self._part(n).meets(child) for n in names for child in _properties(node, n)):
+        if not all(self._part(n).meets(child) for n in names for child in node.of_property(n)):
             return False
         rest = node.unevaluated
         return rest is None or all(
@@ -220,9 +220,9 @@ class Part:
         seen = self._value.keys() if isinstance(place, str) else ()
         for other in evaluators(node, self.meets, seen):
             if isinstance(place, str):
-                is_own, rest = bool(_properties(other, place)), other.unevaluated
+                is_own, rest = bool(other.of_property(place)), other.unevaluated
             else:
-                is_own = bool(_items(other, place)) or (
+                is_own = bool(other.of_item(place)) or (
                     other.contains_evaluates and self._contains(other, place)
                 )
                 rest = other.unevaluated_items
@@ -237,19 +237,3 @@ _OWN: dict[str, Callable[[Part, Node], bool]] = {
     "array": Part._meets_array,
     "object": Part._meets_object,
 }
-
-
-def _items(node: Node, index: int) -> list[Node]:
-    """Return the nodes that a node applies to an item."""
-    if index < len(node.prefix):
-        return [node.prefix[index]]
-    return [] if node.items is None else [node.items]
-
-
-def _properties(node: Node, name: str) -> list[Node]:
-    """Return the nodes that a node applies to a property."""
-    found = [node.properties[name]] if name in node.properties else []
-    found += [child for language, child in node.patterns if language.accepts(name)]
-    if not found and node.additional is not None:
-        found.append(node.additional)
-    return found

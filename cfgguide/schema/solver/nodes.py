@@ -278,6 +278,20 @@ class Node:
             and _are_disjoint(mine.strings, others.strings)
         )
 
+    def of_item(self, index: int) -> list[Node]:
+        """Return the nodes that it applies to an item."""
+        if index < len(self.prefix):
+            return [self.prefix[index]]
+        return [] if self.items is None else [self.items]
+
+    def of_property(self, name: str) -> list[Node]:
+        """Return the nodes that it applies to a property."""
+        found = [self.properties[name]] if name in self.properties else []
+        found += [child for language, child in self.patterns if language.accepts(name)]
+        if not found and self.additional is not None:
+            found.append(self.additional)
+        return found
+
     @property
     def in_place(self) -> Iterator[Node]:
         """The nodes that see the same value."""

@@ -165,24 +165,11 @@ class Search:
 
     def property_values(self, values: Values, name: str) -> Values:
         """Return the values of a property, where all nodes are to hold."""
-        found: list[Node] = []
-        for node in values.object_nodes:
-            own = [node.properties[name]] if name in node.properties else []
-            own += [child for language, child in node.patterns if language.accepts(name)]
-            if not own and node.additional is not None:
-                own.append(node.additional)
-            found += own
-        return self.values.of(found)
+        return self.values.of(c for node in values.object_nodes for c in node.of_property(name))
 
     def item_values(self, values: Values, index: int) -> Values:
         """Return the values of an item, where all nodes are to hold."""
-        found: list[Node] = []
-        for node in values.array_nodes:
-            if index < len(node.prefix):
-                found.append(node.prefix[index])
-            elif node.items is not None:
-                found.append(node.items)
-        return self.values.of(found)
+        return self.values.of(c for node in values.array_nodes for c in node.of_item(index))
 
     def _has_tracked(
         self, values: Values, wanted: Classes, kinds: frozenset[str] = frozenset(KINDS)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from cfgguide.errors import CfgGuideError, GrammarError
 from cfgguide.grammar.grammar import AUTO, LEXERS, NOTATIONS, PARSERS, Grammar
@@ -80,6 +81,16 @@ def add_grammar(command: argparse.ArgumentParser, *, is_written: bool = False) -
 def add_tokenizer(command: argparse.ArgumentParser, about: str) -> None:
     """Add the option that names a tokenizer."""
     completes(command.add_argument("--tokenizer", metavar="PATH", help=about), FOLDERS)
+
+
+def tokenizer_for(grammar: Grammar, options: argparse.Namespace) -> Any:
+    """Return the tokenizer that the user named; a mistake in the grammar is told before."""
+    from cfgguide.compiler import compile_recognizer
+    from cfgguide.models.load import load_tokenizer
+
+    compile_recognizer(grammar, progress=options.output.progress)
+    with options.output.working("loading the tokenizer"):
+        return load_tokenizer(options.tokenizer)
 
 
 def text_argument(text: str) -> str:

@@ -18,6 +18,7 @@ from cfgguide.studio.cli.arguments import (
     grammar_of,
     read,
     text_argument,
+    tokenizer_for,
 )
 from cfgguide.studio.cli.output import bad, doubtful, good, harmless
 from cfgguide.studio.cli.parsing import NO, YES, Commands
@@ -95,18 +96,10 @@ _FINE = ("keywords, which win", "the vocabulary can spell every")
 
 def _report(grammar: Grammar, options: argparse.Namespace) -> int:
     """Print a report on a grammar; what it warns of does not make the grammar unusable."""
-    from cfgguide.compiler import compile_recognizer
     from cfgguide.diagnostics.inspection import inspect
 
     output = options.output
-    tokenizer: object = None
-    if options.tokenizer is not None:
-        from cfgguide.models.load import load_tokenizer
-
-        # A mistake in the grammar is told before a tokenizer is loaded.
-        compile_recognizer(grammar, progress=output.progress)
-        with output.working("loading the tokenizer"):
-            tokenizer = load_tokenizer(options.tokenizer)
+    tokenizer = None if options.tokenizer is None else tokenizer_for(grammar, options)
     report = inspect(grammar, tokenizer, progress=output.progress)
     output.say(f"{options.grammar} is ", good("usable"))
     sizes, *others = str(report).split("\n\n")

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from cfgguide.errors import CfgGuideError, VocabularyError
-from cfgguide.studio.cli.arguments import add_grammar, add_tokenizer, grammar_of
+from cfgguide.studio.cli.arguments import add_grammar, add_tokenizer, grammar_of, tokenizer_for
 from cfgguide.studio.cli.parsing import FILES, NO, YES, Commands, completes
 
 if TYPE_CHECKING:
@@ -71,17 +71,13 @@ def _bound(kind: type[int] | type[float], text: str) -> float:
 
 
 def _index(options: argparse.Namespace) -> int:
-    from cfgguide.compiler import compile, compile_recognizer
+    from cfgguide.compiler import compile
     from cfgguide.engine.precompute.ahead import DEFAULT_MAX_BYTES, precompute_masks, shown
     from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-    from cfgguide.models.load import load_tokenizer
 
     output = options.output
     grammar = grammar_of(options)
-    # A mistake in the grammar is told before transformers is loaded.
-    compile_recognizer(grammar, progress=output.progress)
-    with output.working("loading the tokenizer"):
-        tokenizer = load_tokenizer(options.tokenizer)
+    tokenizer = tokenizer_for(grammar, options)
     eos = None if options.eos is None else [_token_id(tokenizer, name) for name in options.eos]
     vocabulary = Vocabulary.from_tokenizer(tokenizer, eos_token_ids=eos)
     index = compile(grammar, vocabulary, progress=output.progress)

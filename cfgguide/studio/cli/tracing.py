@@ -16,6 +16,7 @@ from cfgguide.studio.cli.arguments import (
     grammar_of,
     read_text,
     text_argument,
+    tokenizer_for,
 )
 from cfgguide.studio.cli.output import bad, good, name
 from cfgguide.studio.cli.parsing import FILES, NO, YES, Commands, completes
@@ -58,17 +59,13 @@ def _text_of(options: argparse.Namespace) -> str:
 
 
 def _trace(options: argparse.Namespace) -> int:
-    from cfgguide.compiler import compile, compile_recognizer
+    from cfgguide.compiler import compile
     from cfgguide.diagnostics.diagnosis import refused_at
-    from cfgguide.models.load import load_tokenizer
     from cfgguide.studio.draw.traced import Step, traced
 
     output, given = options.output, _text_of(options)
     grammar = grammar_of(options)
-    # A mistake in the grammar is told before transformers is loaded.
-    compile_recognizer(grammar, progress=output.progress)
-    with output.working("loading the tokenizer"):
-        tokenizer = load_tokenizer(options.tokenizer)
+    tokenizer = tokenizer_for(grammar, options)
     index = compile(grammar, tokenizer, progress=output.progress)
     if options.html is not None:
         from cfgguide.studio.draw.trace_page import save_trace_page

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from cfgguide.automata.shared_prefixes import n_shared_letters
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.index.memo import Step
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
@@ -213,10 +214,7 @@ class Actions:
         for number, token in enumerate(tokens[: reading.n_read]):
             token["is_read"] = number < reading.n_read
         base, known = tab.sent
-        n_kept = 0
-        if body.get("base") == base:
-            while n_kept < min(len(tokens), len(known)) and tokens[n_kept] == known[n_kept]:
-                n_kept += 1
+        n_kept = n_shared_letters(known, tokens) if body.get("base") == base else 0
         tab.sent = (base + 1, tokens)
         place = min(max(_number(body, "place", -1), 0), reading.n_read)
         first = [reading.nodes[place], reading.nodes[-1]]

@@ -14,9 +14,10 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, takewhile
+from itertools import accumulate
 from typing import Any
 
+from cfgguide.automata.shared_prefixes import n_shared_letters
 from cfgguide.diagnostics.explanation import Lexeme
 from cfgguide.diagnostics.trace import Lexing, name_of
 from cfgguide.engine.index.index import Index
@@ -157,8 +158,7 @@ class Reading:
 
     def _follow(self, token_ids: list[int]) -> None:
         index, recognizer = self.compiled.index, self.compiled.recognizer
-        pairs = zip(self.token_ids[: self.n_read], token_ids, strict=False)
-        n_kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        n_kept = n_shared_letters(self.token_ids[: self.n_read], token_ids)
         del self.nodes[n_kept + 1 :]
         self.token_ids, self.error = token_ids, ""
         for token_id in token_ids[n_kept:]:
