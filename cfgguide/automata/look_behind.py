@@ -16,6 +16,7 @@ from cfgguide.automata.dfa import N_BYTES
 from cfgguide.automata.nfa import MATCH, Nfa, closure
 from cfgguide.base.limits import Budget
 from cfgguide.base.locks import new_lock
+from cfgguide.base.remembered import remembered
 
 Behind = tuple[frozenset[int], ...]  # per look-behind, the states of its NFA
 Edge = tuple[int, int, int]  # first byte, last byte, next state
@@ -31,9 +32,7 @@ class LookBehind:
 
     def __init__(self, behinds: list[Nfa]) -> None:
         self._behinds = behinds
-        self._seen_after: dict[Behind, Behind] = {}
         self._contexts: dict[Behind, array[int]] | None = None
-        self._later: dict[tuple[Behind, int], Behind] = {}
 
     @classmethod
     def of(cls, behinds: list[Nfa]) -> LookBehind:
@@ -51,24 +50,22 @@ class LookBehind:
         """What has been seen of the empty text."""
         return self._seen(tuple(frozenset[int]() for _ in self._behinds))
 
+    @remembered
     def later(self, behind: Behind, byte: int) -> Behind:
         """Return what has been seen after one more byte."""
         if not behind:
             return behind
-        key = (behind, byte)
-        if key not in self._later:
-            self._later[key] = self._seen(
-                tuple(
-                    frozenset(
-                        target
-                        for state in states
-                        for low, high, target in nfa.edges[state]
-                        if low <= byte <= high
-                    )
-                    for nfa, states in zip(self._behinds, behind, strict=True)
+        return self._seen(
+            tuple(
+                frozenset(
+                    target
+                    for state in states
+                    for low, high, target in nfa.edges[state]
+                    if low <= byte <= high
                 )
+                for nfa, states in zip(self._behinds, behind, strict=True)
             )
-        return self._later[key]
+        )
 
     def edges(self, behind: Behind) -> list[Edge]:
         """Return the edges that the next byte may take."""
@@ -105,16 +102,15 @@ class LookBehind:
                 row[low : high + 1] = array("i", [numbers[later]]) * (high + 1 - low)
         return rows
 
+    @remembered
     def _seen(self, reached: Behind) -> Behind:
         """Return what has been seen once threads have reached these states."""
-        if reached not in self._seen_after:
-            seen: list[frozenset[int]] = []
-            for nfa, targets in zip(self._behinds, reached, strict=True):
-                known = truths(tuple(seen))  # a look-behind has guards only on those before it
-                closures = [closure(nfa, state, known, {})[0] for state in (nfa.start, *targets)]
-                seen.append(frozenset().union(*closures))
-            self._seen_after[reached] = tuple(seen)
-        return self._seen_after[reached]
+        seen: list[frozenset[int]] = []
+        for nfa, targets in zip(self._behinds, reached, strict=True):
+            known = truths(tuple(seen))  # a look-behind has guards only on those before it
+            closures = [closure(nfa, state, known, {})[0] for state in (nfa.start, *targets)]
+            seen.append(frozenset().union(*closures))
+        return tuple(seen)
 
 
 def truths(behind: Behind) -> tuple[bool, ...]:

@@ -45,6 +45,7 @@ from cfgguide.automata.charset import (
 from cfgguide.automata.exclusion import Excluded, Run, condition_after, parts, run_at_end
 from cfgguide.automata.syntax import Alternation, Anchor, Group, Look, Node, Nodes, Repeat
 from cfgguide.base.limits import Budget
+from cfgguide.base.remembered import remembered
 from cfgguide.errors import LimitError, PatternError
 
 MATCH = 0  # the one matching state of every NFA
@@ -160,7 +161,6 @@ class _Builder:
         self._pattern = pattern
         self._budget = budget
         self._depth = 0
-        self._characters: dict[tuple[int, int], int] = {}
 
     def sequence(self, nodes: Nodes, following: int, flags: int) -> int:
         self._budget.check("max_nesting", self._depth, f"terminal {self._name}")
@@ -320,16 +320,14 @@ class _Builder:
     def _character(self, characters: CharacterClass, following: int) -> int:
         return self._utf8(utf8_tree(characters), following)
 
+    @remembered
     def _utf8(self, node: ByteTree, following: int) -> int:
         """Return the state for a UTF-8 tree node; equal nodes with one exit share a state."""
-        key = (node, following)
-        if key not in self._characters:
-            edges = [
-                (low, high, following if child == END else self._utf8(child, following))
-                for low, high, child in branches_of(node)
-            ]
-            self._characters[key] = self._state(edges, [])
-        return self._characters[key]
+        edges = [
+            (low, high, following if child == END else self._utf8(child, following))
+            for low, high, child in branches_of(node)
+        ]
+        return self._state(edges, [])
 
     def _split(self, targets: list[int]) -> int:
         return self._state([], targets)

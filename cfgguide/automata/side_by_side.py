@@ -28,6 +28,7 @@ from cfgguide.automata.language import (
 )
 from cfgguide.base.limits import check_step
 from cfgguide.base.locks import new_rlock
+from cfgguide.base.remembered import remembered
 from cfgguide.base.sets import reached_from
 from cfgguide.errors import SchemaError
 
@@ -119,8 +120,6 @@ class _Product:
         self.states: list[State] = [()]
         self._is_live: dict[int, bool | None] = {DEAD: False}
         self._ways: dict[int, int] = {DEAD: 0}  # of live states, how far it is to some end
-        self._targets: dict[int, tuple[int, ...]] = {}
-        self._rows: dict[int, tuple[int, ...]] = {}
 
     def number(self, state: State) -> int:
         """Return the number of a state, `DEAD` only if it is surely dead."""
@@ -157,30 +156,24 @@ class _Product:
         pairs = zip(self._parts, self.states[state], strict=True)
         return state != DEAD and all(part.is_end(each) for part, each in pairs)
 
+    @remembered
     def row(self, state: int) -> tuple[int, ...]:
         """Return the live next states of a state, by letters."""
-        row = self._rows.get(state)
-        if row is None:
-            targets = self.targets(state)
-            live = {each: self.is_live(each) for each in dict.fromkeys(targets)}
-            row = tuple([each if live[each] else DEAD for each in targets])
-            self._rows[state] = row
-        return row
+        targets = self.targets(state)
+        live = {each: self.is_live(each) for each in dict.fromkeys(targets)}
+        return tuple([each if live[each] else DEAD for each in targets])
 
+    @remembered
     def targets(self, state: int) -> tuple[int, ...]:
         """Return the next states of a state, by letters, dead or not."""
-        found = self._targets.get(state)
-        if found is None:
-            if state == DEAD:
-                return (DEAD,) * len(self._places)
-            pairs = zip(self._parts, self.states[state], strict=True)
-            rows = [part.row(each) for part, each in pairs]
-            found = tuple(
-                self.number(tuple([row[at] for row, at in zip(rows, places, strict=True)]))
-                for places in self._places
-            )
-            self._targets[state] = found
-        return found
+        if state == DEAD:
+            return (DEAD,) * len(self._places)
+        pairs = zip(self._parts, self.states[state], strict=True)
+        rows = [part.row(each) for part, each in pairs]
+        return tuple(
+            self.number(tuple([row[at] for row, at in zip(rows, places, strict=True)]))
+            for places in self._places
+        )
 
     def is_live(self, state: int) -> bool:
         """Return whether an end can be reached from a state.

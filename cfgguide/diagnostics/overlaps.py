@@ -27,6 +27,7 @@ from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.dfa import DEAD, Fsm
 from cfgguide.automata.syntax import CharacterSet, parse, walk
 from cfgguide.automata.witness import shared_text, shortest_text
+from cfgguide.base.remembered import remembered
 from cfgguide.engine.lexer.scanner import DYNAMIC, NO_MATCH, Scanner
 from cfgguide.errors import LimitError, PatternError
 from cfgguide.grammar.lark_frontend import CompiledGrammar, TerminalSet
@@ -102,21 +103,14 @@ class TerminalTexts:
         self._grammar = grammar
         self._scanner = scanner
         self._terminals = {terminal.name: terminal for terminal in grammar.patterns}
-        self._fsms: dict[str, Fsm | None] = {}
-        self._whole: dict[str, Fsm | None] = {}  # of the matches that end with the text
-        self._patterns: dict[str, Pattern | None] = {}
 
+    @remembered
     def fsm(self, name: str) -> Fsm | None:
         """Return the FSM of a terminal, or None if it has none of its own."""
-        if name not in self._fsms:
-            terminal = self._terminals[name]
-            try:
-                fsm = fsm_of_pattern(terminal.pattern, name=name, flags=terminal.flags)
-            except (PatternError, LimitError):  # the scanner may still allow it
-                self._fsms[name] = None
-            else:
-                self._fsms[name] = fsm
-        return self._fsms[name]
+        terminal = self._terminals[name]
+        with suppress(PatternError, LimitError):  # the scanner may still allow it
+            return fsm_of_pattern(terminal.pattern, name=name, flags=terminal.flags)
+        return None
 
     def shortest(self, name: str) -> str | None:
         """Return a shortest text of a terminal."""
@@ -159,15 +153,18 @@ class TerminalTexts:
 
     def _is_match(self, name: str, text: str) -> bool:
         """Return what ``re.fullmatch`` would, which may take any time."""
-        if name not in self._whole:
-            terminal = self._terminals[name]
-            comment_end = "\n" if terminal.flags & re.VERBOSE else ""
-            whole = rf"(?:{terminal.pattern}{comment_end})\Z"
-            self._whole[name] = None
-            with suppress(PatternError, LimitError):
-                self._whole[name] = fsm_of_pattern(whole, name=name, flags=terminal.flags)
-        fsm, data = self._whole[name], text.encode()
+        fsm, data = self._whole(name), text.encode()
         return fsm is not None and fsm.match(data) == len(data)
+
+    @remembered
+    def _whole(self, name: str) -> Fsm | None:
+        """Return the FSM of a terminal that matches whole texts, or None if there is none."""
+        terminal = self._terminals[name]
+        comment_end = "\n" if terminal.flags & re.VERBOSE else ""
+        whole = rf"(?:{terminal.pattern}{comment_end})\Z"
+        with suppress(PatternError, LimitError):
+            return fsm_of_pattern(whole, name=name, flags=terminal.flags)
+        return None
 
     def _shared_by_languages(self, first: str, second: str) -> str | None:
         patterns = {name: self._language(name) for name in (first, second)}
@@ -185,18 +182,15 @@ class TerminalTexts:
             return None
         return text if all(self._is_match(name, text) for name in known) else None
 
+    @remembered
     def _language(self, name: str) -> Pattern | None:
         """Return a terminal as interegular reads it, or None if it cannot or would take long."""
-        if name not in self._patterns:
-            terminal, fsm = self._terminals[name], self.fsm(name)
-            self._patterns[name] = None
-            is_large = fsm is not None and fsm.n_states > _LARGEST_FOR_LANGUAGES
-            if not (terminal.flags or terminal.is_string or is_large or _is_wide(terminal.pattern)):
-                try:
-                    self._patterns[name] = interegular.parse_pattern(terminal.pattern)
-                except (interegular.Unsupported, interegular.InvalidSyntax):
-                    return None
-        return self._patterns[name]
+        terminal, fsm = self._terminals[name], self.fsm(name)
+        is_large = fsm is not None and fsm.n_states > _LARGEST_FOR_LANGUAGES
+        if not (terminal.flags or terminal.is_string or is_large or _is_wide(terminal.pattern)):
+            with suppress(interegular.Unsupported, interegular.InvalidSyntax):
+                return interegular.parse_pattern(terminal.pattern)
+        return None
 
 
 def _is_wide(pattern: str) -> bool:

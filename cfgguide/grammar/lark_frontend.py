@@ -32,6 +32,7 @@ from cfgguide.automata.determinize import fsm_of_bytes, fsm_of_pattern
 from cfgguide.automata.dfa import Fsm
 from cfgguide.automata.syntax import names_of_groups
 from cfgguide.base.limits import Budget
+from cfgguide.base.remembered import remembered
 from cfgguide.base.sets import reached_from
 from cfgguide.base.symbols import symbols_of
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError
@@ -507,9 +508,9 @@ class TerminalFsms:
     def __init__(self, patterns: Iterable[Terminal], budget: Budget) -> None:
         self._patterns = {terminal.name: terminal for terminal in patterns}
         self._budget = budget
-        self._fsms: dict[str, Fsm] = {}
         self._is_matched: dict[tuple[str, str], bool] = {}
 
+    @remembered
     def __getitem__(self, name: str) -> Fsm:
         """Return the FSM of a terminal.
 
@@ -518,16 +519,12 @@ class TerminalFsms:
         PatternError, LimitError
             As :func:`cfgguide.automata.determinize.fsm_of_pattern`.
         """
-        if name not in self._fsms:
-            terminal = self._patterns[name]
-            self._fsms[name] = (
-                fsm_of_pattern(
-                    terminal.pattern, name=name, flags=terminal.flags, budget=self._budget
-                )
-                if terminal.symbol is None
-                else fsm_of_bytes(bytes([terminal.symbol]), name=name, budget=self._budget)
-            )
-        return self._fsms[name]
+        terminal = self._patterns[name]
+        return (
+            fsm_of_pattern(terminal.pattern, name=name, flags=terminal.flags, budget=self._budget)
+            if terminal.symbol is None
+            else fsm_of_bytes(bytes([terminal.symbol]), name=name, budget=self._budget)
+        )
 
     def matched(self, terminal: Any, strings: list[Any]) -> list[Any]:
         """Return those of Lark's string terminals whose texts a terminal matches whole."""

@@ -27,6 +27,7 @@ from lark.load_grammar import Grammar as LarkGrammar
 from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.dfa import Fsm
 from cfgguide.automata.witness import shortest_text
+from cfgguide.base.remembered import remembered
 from cfgguide.errors import LimitError, PatternError
 from cfgguide.grammar import conflicts, expansions, lr_automaton
 from cfgguide.grammar.conflicts import END_NAME, Conflict, Example
@@ -315,7 +316,6 @@ class _Texts:
     def __init__(self, parser: lark.Lark, flags: int) -> None:
         self._terminals = {terminal.name: terminal for terminal in parser.terminals}
         self._flags = flags
-        self._fsms: dict[str, Fsm | None] = {}
         ignored = [text for name in parser.ignore_tokens if (text := self._of(name))]
         blanks = [text for text in ignored if text.isspace()]
         self._between = " " if any(self._is_blank(name) for name in parser.ignore_tokens) else ""
@@ -340,12 +340,11 @@ class _Texts:
         fsm = self._fsm(name)
         return None if fsm is None else shortest_text(fsm)
 
+    @remembered
     def _fsm(self, name: str) -> Fsm | None:
         """Return the machine of a terminal; None if it has no pattern, or none that can be read."""
-        if name not in self._fsms:
-            self._fsms[name] = None
-            if name in self._terminals:  # else it was declared without a pattern
-                pattern = self._terminals[name].pattern.to_regexp()
-                with suppress(PatternError, LimitError, OverflowError):  # Lark looks at it later
-                    self._fsms[name] = fsm_of_pattern(pattern, name=name, flags=self._flags)
-        return self._fsms[name]
+        if name in self._terminals:  # else it was declared without a pattern
+            pattern = self._terminals[name].pattern.to_regexp()
+            with suppress(PatternError, LimitError, OverflowError):  # Lark looks at it later
+                return fsm_of_pattern(pattern, name=name, flags=self._flags)
+        return None

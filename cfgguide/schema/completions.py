@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from cfgguide.base.bounded import BoundedDict
 from cfgguide.base.limits import LONGEST, Steps, check_step
+from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.byte_machine import popped
 from cfgguide.engine.byte_machine.byte_views import DEAD
 from cfgguide.engine.byte_machine.property_names import ListedNumbers
@@ -115,15 +116,13 @@ class _EnoughItems:
     def __init__(self, automaton: SchemaAutomaton, asked: frozenset[frozenset[Node]]) -> None:
         self._automaton = automaton
         self._asked = asked  # what is being found out: there, as many as are needed are presumed
-        self._known: dict[Values, bool] = {}
 
     def __call__(self, values: Values) -> bool:
         if values.every in self._asked or self._automaton.refuses_few:
             return True
-        if values not in self._known:
-            self._known[values] = self._found(values)
-        return self._known[values]
+        return self._found(values)
 
+    @remembered
     def _found(self, values: Values) -> bool:
         automaton = self._automaton
         root = Node("", all_of=values.nodes)

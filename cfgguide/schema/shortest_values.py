@@ -14,6 +14,7 @@ from typing import Any
 
 from cfgguide.base.limits import LONGEST, check_step
 from cfgguide.base.locks import new_lock
+from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.scalars import ScalarAutomaton
 from cfgguide.engine.byte_machine.short_ends import ShortestLexemes, Written
 from cfgguide.schema.automaton import SchemaAutomaton
@@ -65,7 +66,6 @@ class ShortestValues:
         self._paths: dict[tuple[Members, Any], Path | None] = {}
         self._members: dict[tuple[Members, Any, bool], Written | None] = {}
         self._items: dict[tuple[Items, Any], Written | None] = {}
-        self._names: dict[tuple[Members, int], bytes] = {}
         self._properties: dict[tuple[Members, Property], bytes] = {}
 
     def of(self, values: Values, wanted: Classes | None) -> Written | None:
@@ -272,14 +272,13 @@ class ShortestValues:
                 found.append(Written(self.name(members, tag) + rest.text, rest.tag))
         return _least(found)
 
+    @remembered
     def name(self, members: Members, tag: int) -> bytes:
         """Return the name with a tag, in quotes."""
-        if (members, tag) not in self._names:
-            lexemes, _ = members.lexemes_for(1 << tag)
-            end = self.lexemes.end(lexemes, lexemes.start, tags=1 << tag)
-            assert end is not None, "it can be written"
-            self._names[members, tag] = b'"' + end.text
-        return self._names[members, tag]
+        lexemes, _ = members.lexemes_for(1 << tag)
+        end = self.lexemes.end(lexemes, lexemes.start, tags=1 << tag)
+        assert end is not None, "it can be written"
+        return b'"' + end.text
 
     def after_name(self, members: Members, state: Any, tag: int) -> Written | None:
         """Return what follows a name: colon, value, and the properties that still have to come."""

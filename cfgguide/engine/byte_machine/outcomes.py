@@ -119,7 +119,8 @@ class ByteOutcomes(_Outcomes):
 
     def live_segments(self) -> Int32Array:
         """Return the ranges of tokens that are allowed, as a walk has them."""
-        return self._segments[self._is_live[self._outcome]]
+        live: Int32Array = self._segments[self._is_live[self._outcome]]
+        return live
 
 
 class SplitOutcomes(_Outcomes):

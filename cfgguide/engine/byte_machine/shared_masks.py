@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from cfgguide.automata.charset import branches_of
 from cfgguide.base.locks import new_lock
+from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine import byte_views as views
 from cfgguide.engine.byte_machine.byte_views import BOTTOM
 from cfgguide.engine.byte_machine.byte_walk import ROOT, Trie, WalkMemory
@@ -71,7 +72,6 @@ class SharedMask:
         self._depth = _depth(trie.packed, node)
         self._inside = _joined(trie.packed, walk.ranges())
         self._everything = bitmask_of(self._inside, vocabulary.n_words).view(np.uint32)
-        self._few: dict[int, UInt32Array] = {}
         self._ends = [  # tokens that share the bytes up to the quote, and the number of these
             (*trie.packed.nodes[closing, [FIRST_TOKEN, END_TOKEN]].tolist(), self._depth + depth)
             for closing, _, depth in walk.jumps
@@ -101,6 +101,7 @@ class SharedMask:
         packed = PackedTrie.without_rows(*made.packed[:3])
         return Trie(packed, made.max_depth)
 
+    @remembered
     def inside(self, most: int) -> UInt32Array:
         """Return the tokens after which the string goes on.
 
@@ -111,10 +112,8 @@ class SharedMask:
         """
         if most < 0 or most >= self._most_inside:
             return self._everything
-        if most not in self._few:
-            few = self._inside[self.n_characters[self._inside] <= most]
-            self._few[most] = bitmask_of(few, self._vocabulary.n_words).view(np.uint32)
-        return self._few[most]
+        few = self._inside[self.n_characters[self._inside] <= most]
+        return bitmask_of(few, self._vocabulary.n_words).view(np.uint32)
 
     def at_end(self, most: int, least: int) -> UInt32Array:
         """Return the tokens with which the string ends, after so many characters."""
@@ -202,7 +201,6 @@ class SharedMasks:
         self._vocabulary = vocabulary
         self._trie = Trie.of(vocabulary)
         self._known: dict[tuple[int, int], SharedMask] = {}
-        self._matching: dict[re.Pattern[bytes], Int32Array] = {}
         self._made: OrderedDict[bytes, Subset] = OrderedDict()  # the one used last is last
         self._subsets = Subsets(vocabulary.n_words)
         self._lock = new_lock()
@@ -253,16 +251,14 @@ class SharedMasks:
                     self._subsets.release(self._made.popitem(last=False)[1])
             return self._made[digest]
 
+    @remembered
     def matching(self, pattern: re.Pattern[bytes]) -> Int32Array:
         """Return the tokens in which a pattern, one of few, is found.
 
         It finds only what has one of `_MARKS`, or is white space.
         """
-        known = self._matching.get(pattern)
-        if known is None:
-            found = [number for number, token in self._marked if pattern.search(token)]
-            known = self._matching[pattern] = bitmask_of(found, self._vocabulary.n_words)
-        return known
+        found = [number for number, token in self._marked if pattern.search(token)]
+        return bitmask_of(found, self._vocabulary.n_words)
 
     @cached_property
     def ending_strings(self) -> dict[bytes, list[int]]:

@@ -29,6 +29,7 @@ import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD, LOOKED_FOR
 from cfgguide.base.limits import check_step
+from cfgguide.base.remembered import remembered, remembered_up_to
 from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 
 Obligations = tuple[int, ...]  # sorted; +class: will not match, -class: will match
@@ -49,12 +50,7 @@ class Lookahead:
         self._is_assertion: list[bool] = scanner.is_assertion.tolist()
         self._equivalence_classes: list[int] = scanner.equivalence_classes.tolist()
         self._class_representatives: list[int] = scanner.class_representatives.tolist()
-        self._steps: dict[tuple[int, Obligations, int], list[tuple[int, Obligations]]] = {}
-        self._rows: dict[int, npt.NDArray[np.int64]] = {}
-        self._after: dict[tuple[Obligations, int], tuple[Obligations, ...]] = {}
         self._can_come_true: dict[Obligations, bool] = {}
-        self._can_be_followed: dict[Obligations, bool] = {}
-        self._resolved: dict[tuple[int, Obligations], tuple[tuple[int, Obligations], ...]] = {}
 
     def step(
         self, state: int, obligations: Obligations, byte_class: int
@@ -69,19 +65,19 @@ class Lookahead:
             return []
         if not obligations and not self._is_assertion[target]:
             return [(target, NO_OBLIGATIONS)]  # mostly
-        key = (target, obligations, byte_class)
-        possible = self._steps.get(key)
-        if possible is None:
-            if len(self._steps) >= _MAX_STEPS:
-                self._steps.clear()
-            check_step()
-            possible = self._steps[key] = [
-                resolved
-                for after in self.after(obligations, byte_class)
-                for resolved in self.resolved(target, after)
-                if not self._is_hopeless(*resolved)
-            ]
-        return possible
+        return self._possible(target, obligations, byte_class)
+
+    @remembered_up_to(_MAX_STEPS)
+    def _possible(
+        self, target: int, obligations: Obligations, byte_class: int
+    ) -> list[tuple[int, Obligations]]:
+        check_step()
+        return [
+            resolved
+            for after in self.after(obligations, byte_class)
+            for resolved in self.resolved(target, after)
+            if not self._is_hopeless(*resolved)
+        ]
 
     def read(
         self, state: int, obligations: Obligations, letters: Iterable[int]
@@ -98,6 +94,7 @@ class Lookahead:
             ]
         return possible
 
+    @remembered
     def after(self, obligations: Obligations, byte_class: int) -> tuple[Obligations, ...]:
         """Return the obligations after one more byte, as alternatives; none if one is false.
 
@@ -105,12 +102,8 @@ class Lookahead:
         """
         if not obligations:
             return (NO_OBLIGATIONS,)
-        key = (obligations, byte_class)
-        if key not in self._after:
-            self._after[key] = self._all(
-                [self._later(obligation, byte_class) for obligation in obligations], NO_OBLIGATIONS
-            )
-        return self._after[key]
+        later = [self._later(obligation, byte_class) for obligation in obligations]
+        return self._all(later, NO_OBLIGATIONS)
 
     def resolved(self, state: int, obligations: Obligations) -> tuple[tuple[int, Obligations], ...]:
         """Return the states that a scanner state stands for, each with its obligations.
@@ -119,23 +112,26 @@ class Lookahead:
         """
         if not self._is_assertion[state]:
             return ((state, obligations),)
-        key = (state, obligations)
-        if key not in self._resolved:
-            check_step()
-            looked_for, if_holds, if_fails = self._assertions[state]
-            is_fork = looked_for == state  # whose answers owe nothing
-            self._resolved[key] = tuple(
-                possible
-                for is_match, following in ((True, if_holds), (False, if_fails))
-                for after in (
-                    (obligations,)
-                    if is_fork
-                    else self._all([self._obligations(looked_for, is_match)], obligations)
-                )
-                for possible in self.resolved(following, after)
-                if possible[0] != DEAD
+        return self._resolved(state, obligations)
+
+    @remembered
+    def _resolved(
+        self, state: int, obligations: Obligations
+    ) -> tuple[tuple[int, Obligations], ...]:
+        check_step()
+        looked_for, if_holds, if_fails = self._assertions[state]
+        is_fork = looked_for == state  # whose answers owe nothing
+        return tuple(
+            possible
+            for is_match, following in ((True, if_holds), (False, if_fails))
+            for after in (
+                (obligations,)
+                if is_fork
+                else self._all([self._obligations(looked_for, is_match)], obligations)
             )
-        return self._resolved[key]
+            for possible in self.resolved(following, after)
+            if possible[0] != DEAD
+        )
 
     def acts(
         self, state: int, owed: Iterable[int], context: int | None = None
@@ -156,12 +152,11 @@ class Lookahead:
             n_combined *= n_numbers
         return acts
 
+    @remembered
     def _row(self, state: int) -> npt.NDArray[np.int64]:
         """Return a number for where each byte class leads, smaller than the number of classes."""
-        if state not in self._rows:
-            targets = self._scanner.transitions[state]
-            self._rows[state] = np.unique(targets, return_inverse=True)[1].astype(np.int64)
-        return self._rows[state]
+        targets = self._scanner.transitions[state]
+        return np.unique(targets, return_inverse=True)[1].astype(np.int64)
 
     def ending(self, state: int, obligations: Obligations) -> Obligations:
         """Return the obligations if the lexeme ends in a scanner state: it will match no more."""
@@ -177,21 +172,18 @@ class Lookahead:
         """Return whether all obligations are true if the text ends here."""
         return not obligations or obligations[0] > 0
 
+    @remembered
     def can_be_followed(self, obligations: Obligations) -> bool:
         r"""Return whether another lexeme, or the end of the text, may fulfil all obligations.
 
         ``int(?!\w)`` that is no keyword goes on with a letter: as a name that ends there, only
         with one that begins no lexeme.
         """
-        if self.may_end(obligations):
-            return True
-        if obligations not in self._can_be_followed:
-            self._can_be_followed[obligations] = any(
-                self.can_come_true(after)
-                for letter in self._scanner.first_letters
-                for after in self.after(obligations, letter)
-            )
-        return self._can_be_followed[obligations]
+        return self.may_end(obligations) or any(
+            self.can_come_true(after)
+            for letter in self._scanner.first_letters
+            for after in self.after(obligations, letter)
+        )
 
     def can_come_true(self, obligations: Obligations) -> bool:
         """Return whether some text fulfils all obligations; also if it takes long to know."""

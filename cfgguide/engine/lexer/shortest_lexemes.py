@@ -34,6 +34,7 @@ from cfgguide.automata.dfa import DEAD
 from cfgguide.automata.partition import distinct_rows
 from cfgguide.base.archive import Arrays
 from cfgguide.base.limits import check_step
+from cfgguide.base.remembered import remembered, remembered_up_to
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Lookahead, Obligations
 from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 
@@ -106,9 +107,6 @@ class LexemeTexts:
         )
         self.distances = self._distances(0, lambda is_match: is_match)
         self.followed = self._distances(1, self._followed_matches)
-        self._texts: dict[tuple[int, int, Obligations, bool], bytes | None] = {}
-        self._gaps: dict[tuple[int, int, int], bytes | None] = {}
-        self._kinds: dict[tuple[int, Obligations], tuple[tuple[int, int], ...]] = {}
 
     def text(
         self,
@@ -139,21 +137,25 @@ class LexemeTexts:
         distances = self.distances if is_last else self.followed
         if distances.to(state, terminal_id) >= FAR:
             return None
-        key = (state, terminal_id, obligations, is_last)
-        if key not in self._texts:
-            if len(self._texts) >= _MAX_KNOWN:
-                self._texts.clear()
-            check_step()
-            straight = self._straight(distances, state, terminal_id)
-            # Rather one after which nothing must come, of which the lexer alone knows whether it
-            # begins what the parser takes.
-            for may_end in (True,) if is_last else (True, False):
-                is_possible = self._is_possible(straight, *key[:3], distances, may_end)
-                found = straight if is_possible else self._searched(*key[:3], distances, may_end)
-                if found is not None:
-                    break
-            self._texts[key] = found
-        return self._texts[key]
+        return self._text(state, terminal_id, obligations, is_last)
+
+    @remembered_up_to(_MAX_KNOWN)
+    def _text(
+        self, state: int, terminal_id: int, obligations: Obligations, is_last: bool
+    ) -> bytes | None:
+        check_step()
+        distances = self.distances if is_last else self.followed
+        straight, place = self._straight(distances, state, terminal_id), (state, terminal_id)
+        # Rather one after which nothing must come, of which the lexer alone knows whether it begins
+        # what the parser takes.
+        for may_end in (True,) if is_last else (True, False):
+            is_possible = self._is_possible(straight, *place, obligations, distances, may_end)
+            if is_possible:
+                return straight
+            found = self._searched(*place, obligations, distances, may_end)
+            if found is not None:
+                return found
+        return None
 
     def _straight(self, distances: Distances, state: int, terminal_id: int) -> bytes:
         """Return the bytes that distances alone lead along; look-ahead may forbid them."""
@@ -237,17 +239,13 @@ class LexemeTexts:
                         heappush(pending, (*kind, next(order), longer, *after))
         return None
 
+    @remembered_up_to(_MAX_KNOWN)
     def _different(self, state: int, obligations: Obligations) -> Iterable[tuple[int, int]]:
         """Return one byte and its class for each way in which a letter can act."""
-        key = (state, obligations)
-        if key not in self._kinds:
-            if len(self._kinds) >= _MAX_KNOWN:
-                self._kinds.clear()
-            acts = self._lookahead.acts(state, obligations)
-            letters = [letter for _, letter in self._letters]
-            _, firsts = np.unique(acts[letters], return_index=True)
-            self._kinds[key] = tuple(self._letters[first] for first in sorted(firsts.tolist()))
-        return self._kinds[key]
+        acts = self._lookahead.acts(state, obligations)
+        letters = [letter for _, letter in self._letters]
+        _, firsts = np.unique(acts[letters], return_index=True)
+        return tuple(self._letters[first] for first in sorted(firsts.tolist()))
 
     def texts(
         self, state: int, terminal_id: int, obligations: Obligations = NO_OBLIGATIONS
@@ -299,6 +297,7 @@ class LexemeTexts:
         is_match = (match != NO_MATCH) & (match <= self._scanner.ignored)
         return Distances(self._measured(chosen(is_match)), np.arange(len(match), dtype=np.int32))
 
+    @remembered
     def gap(self, start: int, before: int, terminal_id: int) -> bytes | None:
         """Return the shortest text of a terminal that does not continue the lexeme before it.
 
@@ -311,20 +310,17 @@ class LexemeTexts:
         terminal_id : int
             A terminal that is dropped, such as white space.
         """
-        key = (start, before, terminal_id)
-        if key not in self._gaps:
-            transitions = self._scanner.transitions
-            ways = [
-                (self.followed.to(target, terminal_id), byte, target)
-                for here in self._scanner.resolved(start)
-                for byte, letter in self._letters
-                if transitions[before, letter] == DEAD
-                and (target := int(transitions[here, letter])) != DEAD
-            ]
-            length, byte, target = min(ways, key=lambda way: way[0], default=(FAR, 0, DEAD))
-            rest = self.text(target, terminal_id) if length < FAR else None
-            self._gaps[key] = None if rest is None else bytes([byte]) + rest
-        return self._gaps[key]
+        transitions = self._scanner.transitions
+        ways = [
+            (self.followed.to(target, terminal_id), byte, target)
+            for here in self._scanner.resolved(start)
+            for byte, letter in self._letters
+            if transitions[before, letter] == DEAD
+            and (target := int(transitions[here, letter])) != DEAD
+        ]
+        length, byte, target = min(ways, key=lambda way: way[0], default=(FAR, 0, DEAD))
+        rest = self.text(target, terminal_id) if length < FAR else None
+        return None if rest is None else bytes([byte]) + rest
 
     def _step(self, distances: Distances, state: int, terminal_id: int) -> tuple[int, int]:
         """Return a byte that leads nearer to a terminal, and where it leads."""

@@ -34,6 +34,7 @@ import numpy.typing as npt
 
 from cfgguide.base.archive import Arrays
 from cfgguide.base.limits import check_step
+from cfgguide.base.remembered import remembered_up_to
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.engine.lexer.shortest_lexemes import FAR, LexemeTexts
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
@@ -145,7 +146,6 @@ class Endings:
             for terminal_id in range(self._scanner.ignored + 2)
         ] + [False]  # the last for `NO_MATCH`
         self._dropped = [self._scanner.ignored, *sorted(self._with_role(INLINE))]
-        self._pieces: dict[tuple[int, Obligations, int, int, bytes], tuple[_Piece, ...]] = {}
         self._near: dict[tuple[int, int], list[int]] = {}
         self._forget()
 
@@ -456,6 +456,7 @@ class Endings:
                 may_end = self._may_be_sentence(place) and self._is_sentence(end, piece.context)
                 yield _Step(piece.text, piece.obligations, place, may_end)
 
+    @remembered_up_to(_MAX_BYTES // _OVERHEAD)
     def _known_pieces(
         self,
         state: int,
@@ -468,12 +469,7 @@ class Endings:
 
         Where one that hardly anything but the end can follow is shorter, it is the first.
         """
-        key = (state, obligations, context, terminal_id, more)
-        if key not in self._pieces:
-            if len(self._pieces) * _OVERHEAD > _MAX_BYTES:
-                self._pieces.clear()
-            self._pieces[key] = tuple(self._made_pieces(*key))
-        return self._pieces[key]
+        return tuple(self._made_pieces(state, obligations, context, terminal_id, more))
 
     def _made_pieces(
         self, state: int, obligations: Obligations, context: int, terminal_id: int, more: bytes

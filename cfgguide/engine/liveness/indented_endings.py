@@ -16,6 +16,7 @@ import numpy as np
 
 from cfgguide.base.bounded import BoundedDict
 from cfgguide.base.limits import check_step
+from cfgguide.base.remembered import remembered_up_to
 from cfgguide.base.sets import members
 from cfgguide.engine.liveness.watched_endings import MAX_LEXEMES, WatchedEndings
 from cfgguide.engine.machine.places import ParsePoint
@@ -73,17 +74,15 @@ class IndentedEndings(WatchedEndings):
         inline = np.flatnonzero(self._rules.roles == INLINE).tolist()
         gaps = (self._texts.text(start, each) for each in (recognizer.scanner.ignored, *inline))
         self._gap = next(filter(None, gaps), b"")
-        self._endings: BoundedDict[Configuration, bytes | None] = BoundedDict(_MAX_KNOWN)
         self._rests: BoundedDict[Start, bytes] = BoundedDict(_MAX_KNOWN)
 
     def of(self, configuration: Configuration) -> bytes | None:
         """Return bytes after which the text is a sentence; None if none were found."""
         if self._recognizer.is_sentence(configuration):
             return b""
-        if configuration not in self._endings:
-            self._endings[configuration] = self._ending(configuration)
-        return self._endings[configuration]
+        return self._ending(configuration)
 
+    @remembered_up_to(_MAX_KNOWN)
     def _ending(self, root: Configuration) -> bytes | None:
         ending = self._direct(root)
         return self._searched_from(root) if ending is None else ending

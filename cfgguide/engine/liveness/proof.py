@@ -23,6 +23,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from cfgguide.base.limits import Budget, check_step
+from cfgguide.base.remembered import remembered_up_to
 from cfgguide.engine.liveness.endings import MAX_LEXEMES
 from cfgguide.engine.liveness.spelled_ends import Between, SpelledEnds
 from cfgguide.engine.liveness.stack_summaries import (
@@ -98,7 +99,6 @@ class ProvedEndings:
             recognizer, SpelledEnds(recognizer, spelling, budget), None, budget=budget
         )
         self._effects: dict[Step, _Effect] = {}
-        self._ended_so: dict[tuple[_Lexeme, _Effect], bytes] = {}
         # Facts to be read off are numbered: each number is that of a fact and of those after it.
         self._numbers: dict[tuple[Fact, int], int] = {}
         self._rests: dict[tuple[int, _Lexeme | None], _Rest] = {}
@@ -203,14 +203,8 @@ class ProvedEndings:
         )
         return _Effect(None, frozenset(shifted), after)
 
+    @remembered_up_to(_MAX_KNOWN)
     def _ended(self, lexeme: _Lexeme | None, effect: _Effect) -> bytes:
         assert lexeme is not None, "a lookahead is a lexeme"
         assert effect.after is not None, "it ends"
-        key = lexeme, effect
-        if key not in self._ended_so:
-            if len(self._ended_so) > _MAX_KNOWN:
-                self._ended_so.clear()
-            self._ended_so[key] = self._pushdown.lexemes.text(
-                lexeme.begins, effect.terminal_ids, effect.after
-            )
-        return self._ended_so[key]
+        return self._pushdown.lexemes.text(lexeme.begins, effect.terminal_ids, effect.after)

@@ -24,6 +24,7 @@ import numpy as np
 
 from cfgguide.automata.dfa import DEAD
 from cfgguide.base.limits import Budget, check_step
+from cfgguide.base.remembered import remembered
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.engine.machine.recognizer import Recognizer
@@ -103,7 +104,6 @@ class SpelledEnds:
         self._only_letters = [byte_class for byte_class, _ in self._letters[BOUNDARY]]
         self._ends: dict[tuple[int, Between], tuple[End, ...]] = {}
         self._begun: dict[_Question, _Begun] = {}
-        self._known_moves: dict[tuple[int, Between], tuple[tuple[int, Between], ...]] = {}
 
     def next_ends(self, terminal_set: int, between: Between) -> Iterator[End]:
         """Yield how the next lexeme can end, where one of a terminal set starts."""
@@ -278,14 +278,12 @@ class SpelledEnds:
                     n_owed = len(following[1].obligations)
                     heappush(pending, (n_owed, len(reached), *following))
 
+    @remembered
     def _moves(self, state: int, place: Between) -> tuple[tuple[int, Between], ...]:
         """Return where one more byte leads, if no obligation turns out false."""
-        key = (state, place)
-        if key not in self._known_moves:
-            self._n_kept += 1 + len(place.obligations)
-            self._budget.check("max_pairs", self._n_kept, "deciding what can follow")
-            self._known_moves[key] = tuple(self._found_moves(state, place))
-        return self._known_moves[key]
+        self._n_kept += 1 + len(place.obligations)
+        self._budget.check("max_pairs", self._n_kept, "deciding what can follow")
+        return tuple(self._found_moves(state, place))
 
     def _found_moves(self, state: int, place: Between) -> dict[tuple[int, Between], None]:
         row, contexts = self._transitions[state].tolist(), self._contexts[place.context].tolist()

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from cfgguide.base.limits import check_step
+from cfgguide.base.remembered import remembered
 from cfgguide.engine.liveness.always_live import AlwaysLive
 from cfgguide.engine.liveness.endings import Endings
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
@@ -64,7 +65,6 @@ class Witnesses:
         self._used = used
         self._predecessors = predecessors
         self._led_on: dict[int, list[bytes]] = {}  # by scanner state, the last one first
-        self._below: dict[int, list[int] | None] = {}  # by state, what can lie below it
 
     def decide(
         self, hypothesis: Hypothesis, context: int, *, searches: bool = True
@@ -99,22 +99,21 @@ class Witnesses:
             return None
         return hypothesis._replace(stack=Stack.of([*below, *reversed(states)]))
 
+    @remembered
     def _states_below(self, state: int) -> list[int] | None:
         """Return the states of the least stack that can lie below one, the bottom first."""
-        if state not in self._below:
-            above: dict[int, int] = {}
-            pending = deque([state])
-            while pending and START_STATE not in above:
-                here = pending.popleft()
-                for below in self._predecessors(here):
-                    if below not in above:
-                        above[below] = here
-                        pending.append(below)
-            found = [START_STATE] if START_STATE in above else None
-            while found and above[found[-1]] != state:
-                found.append(above[found[-1]])
-            self._below[state] = found
-        return self._below[state]
+        above: dict[int, int] = {}
+        pending = deque([state])
+        while pending and START_STATE not in above:
+            here = pending.popleft()
+            for below in self._predecessors(here):
+                if below not in above:
+                    above[below] = here
+                    pending.append(below)
+        found = [START_STATE] if START_STATE in above else None
+        while found and above[found[-1]] != state:
+            found.append(above[found[-1]])
+        return found
 
     def _beginning(self, hypothesis: Hypothesis, context: int, ending: bytes) -> bytes | None:
         """Return the least beginning of an ending that leads on whatever lies below the stack."""

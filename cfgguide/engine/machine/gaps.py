@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 
 from cfgguide.automata.dfa import DEAD
-from cfgguide.base.bounded import BoundedDict
+from cfgguide.base.remembered import remembered_up_to
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Lookahead, Obligations
 from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.engine.machine.lexeme_sets import LexemeSets
@@ -53,7 +53,6 @@ class Gaps:
         self._lexemes = lexemes
         self._classes = sorted({int(scanner.byte_classes[byte]) for byte in spelled})
         self._gaps = [each for each in self._classes if self._is_gap(each)]
-        self._known: BoundedDict[tuple[int, Obligations, int], bool] = BoundedDict(_MAX_KNOWN)
 
     def can_end(self, scanner_state: int, obligations: Obligations, terminals: int) -> bool:
         """Return whether a lexeme certainly may become one of some terminals, and a gap follow.
@@ -68,12 +67,9 @@ class Gaps:
             Those that count, as bits.
         """
         wanted = self._lexemes.ahead(scanner_state) & terminals
-        key = scanner_state, obligations, wanted
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = bool(wanted) and self._searched(*key)
-        return known
+        return bool(wanted) and self._searched(scanner_state, obligations, wanted)
 
+    @remembered_up_to(_MAX_KNOWN)
     def _searched(self, scanner_state: int, obligations: Obligations, wanted: int) -> bool:
         pending = deque([(scanner_state, obligations)])
         n_tried = 0

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD
+from cfgguide.base.remembered import remembered
 from cfgguide.engine.lexer.reachability import reaching
 from cfgguide.engine.lexer.scanner import Scanner
 from cfgguide.engine.machine.recognizer import Recognizer
@@ -42,8 +43,6 @@ class LexemeSets:
         self._reached = reaching(scanner.moves, matches)
         rows = np.packbits(self._reached, axis=1, bitorder="little")
         self.ahead_of = [int.from_bytes(row.tobytes(), "little") for row in rows]
-        self._all_endless: dict[int, npt.NDArray[np.bool_]] = {}
-        self._known_endless: dict[tuple[int, int], bool] = {}
 
     def ahead(self, state: int) -> int:
         """Return the terminals of the lexemes that a state matches or may come to, as bits."""
@@ -54,14 +53,12 @@ class LexemeSets:
         wanted = [each for each in range(self._reached.shape[1]) if terminals >> each & 1]
         return np.array(self._reached[:, wanted].any(axis=1))
 
+    @remembered
     def endless(self, terminal_id: int) -> npt.NDArray[np.bool_]:
         """Return from which states there is no longest lexeme of a terminal."""
-        known = self._all_endless.get(terminal_id)
-        if known is None:
-            states = np.flatnonzero(self._reached[:, terminal_id]).tolist()
-            known = np.zeros(len(self._reached), dtype=np.bool_)
-            known[[state for state in states if self.is_endless(state, terminal_id)]] = True
-            self._all_endless[terminal_id] = known
+        states = np.flatnonzero(self._reached[:, terminal_id]).tolist()
+        known = np.zeros(len(self._reached), dtype=np.bool_)
+        known[[state for state in states if self.is_endless(state, terminal_id)]] = True
         return known
 
     def has_other(self, state: int, terminal_id: int, text: bytes, texts: Texts) -> bool:
@@ -99,12 +96,10 @@ class LexemeSets:
                         pending.append((target, so_far + bytes((byte,))))
         return None
 
+    @remembered
     def is_endless(self, state: int, terminal_id: int) -> bool:
         """Return whether there is no longest lexeme of a terminal that a state may come to."""
-        key = state, terminal_id
-        if key not in self._known_endless:
-            self._known_endless[key] = self._has_cycle(state, terminal_id)
-        return self._known_endless[key]
+        return self._has_cycle(state, terminal_id)
 
     def _has_cycle(self, state: int, terminal_id: int) -> bool:
         """Return whether a state leads to a cycle from which a lexeme of a terminal is reached."""

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD
 from cfgguide.base.locks import new_lock
+from cfgguide.base.remembered import remembered
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.engine.machine.lexeme_sets import LexemeSets
@@ -107,9 +108,6 @@ class Lexer:
         self._lock = new_lock()
         self._moves: dict[int, int] = {}
         self._ends: dict[int, int] = {}
-        self._begins: dict[tuple[int, int], list[int]] = {}
-        self._leaves: dict[tuple[Obligations, int, int], bool] = {}
-        self._may_end_in: dict[tuple[int, Obligations], bool] = {}
         self._readings: dict[int, dict[bytes, LexerReading]] = {}
         self._n_readings = 0
 
@@ -252,42 +250,30 @@ class Lexer:
         context = self._contexts[place.context][byte_class]
         return self.number(LexerPlace(states, context, may_have_left), terminal_set)
 
+    @remembered
     def _may_leave(self, owing: Obligations, byte_class: int, context: int) -> bool:
         """Return whether any lexeme could begin with a byte, after one that owes something."""
-        key = owing, byte_class, context
-        known = self._leaves.get(key)
-        if known is None:
-            known = self._leaves[key] = any(
-                self._may_end(*target)
-                for start in self._beginning(byte_class, context)
-                for possible in self._lookahead.resolved(start, owing)
-                for target in self._lookahead.step(*possible, byte_class)
-            )
-        return known
+        return any(
+            self._may_end(*target)
+            for start in self._beginning(byte_class, context)
+            for possible in self._lookahead.resolved(start, owing)
+            for target in self._lookahead.step(*possible, byte_class)
+        )
 
+    @remembered
     def _beginning(self, byte_class: int, context: int) -> list[int]:
         """Return where lexemes start that begin with a byte; one start of those it leads alike."""
-        key = byte_class, context
-        known = self._begins.get(key)
-        if known is None:
-            by_target: dict[int, int] = {}
-            for start in {of_context[context] for of_context in self._starts}:
-                if self._is_assertion[start]:
-                    by_target[-start] = start
-                elif (target := self._transitions[start, byte_class]) != DEAD:
-                    by_target[target] = start
-            known = self._begins[key] = list(by_target.values())
-        return known
+        by_target: dict[int, int] = {}
+        for start in {of_context[context] for of_context in self._starts}:
+            if self._is_assertion[start]:
+                by_target[-start] = start
+            elif (target := self._transitions[start, byte_class]) != DEAD:
+                by_target[target] = start
+        return list(by_target.values())
 
+    @remembered
     def _may_end(self, state: int, obligations: Obligations) -> bool:
         """Return False if a lexeme that has begun cannot end and keep what it owes."""
-        key = state, obligations
-        known = self._may_end_in.get(key)
-        if known is None:
-            known = self._may_end_in[key] = self._searched(*key)
-        return known
-
-    def _searched(self, state: int, obligations: Obligations) -> bool:
         pending = [(state, obligations)]
         found = set(pending)
         while pending:

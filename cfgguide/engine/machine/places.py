@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from cfgguide.base.bounded import BoundedDict
+from cfgguide.base.remembered import remembered, remembered_up_to
 from cfgguide.base.sets import members
 from cfgguide.engine.lexer.scanner import Scanner
 from cfgguide.engine.monitors.monitor import BelowTopError, Monitor
@@ -239,17 +240,13 @@ class Places:
         self._is_live = is_live
         self.table = table
         self._scanner = scanner
-        self._lexed: BoundedDict[tuple[Texts, int, int], Texts] = BoundedDict(_MAX_KNOWN)
         self.is_followed = [name in monitor.terminals for name in table.terminals]
         named = monitor.terminals if monitor.named is None else monitor.named
         self.is_named = [name in named for name in table.terminals]
         self._rules = [left if left in monitor.rules else None for left, _ in table.productions]
-        self._groups: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
         self._known: BoundedDict[tuple[Stack, Monitor], ParsePoint] = BoundedDict(_MAX_KNOWN)
         self._answers: BoundedDict[tuple[Stack, Hashable], tuple[Answers, int, int, int]]
         self._answers = BoundedDict(_MAX_KNOWN)
-        self._shifted: BoundedDict[tuple[Stack, int], tuple[bool, Stack | None]]
-        self._shifted = BoundedDict(10 * _MAX_KNOWN)
         self._actions = memoryview(table.action.data)
         self._numbers = {name: number for number, name in enumerate(table.terminals)}
 
@@ -319,17 +316,14 @@ class Places:
 
     def _reduced(self, place: ParsePoint, terminal_id: int) -> tuple[Stack, Monitor] | None:
         """Return the stack after a terminal, and the monitor before that; None if it is refused."""
-        key = place.stack, terminal_id
-        known = self._shifted.get(key)
-        if known is None:
-            known = self._shifted[key] = self._unwatched(*key)
-        is_followed, shifted = known
+        is_followed, shifted = self._unwatched(place.stack, terminal_id)
         monitor = place.monitor
         if is_followed:
             stack, monitor, is_refused = self._before(place, terminal_id)
             shifted = None if is_refused else self._pushed(stack, terminal_id)
         return None if shifted is None else (shifted, monitor)
 
+    @remembered_up_to(10 * _MAX_KNOWN)
     def _unwatched(self, stack: Stack, terminal_id: int) -> tuple[bool, Stack | None]:
         """Return whether the monitor follows a reduction before a terminal; if not, what is after.
 
@@ -463,29 +457,26 @@ class Places:
     def _read_as(self, texts: Texts, terminal_id: int, state: int) -> Texts:
         """Return those of some texts that the lexer reads as a terminal, above a parse state."""
         start = int(self._scanner.starts[self.table.set_of_state[state], 0])
-        key = texts, terminal_id, start
-        known = self._lexed.get(key)
-        if known is None:
+        return self._lexed(texts, terminal_id, start)
 
-            def is_lexeme(text: bytes) -> bool:
-                is_read = self._scanner.longest(start, text, 0) == (terminal_id, len(text))
-                return is_read and self._spelled.issuperset(text)
+    @remembered_up_to(_MAX_KNOWN)
+    def _lexed(self, texts: Texts, terminal_id: int, start: int) -> Texts:
+        def is_lexeme(text: bytes) -> bool:
+            is_read = self._scanner.longest(start, text, 0) == (terminal_id, len(text))
+            return is_read and self._spelled.issuperset(text)
 
-            known = self._lexed[key] = texts.read_as_such(is_lexeme)
-        return known
+        return texts.read_as_such(is_lexeme)
 
+    @remembered
     def _group(self, state: int) -> tuple[int, tuple[tuple[int, int], ...]]:
         """Return the terminals that a state shifts, and its reductions with those of each."""
-        group = self._groups.get(state)
-        if group is None:
-            row = self.table.action[state]
-            shifts = sum(1 << int(each) for each in np.flatnonzero(row > 0) if each != END)
-            reductions = tuple(
-                (-int(action) - 1, sum(1 << int(each) for each in np.flatnonzero(row == action)))
-                for action in np.unique(row[row < 0])
-            )
-            group = self._groups[state] = shifts, reductions
-        return group
+        row = self.table.action[state]
+        shifts = sum(1 << int(each) for each in np.flatnonzero(row > 0) if each != END)
+        reductions = tuple(
+            (-int(action) - 1, sum(1 << int(each) for each in np.flatnonzero(row == action)))
+            for action in np.unique(row[row < 0])
+        )
+        return shifts, reductions
 
 
 def _pairs(found: Iterable[object]) -> list[object]:

@@ -30,6 +30,7 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.base.remembered import remembered, remembered_up_to
 from cfgguide.engine.lexer.reachability import reaching
 from cfgguide.engine.lexer.scanner import Scanner
 from cfgguide.grammar.lr.equivalence import Equivalence
@@ -78,9 +79,6 @@ class ShortStacks:
         self._seen = list(zip(sets.tolist(), places.tolist(), strict=True))
         self._inclusion = Inclusion(table) if table.is_general else None
         self._equivalence = self._inclusion or Equivalence(table, self._seen)
-        self._covered: dict[tuple[int, tuple[int, ...], tuple[int, ...]], bool] = {}
-        # Whole stacks that were compared: while a lexeme goes on, they are again for each byte.
-        self._compared: dict[tuple[int, Stack, Stack], bool] = {}
         roles = [FED] * table.n_terminals
         if indentation_rules is not None:
             roles = indentation_rules.roles[: table.n_terminals].tolist()
@@ -90,7 +88,6 @@ class ShortStacks:
         self.groups = self._grouped(scanner, unfed)
         is_fed = np.array([not is_unfed for _, is_unfed in self._terminals])
         self.is_fed = is_fed[self.groups] & ~scanner.is_start
-        self._reductions: dict[tuple[int, int], int | None] = {}
 
     def _grouped(self, scanner: Scanner, unfed: list[bool]) -> list[int]:
         possible = _possible_terminals(scanner)
@@ -133,14 +130,10 @@ class ShortStacks:
             return None
         return max(groups)
 
+    @remembered
     def _reduction(self, group: int, state: int) -> int | None:
         """Return the production by which a state reduces on all possible terminals, if any."""
-        question = group, state
-        if question not in self._reductions:
-            self._reductions[question] = self._equivalence.reduction(
-                state, self._terminals[group][0]
-            )
-        return self._reductions[question]
+        return self._equivalence.reduction(state, self._terminals[group][0])
 
     @cached_property
     def is_idle(self) -> npt.NDArray[np.bool_]:
@@ -156,16 +149,11 @@ class ShortStacks:
         """Return whether a stack is known to stand for a second one, in a lexeme of a group."""
         if self._inclusion is None or group < 0:
             return False
-        pair = group, first, second
-        known = self._compared.get(pair)
-        if known is None:
-            if len(self._compared) > _MAX_COMPARED:
-                self._compared.clear()
-            known = self._compared[pair] = self._tops_cover(group, first, second)
-        return known
+        return self._tops_cover(group, first, second)
 
+    # While a lexeme goes on, whole stacks are compared again for each byte.
+    @remembered_up_to(_MAX_COMPARED)
     def _tops_cover(self, group: int, first: Stack, second: Stack) -> bool:
-        assert self._inclusion is not None, "stacks are compared"
         n_apart = _n_apart(first, second)
         if n_apart is None:
             return False
@@ -174,16 +162,15 @@ class ShortStacks:
             tuple(islice(first, n_first + _N_SHARED))[::-1],
             tuple(islice(second, n_second + _N_SHARED))[::-1],
         )
-        question = (group, *parts)
-        if question not in self._covered:
-            terminals, is_unfed = self._terminals[group]
-            if is_unfed:
-                terminals |= self._inclusion.offered(first.state)
-                terminals |= self._inclusion.offered(second.state)
-            if len(self._covered) > _MAX_COVERED:
-                self._covered.clear()
-            self._covered[question] = self._inclusion.covers(*parts, terminals)
-        return self._covered[question]
+        return self._parts_cover(group, *parts)
+
+    @remembered_up_to(_MAX_COVERED)
+    def _parts_cover(self, group: int, first: tuple[int, ...], second: tuple[int, ...]) -> bool:
+        assert self._inclusion is not None, "stacks are compared"
+        terminals, is_unfed = self._terminals[group]
+        if is_unfed:
+            terminals |= self._inclusion.offered(first[-1]) | self._inclusion.offered(second[-1])
+        return self._inclusion.covers(first, second, terminals)
 
     def n_droppable(self, group: int, states: tuple[int, ...]) -> int:
         """Return how many of the states on top decide nothing, `MAX_DROPPED` at most.

@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
+from cfgguide.base.remembered import remembered
 from cfgguide.engine.machine.lexer_places import LEAVING, UNREAD, Lexer
 
 
@@ -136,14 +137,11 @@ class Rests:
         self.token_ids = token_ids
         self._rests = rests
         self._made = made
-        self._known: dict[int, Readings] = {}
 
+    @remembered
     def at(self, number: int) -> Readings:
         """Return what the tokens do at a place of the lexer, given by its number."""
-        known = self._known.get(number)
-        if known is None:
-            known = self._known[number] = self._read(number)
-        return known
+        return self._read(number)
 
     def _read(self, number: int) -> Readings:
         lexer, named = self._lexer, self._named

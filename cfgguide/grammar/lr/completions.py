@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.base.remembered import remembered
 from cfgguide.grammar.lr.items import Item, productions_of
 from cfgguide.grammar.lr.table import END, ERROR, START_STATE, ParseTable
 
@@ -87,7 +88,6 @@ class _Search:
             name: 1.0 for name, usable in zip(table.terminals, is_usable, strict=True) if usable
         }
         self._measure()
-        self._begins_known: dict[tuple[str, ...], int] = {}
         self._transitions = table.transitions
 
     def completions(self) -> Completions:
@@ -149,11 +149,10 @@ class _Search:
     def _length_of(self, symbols: Sequence[str]) -> float:
         return sum(self._length.get(symbol, inf) for symbol in symbols)
 
+    @remembered
     def _begins(self, symbols: tuple[str, ...]) -> int:
         """Return the terminals that begin the shortest strings; none if these are empty."""
-        if symbols not in self._begins_known:
-            self._begins_known[symbols] = self._beginning(symbols)
-        return self._begins_known[symbols]
+        return self._beginning(symbols)
 
     def _beginning(self, symbols: tuple[str, ...]) -> int:
         found = 0

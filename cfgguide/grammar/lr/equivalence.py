@@ -29,6 +29,7 @@ from itertools import product
 from typing import NamedTuple
 
 from cfgguide.base.limits import check_step
+from cfgguide.base.remembered import remembered
 from cfgguide.grammar.lr.state_actions import ACCEPTED, StateActions, States
 from cfgguide.grammar.lr.table import END, NO_STATE, ParseTable
 
@@ -94,7 +95,6 @@ class Equivalence(StateActions):
         self._proven: dict[Pair, int] = {}  # if one of these terminals is next
         self._differing: dict[Pair, int] = {}  # with each of these terminals
         self._too_long: set[tuple[Pair, int]] = set()  # proofs
-        self._shifts: dict[tuple[int, int, int], _Shifts] = {}
 
     def holds(self, first: States, second: States, terminals: int) -> bool:
         """Return whether two stacks are known to be equivalent if one of some terminals is next.
@@ -258,13 +258,8 @@ class Equivalence(StateActions):
         target = self._goto[state, left_side]
         return NO_STATE if target == self._table.end_state else target
 
+    @remembered
     def _shifts_of(self, first: int, second: int, terminals: int) -> _Shifts:
-        question = first, second, terminals
-        if question not in self._shifts:
-            self._shifts[question] = self._joint_shifts(*question)
-        return self._shifts[question]
-
-    def _joint_shifts(self, first: int, second: int, terminals: int) -> _Shifts:
         difference = 0
         targets: dict[tuple[int, int], int] = {}
         returns: dict[tuple[int, int, int], int] = {}

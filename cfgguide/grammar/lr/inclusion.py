@@ -39,6 +39,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from cfgguide.base.limits import check_step
+from cfgguide.base.remembered import remembered_up_to
 from cfgguide.base.sets import members
 from cfgguide.grammar.lr.state_actions import ACCEPTED, StateActions, States
 from cfgguide.grammar.lr.table import END, ERROR, NO_STATE, ParseTable
@@ -116,7 +117,6 @@ class Inclusion(StateActions):
 
     def __init__(self, table: ParseTable) -> None:
         super().__init__(table)
-        self._steps: dict[tuple[States, int], _Step] = {}
         self._proven: dict[Claim, int] = {}  # if one of these terminals is next
         self._open: dict[Claim, int] = {}  # with which no short proof was found
         self._credit = _MAX_CREDIT
@@ -162,8 +162,6 @@ class Inclusion(StateActions):
 
     def _forget(self) -> None:
         """Make room: the tops of stacks are different in every text."""
-        if len(self._steps) > _MAX_KNOWN:
-            self._steps.clear()
         if len(self._proven) + len(self._open) > _MAX_KNOWN:
             self._proven.clear()
             self._open.clear()
@@ -243,27 +241,25 @@ class Inclusion(StateActions):
                     return False
         return True
 
+    @remembered_up_to(_MAX_KNOWN)
     def _step(self, part: States, terminal: int) -> _Step:
         """Return what a part becomes with a terminal."""
-        question = part, terminal
-        if question not in self._steps:
-            exits, shifted = set(), set()
-            tops = [part]
-            for here in tops:  # grows while it is walked
-                for action in self._table.actions_of(here[-1], terminal):
-                    if action > ERROR:
-                        shifted.add((*here, action - 1))
-                        continue
-                    n_left = len(here) - self._lengths[-action - 1]
-                    left_side = self._left_sides[-action - 1]
-                    if n_left <= 0:
-                        exits.add((-n_left, left_side))
-                        continue
-                    target = self._goto[here[n_left - 1], left_side]
-                    after = (*here[:n_left], target)
-                    if target == self._table.end_state and terminal == END:
-                        exits.add(ACCEPTED)
-                    elif target != NO_STATE and after not in tops:
-                        tops.append(after)
-            self._steps[question] = _Step(frozenset(exits), frozenset(shifted))
-        return self._steps[question]
+        exits, shifted = set(), set()
+        tops = [part]
+        for here in tops:  # grows while it is walked
+            for action in self._table.actions_of(here[-1], terminal):
+                if action > ERROR:
+                    shifted.add((*here, action - 1))
+                    continue
+                n_left = len(here) - self._lengths[-action - 1]
+                left_side = self._left_sides[-action - 1]
+                if n_left <= 0:
+                    exits.add((-n_left, left_side))
+                    continue
+                target = self._goto[here[n_left - 1], left_side]
+                after = (*here[:n_left], target)
+                if target == self._table.end_state and terminal == END:
+                    exits.add(ACCEPTED)
+                elif target != NO_STATE and after not in tops:
+                    tops.append(after)
+        return _Step(frozenset(exits), frozenset(shifted))

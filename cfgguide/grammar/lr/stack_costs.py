@@ -33,6 +33,7 @@ import numpy.typing as npt
 
 from cfgguide.base.archive import Arrays
 from cfgguide.base.limits import check_step
+from cfgguide.base.remembered import remembered
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.grammar.lr.table import END, NO_STATE, ParseTable
 
@@ -116,8 +117,6 @@ class StackCosts:
         else:
             self._measure(lengths)
         self._items = _kernels(table) if stored is None else (stored["ends"], stored["items"])
-        self._ways: dict[int, list[_Way]] = {}
-        self._exits: dict[tuple[int, int], list[_Way]] = {}
         self._known: dict[Stack, Need] = {}
 
     def packed(self) -> Arrays:
@@ -179,37 +178,35 @@ class StackCosts:
         exits = self._exits_of(stack.state, stack.below.state)
         return exits[0].need if exits and not exits[0].n_popped else _HOPELESS
 
+    @remembered
     def _exits_of(self, state: int, below: int) -> list[_Way]:
         """Return the shortest ways to pop at least two states, of which the topmost are given.
 
         A reduction that pops one state puts another on the same state below it. If one is the end
         state, there is one way alone, which pops nothing.
         """
-        key = (state, below)
-        if key not in self._exits:
-            needs = {state: _NOTHING}
-            found: dict[tuple[int, int], Need] = {}
-            pending = [state]
-            while pending:
-                check_step(0)
-                pending.sort(key=lambda each: needs[each].length, reverse=True)
-                here = pending.pop()
-                if here == self._table.end_state:
-                    found = {(0, 0): needs[here]}
-                    break
-                for n_popped, left, rest in self._ways_of(here):
-                    need = _sum(needs[here], rest)
-                    if n_popped > 1:
-                        if need.length < found.get((n_popped, left), _HOPELESS).length:
-                            found[n_popped, left] = need
-                        continue
-                    target = self._goto[below, left]
-                    if target == NO_STATE or need.length >= needs.get(target, _HOPELESS).length:
-                        continue
-                    needs[target] = need
-                    pending.append(target)
-            self._exits[key] = [_Way(*way, need) for way, need in found.items()]
-        return self._exits[key]
+        needs = {state: _NOTHING}
+        found: dict[tuple[int, int], Need] = {}
+        pending = [state]
+        while pending:
+            check_step(0)
+            pending.sort(key=lambda each: needs[each].length, reverse=True)
+            here = pending.pop()
+            if here == self._table.end_state:
+                found = {(0, 0): needs[here]}
+                break
+            for n_popped, left, rest in self._ways_of(here):
+                need = _sum(needs[here], rest)
+                if n_popped > 1:
+                    if need.length < found.get((n_popped, left), _HOPELESS).length:
+                        found[n_popped, left] = need
+                    continue
+                target = self._goto[below, left]
+                if target == NO_STATE or need.length >= needs.get(target, _HOPELESS).length:
+                    continue
+                needs[target] = need
+                pending.append(target)
+        return [_Way(*way, need) for way, need in found.items()]
 
     # -- the grammar ------------------------------------------------------------------------
 
@@ -247,18 +244,17 @@ class StackCosts:
         first = next((need.first for need in needs if need.length), END)
         return Need(sum(need.length for need in needs), first)
 
+    @remembered
     def _ways_of(self, state: int) -> list[_Way]:
         """Return the shortest ways to come to the end of the items of a state."""
-        if state not in self._ways:
-            shortest: dict[tuple[int, int], Need] = {}
-            ends, items = self._items
-            for production, dot in items[ends[state] : ends[state + 1]].tolist():
-                way = dot, int(self._table.left_sides[production])
-                need = self._of_symbols(self._table.productions[production][1][dot:])
-                if need.length < shortest.get(way, _HOPELESS).length:
-                    shortest[way] = need
-            self._ways[state] = [_Way(*way, need) for way, need in shortest.items()]
-        return self._ways[state]
+        shortest: dict[tuple[int, int], Need] = {}
+        ends, items = self._items
+        for production, dot in items[ends[state] : ends[state + 1]].tolist():
+            way = dot, int(self._table.left_sides[production])
+            need = self._of_symbols(self._table.productions[production][1][dot:])
+            if need.length < shortest.get(way, _HOPELESS).length:
+                shortest[way] = need
+        return [_Way(*way, need) for way, need in shortest.items()]
 
 
 def _kernels(table: ParseTable) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from cfgguide.base.limits import check_step
+from cfgguide.base.remembered import remembered
 from cfgguide.grammar.lr.items import state_after
 from cfgguide.grammar.lr.table import END, ERROR, ParseTable
 
@@ -61,35 +62,32 @@ class StateActions:
         _, symbols, targets = table.edges
         for number, target in set(zip(symbols.tolist(), targets.tolist(), strict=True)):
             self._symbols.setdefault(target, set()).add(table.symbols[number])
-        self._actions: dict[int, Actions] = {}
-        self._returns: dict[int, dict[tuple[int, int], int]] = {}
 
+    @remembered
     def actions_of(self, state: int) -> Actions:
         """Return what a state does."""
-        if state not in self._actions:
-            # Loops over single numbers are quicker here than numpy: rows are short.
-            shifts: dict[int, int] = {}
-            reduced: dict[int, int] = {}
-            check_step(0)
-            row = self._table.action[state].tolist()
-            for place in [place for place, action in enumerate(row) if action != ERROR]:
-                for action in self._table.actions_of(state, place):
-                    if action > ERROR:
-                        shifts[1 << place] = action - 1
-                    else:
-                        production = -action - 1
-                        reduced[production] = reduced.get(production, 0) | 1 << place
-            shifted, reduces = sum(shifts), 0
-            for terminals in reduced.values():
-                reduces |= terminals
-            self._actions[state] = Actions(
-                self._every & ~(shifted | reduces),
-                shifted,
-                reduces,
-                shifts,
-                dict(sorted(reduced.items())),
-            )
-        return self._actions[state]
+        # Loops over single numbers are quicker here than numpy: rows are short.
+        shifts: dict[int, int] = {}
+        reduced: dict[int, int] = {}
+        check_step(0)
+        row = self._table.action[state].tolist()
+        for place in [place for place, action in enumerate(row) if action != ERROR]:
+            for action in self._table.actions_of(state, place):
+                if action > ERROR:
+                    shifts[1 << place] = action - 1
+                else:
+                    production = -action - 1
+                    reduced[production] = reduced.get(production, 0) | 1 << place
+        shifted, reduces = sum(shifts), 0
+        for terminals in reduced.values():
+            reduces |= terminals
+        return Actions(
+            self._every & ~(shifted | reduces),
+            shifted,
+            reduces,
+            shifts,
+            dict(sorted(reduced.items())),
+        )
 
     def offered(self, state: int) -> int:
         """Return the terminals that the lexer looks for if a state is on top, and ``$END``."""
@@ -106,6 +104,7 @@ class StateActions:
         found = [production for production, group in actions.reduced.items() if group & terminals]
         return found[0] if len(found) == 1 else None
 
+    @remembered
     def returns_of(self, state: int) -> dict[tuple[int, int], int]:
         """Return the reductions that pop a state and reach below it.
 
@@ -114,20 +113,18 @@ class StateActions:
         dict of (int, int) to int
             By how many states are popped below it, and the nonterminal: with which terminals.
         """
-        if state not in self._returns:
-            returns: dict[tuple[int, int], int] = {}
-            symbols = sorted(self._symbols.get(state, ()))
-            for production, dot in chain.from_iterable(self._items.get(s, ()) for s in symbols):
-                right = self._table.productions[production][1]
-                last = state_after(self._table.transitions, state, right[dot:])
-                if last is None:
-                    continue
-                # States may have been joined, and reduce a production of the same length instead.
-                effect = self._lengths[production], self._left_sides[production]
-                for other, terminals in self.actions_of(last).reduced.items():
-                    if (self._lengths[other], self._left_sides[other]) == effect:
-                        # So the state holds this item.
-                        question = dot - 1, effect[1]
-                        returns[question] = returns.get(question, 0) | terminals
-            self._returns[state] = returns
-        return self._returns[state]
+        returns: dict[tuple[int, int], int] = {}
+        symbols = sorted(self._symbols.get(state, ()))
+        for production, dot in chain.from_iterable(self._items.get(s, ()) for s in symbols):
+            right = self._table.productions[production][1]
+            last = state_after(self._table.transitions, state, right[dot:])
+            if last is None:
+                continue
+            # States may have been joined, and reduce a production of the same length instead.
+            effect = self._lengths[production], self._left_sides[production]
+            for other, terminals in self.actions_of(last).reduced.items():
+                if (self._lengths[other], self._left_sides[other]) == effect:
+                    # So the state holds this item.
+                    question = dot - 1, effect[1]
+                    returns[question] = returns.get(question, 0) | terminals
+        return returns

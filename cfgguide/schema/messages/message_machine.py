@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cfgguide.base.archive import Arrays
+from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.byte_walker import ByteWalker
 from cfgguide.engine.byte_machine.outcomes import ByteOutcomes, SplitOutcomes
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
@@ -147,7 +148,6 @@ class MessageWalker(ByteWalker):
     def __init__(self, machine: MessageMachine, vocabulary: Vocabulary) -> None:
         super().__init__(machine, vocabulary)
         self._vocabulary = vocabulary
-        self._leaving: dict[int, Int32Array] = {}  # by states of the structure
         self._walked: ByteConfiguration | None = None
 
     def walk(self, configuration: ByteConfiguration) -> ByteOutcomes | SplitOutcomes:
@@ -168,11 +168,10 @@ class MessageWalker(ByteWalker):
             return None
         number = self._machine.pushdown.number_of(configuration.state)
         assert number is not None, "a text is being read"
-        if number not in self._leaving:
-            self._leaving[number] = bitmask_of(self._tokens_that_leave(number), self._n_words)
-        return self._leaving[number]
+        return self._tokens_that_leave(number)
 
-    def _tokens_that_leave(self, number: int) -> list[int]:
+    @remembered
+    def _tokens_that_leave(self, number: int) -> Int32Array:
         """Return the tokens of which each byte leads out of the text, or nearer to the end."""
         byte, depth, skip, first_token, token_ids = self._vocabulary.trie.arrays
         found: list[int] = []
@@ -189,7 +188,7 @@ class MessageWalker(ByteWalker):
                 found += token_ids[first_token[node] : first_token[end]].tolist()
                 following = following if is_left else node + 1
             node = following
-        return found
+        return bitmask_of(found, self._n_words)
 
 
 def grammar_of(value: Mapping[str, Any]) -> SchemaGrammar:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from cfgguide.base.bounded import BoundedDict
 from cfgguide.base.limits import check_step
+from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.scalars import is_within
 from cfgguide.errors import SchemaError
 from cfgguide.schema.solver.listed_values import scalar_values
@@ -89,7 +90,6 @@ class ArrayMachine:
         told = told_apart(self._unique)
         self._values = tuple(told or ())
         self._are_told_apart = told is not None
-        self._symbols: dict[tuple[int, frozenset[Node]], MemberSymbol] = {}
         self._after: BoundedDict[tuple[ItemsSeen, ValueClass, bool], ItemsSeen]
         self._after = BoundedDict(_MAX_KNOWN)
         counts = (0,) * len(self._containing)
@@ -101,17 +101,18 @@ class ArrayMachine:
 
     def symbol(self, state: ItemsSeen) -> MemberSymbol:
         """Return the next item with the nodes that make a difference still."""
-        key = self.index(state), state.failed
-        if key not in self._symbols:
-            check_step()
-            owners = [node for node in self._asking if node not in state.failed]
-            is_unique = any(node.is_unique for node in owners)
-            seen: list[Node] = list(self._values) if is_unique else []
-            for node in owners:
-                seen += self.children(node, key[0])
-                seen += [n for n in (node.contains, node.unevaluated_items) if n is not None]
-            self._symbols[key] = MemberSymbol(None, seen_by(seen, self._order))
-        return self._symbols[key]
+        return self._symbol(self.index(state), state.failed)
+
+    @remembered
+    def _symbol(self, index: int, failed: frozenset[Node]) -> MemberSymbol:
+        check_step()
+        owners = [node for node in self._asking if node not in failed]
+        is_unique = any(node.is_unique for node in owners)
+        seen: list[Node] = list(self._values) if is_unique else []
+        for node in owners:
+            seen += self.children(node, index)
+            seen += [n for n in (node.contains, node.unevaluated_items) if n is not None]
+        return MemberSymbol(None, seen_by(seen, self._order))
 
     def index(self, state: ItemsSeen) -> int:
         """Return the index of the next item; those after all prefixes have the same."""

@@ -15,6 +15,7 @@ from typing import Any
 from cfgguide.automata import numbers
 from cfgguide.automata.language import Language
 from cfgguide.base.limits import check_step
+from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.scalars import is_within
 from cfgguide.errors import SchemaError
 from cfgguide.schema.equality import hashable, kind_of
@@ -112,13 +113,12 @@ class Part:
     def __init__(self, value: Any) -> None:
         self._value = value
         self._kind = kind_of(value)
-        self._known: dict[Node, bool] = {}
-        self._parts: dict[str | int, Part] = {}
 
     @cached_property
     def _key(self) -> Hashable:
         return hashable(self._value)
 
+    @remembered
     def meets(self, node: Node) -> bool:
         """Return whether a node holds.
 
@@ -127,11 +127,8 @@ class Part:
         SpellingError
             If that depends on how numbers are written.
         """
-        known = self._known.get(node)
-        if known is None:
-            check_step()
-            known = self._known[node] = self._meets(node)
-        return known
+        check_step()
+        return self._meets(node)
 
     def _meets(self, node: Node) -> bool:
         if node.is_false or self._kind not in node.kinds:
@@ -173,10 +170,9 @@ class Part:
     def _meets_string(self, node: Node) -> bool:
         return all(condition.meets(self._value) for condition in node.strings)
 
+    @remembered
     def _part(self, place: str | int) -> Part:
-        if place not in self._parts:
-            self._parts[place] = Part(self._value[place])
-        return self._parts[place]
+        return Part(self._value[place])
 
     def _meets_array(self, node: Node) -> bool:
         items = range(len(self._value))

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from cfgguide.automata.language import Language, difference, grouped
 from cfgguide.base.limits import check_step
+from cfgguide.base.remembered import remembered
 from cfgguide.base.sets import members
 from cfgguide.engine.byte_machine.property_names import has_other_text
 from cfgguide.engine.byte_machine.scalars import is_within
@@ -199,9 +200,7 @@ class ObjectMachine:
         by_id = {id(language): language for node in asking for language, _ in node.patterns}
         self._patterns = tuple(by_id.values())
         self._pattern_numbers = {key: number for number, key in enumerate(by_id)}
-        self._known_leading: dict[tuple[Node, NameClass], frozenset[Node]] = {}
         self._by_pattern: dict[Node, dict[int, list[Node]]] = {}
-        self._properties: dict[tuple[int, frozenset[Node]], _Property] = {}
         self._states: dict[Properties, Properties] = {}  # equal ones are one object
         self.start = _START
         if self.are_counted:
@@ -325,54 +324,50 @@ class ObjectMachine:
         """Return the symbol of a class of names with the nodes that make a difference still."""
         return MemberSymbol(number, self._property(number, state.failed).nodes)
 
+    @remembered
     def _property(self, number: int, failed: frozenset[Node]) -> _Property:
         """Return what is asked of the properties of a class where some nodes have failed."""
-        key = number, failed
-        if key not in self._properties:
-            check_step()
-            names = self.name_classes[number]
-            seen: list[Node] = []
-            owners: list[Node] = []
-            meant: list[Node] = []
-            others = []
-            for node in self._asking:
-                if node in failed:
-                    continue
-                children = self.children(node, names)
-                seen += children
-                if node.unevaluated is not None:
-                    seen.append(node.unevaluated)
-                if node.names is not None or node.unevaluated is not None:
-                    others.append(node)
-                    continue
-                deciding = [child.meant for child in children if not child.meant.is_trivial]
-                owners += [node] * len(deciding)
-                meant += deciding
-            nodes = seen_by(seen, self._order)
-            self._properties[key] = _Property(nodes, tuple(owners), tuple(meant), tuple(others))
-        return self._properties[key]
+        check_step()
+        names = self.name_classes[number]
+        seen: list[Node] = []
+        owners: list[Node] = []
+        meant: list[Node] = []
+        others = []
+        for node in self._asking:
+            if node in failed:
+                continue
+            children = self.children(node, names)
+            seen += children
+            if node.unevaluated is not None:
+                seen.append(node.unevaluated)
+            if node.names is not None or node.unevaluated is not None:
+                others.append(node)
+                continue
+            deciding = [child.meant for child in children if not child.meant.is_trivial]
+            owners += [node] * len(deciding)
+            meant += deciding
+        nodes = seen_by(seen, self._order)
+        return _Property(nodes, tuple(owners), tuple(meant), tuple(others))
 
     def evaluates(self, node: Node, names: NameClass) -> bool:
         """Return whether a node evaluates the properties of a class of names."""
         return bool(self.children(node, names)) or node.unevaluated is not None
 
+    @remembered
     def leading(self, node: Node, names: NameClass) -> frozenset[Node]:
         """Return the nodes in the place of a node that evaluate the properties of a class.
 
         And those by which these are applied, with what tells whether they are.
         """
-        known = self._known_leading.get((node, names))
-        if known is None:
-            check_step()
-            found: set[Node] = set()
-            for other in applied_in_place(node, "object"):
-                further = self.leading(other, names)
-                if further or self.evaluates(other, names):
-                    found |= {other, *further}
-            if found and node.conditional is not None:
-                found.add(node.conditional[0])
-            known = self._known_leading[node, names] = frozenset(found)
-        return known
+        check_step()
+        found: set[Node] = set()
+        for other in applied_in_place(node, "object"):
+            further = self.leading(other, names)
+            if further or self.evaluates(other, names):
+                found |= {other, *further}
+        if found and node.conditional is not None:
+            found.add(node.conditional[0])
+        return frozenset(found)
 
     def symbols(self, state: Properties) -> Iterator[MemberSymbol]:
         """Yield what may come next: a property of a class."""

@@ -27,6 +27,7 @@ from operator import and_, or_
 from typing import NamedTuple
 
 from cfgguide.base.limits import check_step
+from cfgguide.base.remembered import remembered
 from cfgguide.base.sets import members
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.objects import ObjectMachine, Properties
@@ -183,35 +184,28 @@ class Clauses:
 
     def __init__(self, machine: ObjectMachine) -> None:
         self._machine = machine
-        self._to_hold: dict[Node, list[Clause]] = {}
-        self._to_fail: dict[Node, Clause] = {}
         self._topics: dict[Node, frozenset[Topic]] = {}
-        self._required: dict[Node, frozenset[int]] = {}
-        self._listed: dict[Node, list[int]] = {}
-        self._own: dict[Node, int] = {}
         self._all = (1 << len(machine.name_classes)) - 1
 
+    @remembered
     def to_hold(self, node: Node) -> list[Clause]:
         """Return clauses that are all met where a node holds, if the values meet it too."""
-        if node not in self._to_hold:
-            found = [*map(self._clause, self._holding(node))]
-            if node.one_of is not None:
-                branches = tuple((Holds(each, True), Holds(each, False)) for each in node.one_of)
-                topics = frozenset[Topic]().union(*map(self.topics, node.one_of))
-                found.append(Clause((), topics, branches))
-            if node.any_of is not None:
-                alternatives = [(Holds(each, True),) for each in node.any_of]
-                by_name = self._by_name(alternatives)
-                found.append(self._clause(alternatives)._replace(by_name=by_name))
-            self._to_hold[node] = found
-        return self._to_hold[node]
+        found = [*map(self._clause, self._holding(node))]
+        if node.one_of is not None:
+            branches = tuple((Holds(each, True), Holds(each, False)) for each in node.one_of)
+            topics = frozenset[Topic]().union(*map(self.topics, node.one_of))
+            found.append(Clause((), topics, branches))
+        if node.any_of is not None:
+            alternatives = [(Holds(each, True),) for each in node.any_of]
+            by_name = self._by_name(alternatives)
+            found.append(self._clause(alternatives)._replace(by_name=by_name))
+        return found
 
+    @remembered
     def to_fail(self, node: Node) -> Clause:
         """Return a clause that is met where a node fails."""
-        if node not in self._to_fail:
-            alternatives = *self._missing(node), *self._failing(node), *self._beside(node)
-            self._to_fail[node] = self._clause(alternatives)
-        return self._to_fail[node]
+        alternatives = *self._missing(node), *self._failing(node), *self._beside(node)
+        return self._clause(alternatives)
 
     def _clause(self, alternatives: Sequence[Alternative]) -> Clause:
         topics: set[Topic] = set()
@@ -236,34 +230,29 @@ class Clauses:
                 found.setdefault(number, []).append(each)
         return found
 
+    @remembered
     def required(self, node: Node) -> frozenset[int]:
         """Return the names that have to come where a node holds."""
-        if node not in self._required:
-            self._required[node] = frozenset(map(self._machine.number_of, node.required))
-        return self._required[node]
+        return frozenset(map(self._machine.number_of, node.required))
 
+    @remembered
     def listed(self, node: Node) -> list[int]:
         """Return the names whose values a node itself lists, or lets have none."""
-        if node not in self._listed:
-            self._listed[node] = [
-                self._machine.number_of(name)
-                for name, child in node.properties.items()
-                if child.meant.values or child.meant.is_false
-            ]
-        return self._listed[node]
+        return [
+            self._machine.number_of(name)
+            for name, child in node.properties.items()
+            if child.meant.values or child.meant.is_false
+        ]
 
+    @remembered
     def own(self, node: Node) -> int:
         """Return the classes of names that a node itself lets come, as bits, and perhaps others."""
-        if node not in self._own:
-            is_closed = node.additional is not None and node.additional.meant.is_false
-            if node.is_false or "object" not in node.kinds:  # its names are not even known
-                self._own[node] = 0
-            elif node.patterns or not is_closed:
-                self._own[node] = self._all
-            else:
-                numbers = map(self._machine.number_of, node.properties)
-                self._own[node] = sum(1 << number for number in numbers)
-        return self._own[node]
+        is_closed = node.additional is not None and node.additional.meant.is_false
+        if node.is_false or "object" not in node.kinds:  # its names are not even known
+            return 0
+        if node.patterns or not is_closed:
+            return self._all
+        return sum(1 << number for number in map(self._machine.number_of, node.properties))
 
     def names(self, nodes: Iterable[Node], failed: Collection[Node]) -> int:
         """Return the classes of names that may come where nodes hold, as bits, and perhaps others.

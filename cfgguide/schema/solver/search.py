@@ -17,6 +17,7 @@ from operator import or_
 from typing import Any
 
 from cfgguide.base.limits import check_step
+from cfgguide.base.remembered import remembered
 from cfgguide.base.sets import members
 from cfgguide.errors import SchemaError
 from cfgguide.schema.solver.counts import has_enough_items, plain_array_bounds
@@ -50,10 +51,8 @@ class Search:
         self.values = values
         self.wanted_to_fail = wanted_to_fail
         self.is_ordered = is_ordered
-        self._tracked: dict[Values, Tracked] = {}
         self._settled = Settled()
         self._verdicts = Verdicts()
-        self._numbers_alike: dict[Tracked, dict[Node, int]] = {}
         self._planner: tuple[tuple[Tracked, Any], Planner] | None = None  # the last one
         #: Whether there are as many different items as there have to be, where counting them does
         #: not tell.
@@ -71,16 +70,15 @@ class Search:
         self._n_searched = 0
         self._most_searched = most
 
+    @remembered
     def tracked(self, values: Values) -> Tracked:
         """Return what is known of values whose classes matter."""
-        if values not in self._tracked:
-            self._tracked[values] = Tracked(
-                values,
-                self.values.order,
-                self.wanted_to_fail,
-                is_ordered=self.is_ordered,
-            )
-        return self._tracked[values]
+        return Tracked(
+            values,
+            self.values.order,
+            self.wanted_to_fail,
+            is_ordered=self.is_ordered,
+        )
 
     # -- values -----------------------------------------------------------------------------
 
@@ -348,23 +346,21 @@ class Search:
         alike = self._alike(tracked) if state.used else {}
         return (*state._replace(used=frozenset()), *sorted(alike[each] for each in state.used))
 
+    @remembered
     def _alike(self, tracked: Tracked) -> dict[Node, int]:
         """Return a number for each value that is told apart, equal for those that are alike."""
-        known = self._numbers_alike.get(tracked)
-        if known is None:
-            machine = tracked.arrays
-            found: dict[Node, list[Hashable]] = {value: [] for value in machine.values}
-            for place in machine.places():
-                values = self.values.of(machine.symbol(place).nodes)
-                for each in dict.fromkeys(self.tracked(values).scalar_classes()):
-                    for value in each & machine.values:
-                        found[value].append((place.n_items, each - machine.values))
-            numbers: dict[Hashable, int] = {}
-            known = self._numbers_alike[tracked] = {
-                value: numbers.setdefault(frozenset(traits), len(numbers))
-                for value, traits in found.items()
-            }
-        return known
+        machine = tracked.arrays
+        found: dict[Node, list[Hashable]] = {value: [] for value in machine.values}
+        for place in machine.places():
+            values = self.values.of(machine.symbol(place).nodes)
+            for each in dict.fromkeys(self.tracked(values).scalar_classes()):
+                for value in each & machine.values:
+                    found[value].append((place.n_items, each - machine.values))
+        numbers: dict[Hashable, int] = {}
+        return {
+            value: numbers.setdefault(frozenset(traits), len(numbers))
+            for value, traits in found.items()
+        }
 
     def _may_be_array(self, tracked: Tracked, value_class: ValueClass) -> bool:
         """Return whether nodes may hold for an array, by their kinds and the items they need.

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from cfgguide.base.derived import derived
+from cfgguide.base.remembered import remembered
 from cfgguide.schema.solver.arrays import ArrayMachine
 from cfgguide.schema.solver.member_automata import ValueClass
 from cfgguide.schema.solver.nodes import Node
@@ -51,7 +52,6 @@ class Tracked:
         self._order = order
         self._wanted_to_fail = wanted_to_fail
         self._is_ordered = is_ordered
-        self._scalars: dict[str, ScalarClasses] = {}
         # What cannot be read is refused now; what is listed needs no automaton.
         if not all("array" in node.constants for node in values.nodes):
             _ = self.arrays
@@ -102,14 +102,11 @@ class Tracked:
             for kind in ("null", "true", "false")
         }
 
+    @remembered
     def scalars(self, kind: str) -> ScalarClasses:
         """Return numbers or strings by class."""
-        if kind not in self._scalars:
-            values = self.values
-            self._scalars[kind] = ScalarClasses(
-                values.nodes, values.below, kind, is_tidy=values.is_tidy
-            )
-        return self._scalars[kind]
+        values = self.values
+        return ScalarClasses(values.nodes, values.below, kind, is_tidy=values.is_tidy)
 
     def scalar_classes(self) -> Iterator[ValueClass]:
         """Yield the classes of all scalars, some of them more than once."""

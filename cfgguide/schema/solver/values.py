@@ -18,6 +18,7 @@ from cfgguide.automata.numbers import tidy
 from cfgguide.automata.side_by_side import all_of
 from cfgguide.base.derived import derived
 from cfgguide.base.limits import check_step
+from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.scalars import Bounds
 from cfgguide.schema.solver.arrays import told_apart
 from cfgguide.schema.solver.listed_values import Part, SpellingError
@@ -94,7 +95,6 @@ class Values:
         self.nodes = nodes
         self.is_possible = is_possible
         self.is_tidy = is_tidy
-        self._known_constants: dict[str, ClassifiedConstants | None] = {}
 
     @derived
     def every(self) -> ValueClass:
@@ -144,10 +144,9 @@ class Values:
         classes = set(wanted)
         return [each for each in self.constants(kind) if each[1] in classes]
 
+    @remembered
     def _listed_of(self, kind: str) -> ClassifiedConstants | None:
-        if kind not in self._known_constants:
-            self._known_constants[kind] = self._classified(kind)
-        return self._known_constants[kind]
+        return self._classified(kind)
 
     def _classified(self, kind: str) -> ClassifiedConstants | None:
         """Return the listed values with their classes; None if spellings decide on these."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.base.remembered import remembered_up_to
 from cfgguide.errors import GenerationError
 from cfgguide.models.decoding.model import log_probabilities
 from cfgguide.models.decoding.warpers import Warper
@@ -78,7 +79,6 @@ class Writer:
         self._tokenizer = tokenizer
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[int, ...], npt.NDArray[np.float64]] = OrderedDict()
-        self._prompts: dict[str, list[int]] = {}
         self._random = np.random.default_rng()
 
     def probabilities(self, prompt: str, token_ids: list[int]) -> npt.NDArray[np.float64]:
@@ -109,15 +109,12 @@ class Writer:
         warper = Warper(max(temperature, 0.0))
         return int(token_ids[warper.draw(log_probs, self._random.random(1))[0]])
 
+    @remembered_up_to(_MAX_KEPT)
     def _prompt_ids(self, prompt: str) -> list[int]:
         if len(prompt) > MAX_PROMPT:
             raise GenerationError(f"the prompt has more than {MAX_PROMPT:,} characters")
-        if prompt not in self._prompts:
-            from cfgguide.models.prompts import prompt_ids
+        from cfgguide.models.prompts import prompt_ids
 
-            is_chat = bool(prompt) and bool(getattr(self._tokenizer, "chat_template", None))
-            asked: Any = [{"role": "user", "content": prompt}] if is_chat else prompt
-            if len(self._prompts) >= _MAX_KEPT:
-                self._prompts.clear()
-            self._prompts[prompt] = prompt_ids(asked, self._tokenizer)
-        return self._prompts[prompt]
+        is_chat = bool(prompt) and bool(getattr(self._tokenizer, "chat_template", None))
+        asked: Any = [{"role": "user", "content": prompt}] if is_chat else prompt
+        return prompt_ids(asked, self._tokenizer)
