@@ -28,7 +28,6 @@ from cfgguide.automata.minimize import minimised
 from cfgguide.automata.nfa import MATCH, Closure, Nfa, closure, parse_pattern
 from cfgguide.automata.partition import predecessors
 from cfgguide.base.limits import Budget
-from cfgguide.base.remembered import remembered
 from cfgguide.base.sets import reached_from
 
 # What stands for itself, or as `re.escape` writes it; flags that change that.
@@ -100,6 +99,7 @@ class _Determiniser:
         self._nfa = nfa
         self._name = name
         self._budget = budget
+        self._closures: dict[tuple[int, tuple[bool, ...], Answers], Closure] = {}
         self._looks_behind = _looking_behind(nfa)
         self._behind = LookBehind.of(nfa.behinds)
         self._numbers: dict[State, int] = {}
@@ -193,12 +193,6 @@ class _Determiniser:
             self._assertions.append([0, 0, 0])
         return self._numbers[state]
 
-    @remembered
-    def _closure(
-        self, target: int, seen: tuple[bool, ...], answers: Answers
-    ) -> tuple[tuple[int, ...], int | None]:
-        return closure(self._nfa, target, seen, dict(answers))
-
     def _threads(
         self, targets: tuple[int, ...], seen: tuple[bool, ...], answers: Answers
     ) -> Closure:
@@ -208,7 +202,10 @@ class _Determiniser:
         """
         ordered: dict[int, None] = {}
         for target in targets:
-            threads, question = self._closure(target, seen, answers)
+            key = (target, seen, answers)
+            if key not in self._closures:
+                self._closures[key] = closure(self._nfa, target, seen, dict(answers))
+            threads, question = self._closures[key]
             for thread in threads:
                 ordered[thread] = None
                 if thread == MATCH:

@@ -27,6 +27,7 @@ from cfgguide.automata.dfa import IS_DEAD, IS_END, N_LABELS, NOWHERE, OPEN
 from cfgguide.automata.distances import CountedLengths, Distances
 from cfgguide.automata.partition import Moves
 from cfgguide.base.limits import check_step
+from cfgguide.base.numbered import Numbered
 from cfgguide.errors import SchemaError
 
 DEAD = dfa.DEAD  # the state from which nothing is accepted; every automaton has it
@@ -233,17 +234,7 @@ class Language:
     @classmethod
     def of_words(cls, words: Iterable[str]) -> Language:
         """Return the language of some words."""
-        nodes: list[dict[str, int]] = [{}, {}]
-        ends = set()
-        for word in words:
-            check_step()
-            here = 1
-            for character in word:
-                if character not in nodes[here]:
-                    nodes.append({})
-                    nodes[here][character] = len(nodes) - 1
-                here = nodes[here][character]
-            ends.add(here)
+        nodes, ends = trie_of(words)
         points = sorted({ord(character) for node in nodes for character in node})
         cuts = sorted({0, *points, *(point + 1 for point in points)})
         intervals = {point: place for place, point in enumerate(cuts)}
@@ -278,23 +269,16 @@ class Language:
         points = sorted(map(ord, characters))
         cuts = sorted({0, *points, *(point + 1 for point in points)})
         places = [cuts.index(point) for point in points]
-        numbers: dict[Key, int] = {start: 1}
-        states = [start]
+        numbers = Numbered[Key | None](None, start)
         rows: list[Row] = [(DEAD,) * len(cuts)]
-        for state in states:
-            check_step()
+        for state in itertools.islice(numbers.order, 1, None):  # grows while it is walked
+            _check_size(len(rows), most)
+            assert state is not None, "the dead state comes first"
             row = [DEAD] * len(cuts)
             for point, place in zip(points, places, strict=True):
-                target = step(state, chr(point))
-                if target is None:
-                    continue
-                if target not in numbers:
-                    states.append(target)
-                    numbers[target] = len(states)
-                    _check_size(len(states), most)
-                row[place] = numbers[target]
+                row[place] = numbers[step(state, chr(point))]
             rows.append(tuple(row))
-        ends = {numbers[state] for state in states if is_accepting(state)}
+        ends = {at for key, at in numbers.items() if key is not None and is_accepting(key)}
         return smallest(cuts, rows, 1, ends)
 
     def accepts(self, text: str) -> bool:
@@ -421,20 +405,12 @@ def grouped(
     (['a', 'c'], ['b'], None)
     """
     product = _Product(languages)
-    numbers = {product.start: 1}
-    states = [product.start]
+    numbers = Numbered[tuple[int, ...]](product.start)
+    states = numbers.order
     rows = [[DEAD] * product.n_letters]
     for state in states:  # grows while it is walked
-        check_step()
-        row = []
-        for target in product.moves(state):
-            number = numbers.get(target)
-            if number is None:
-                states.append(target)
-                number = numbers[target] = len(states)
-                _check_size(number)
-            row.append(number)
-        rows.append(row)
+        _check_size(len(rows))
+        rows.append([numbers[target] + 1 for target in product.moves(state)])
     ends: dict[Key, set[int]] = {}
     for number, state in enumerate(states, 1):
         ends.setdefault(group(product.memberships(state)), set()).add(number)
@@ -598,6 +574,22 @@ def difference(language: Language, other: Language) -> Language:
     if other.is_empty:
         return language
     return grouped([language, other], lambda met: met == (True, False)).get(True, NO_TEXTS)
+
+
+def trie_of(words: Iterable[str]) -> tuple[list[dict[str, int]], set[int]]:
+    """Return the nodes of some words, a dead one first and then the root; and where words end."""
+    nodes: list[dict[str, int]] = [{}, {}]
+    ends = set()
+    for word in words:
+        check_step()
+        here = 1
+        for character in word:
+            if character not in nodes[here]:
+                nodes.append({})
+                nodes[here][character] = len(nodes) - 1
+            here = nodes[here][character]
+        ends.add(here)
+    return nodes, ends
 
 
 def _check_size(n_states: int, most: int = MAX_STATES) -> None:

@@ -16,6 +16,7 @@ from cfgguide.automata.dfa import N_BYTES
 from cfgguide.automata.nfa import MATCH, Nfa, closure
 from cfgguide.base.limits import Budget
 from cfgguide.base.locks import new_lock
+from cfgguide.base.numbered import Numbered
 from cfgguide.base.remembered import remembered
 
 Behind = tuple[frozenset[int], ...]  # per look-behind, the states of its NFA
@@ -89,17 +90,14 @@ class LookBehind:
         return self._contexts
 
     def _found_contexts(self, budget: Budget, who: str) -> dict[Behind, array[int]]:
-        numbers = {self.before_any: 0}
+        numbers = Numbered[Behind](self.before_any)
         rows: dict[Behind, array[int]] = {}
-        for behind in (pending := list(numbers)):  # grows while it is walked
+        for behind in numbers.order:  # grows while it is walked
+            budget.check("max_fsm_states", len(rows), who)
             row = rows[behind] = array("i", [0]) * N_BYTES
             for low, high, _ in moves([], [*self.edges(behind), (0, N_BYTES - 1, 0)]):
-                later = self.later(behind, low)
-                if later not in numbers:
-                    budget.check("max_fsm_states", len(numbers), who)
-                    numbers[later] = len(numbers)
-                    pending.append(later)
-                row[low : high + 1] = array("i", [numbers[later]]) * (high + 1 - low)
+                number = numbers[self.later(behind, low)]
+                row[low : high + 1] = array("i", [number]) * (high + 1 - low)
         return rows
 
     @remembered

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from cfgguide.automata import partition_kernels as kernels
 from cfgguide.automata.dfa import CLASS, DEAD, IS_DEAD, IS_END, N_ROWS, NOWHERE, OPEN
+from cfgguide.base.numbered import Numbered
 
 Integer = TypeVar("Integer", np.int32, np.int64)
 Number = TypeVar("Number", bound=np.generic)
@@ -55,8 +56,8 @@ def refined(columns: npt.NDArray[np.int32], labels: npt.NDArray[np.int64]) -> np
         ends = np.where(labels == labels[DEAD], OPEN, IS_END).astype(np.int32)
         moves.leave_dead(ends)
         labels = np.where(ends == IS_DEAD, labels.min() - 1, labels)
-    numbers: dict[int, int] = {}
-    classes = [numbers.setdefault(label, len(numbers)) for label in labels.tolist()]
+    numbers = Numbered[int]()
+    classes = [numbers[label] for label in labels.tolist()]
     return moves.refined(np.array(classes, dtype=np.int32), len(numbers)).astype(np.int64)
 
 

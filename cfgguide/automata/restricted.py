@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, LOOKED_FOR, N_BYTES,
 from cfgguide.automata.partition import distinct_columns
 from cfgguide.automata.preference import is_longest_first
 from cfgguide.base.limits import Budget
+from cfgguide.base.numbered import Numbered
 from cfgguide.errors import PatternError
 
 BLANKS = b" \t\n\r\f\v"  # the white space that is counted
@@ -94,20 +96,15 @@ def restricted(fsm: Fsm, allowing: Iterable[Fsm]) -> tuple[Fsm, BoolArray]:
 def _side_by_side(fsm: Fsm, machine: Fsm) -> tuple[Fsm, npt.NDArray[np.int64], BoolArray]:
     """Return both in one, and per state that of the first, and whether the second matches."""
     contexts, context_moves = _contexts(fsm, machine)
-    numbers: dict[Pair, int] = {(DEAD, DEAD): DEAD}
-    pending: list[Pair] = []
+    numbers = Numbered[Pair]((DEAD, DEAD))
 
     def number(first: int, second: int) -> int:
-        pair = (first, second) if first != DEAD else (DEAD, DEAD)
-        if pair not in numbers:
-            numbers[pair] = len(numbers)
-            pending.append(pair)
-        return numbers[pair]
+        return numbers[(first, second) if first != DEAD else (DEAD, DEAD)]
 
     starts = [number(int(fsm.starts[a]), int(machine.starts[b])) for a, b in contexts]
     rows = {DEAD: np.zeros(N_BYTES, dtype=np.int64)}
     assertions = {DEAD: [DEAD] * 3}
-    for first, second in pending:  # grows while it is walked
+    for first, second in islice(numbers.order, 1, None):  # grows while it is walked
         here = numbers[first, second]
         codes = fsm.after_bytes(first).astype(np.int64) * machine.n_states
         codes += machine.after_bytes(second)
@@ -137,16 +134,8 @@ def _side_by_side(fsm: Fsm, machine: Fsm) -> tuple[Fsm, npt.NDArray[np.int64], B
 
 def _contexts(fsm: Fsm, machine: Fsm) -> tuple[list[Pair], npt.NDArray[np.int32]]:
     """Return the pairs of contexts that a text can lead to, and moves between their numbers."""
-    numbers: dict[Pair, int] = {(0, 0): 0}
-    pending, rows = list(numbers), []
-    for first, second in pending:  # grows while it is walked
-        row = []
-        for pair in zip(
-            fsm.contexts[first].tolist(), machine.contexts[second].tolist(), strict=True
-        ):
-            if pair not in numbers:
-                numbers[pair] = len(numbers)
-                pending.append(pair)
-            row.append(numbers[pair])
-        rows.append(row)
-    return pending, np.array(rows, dtype=np.int32)
+    numbers, rows = Numbered[Pair]((0, 0)), []
+    for first, second in numbers.order:  # grows while it is walked
+        after = zip(fsm.contexts[first].tolist(), machine.contexts[second].tolist(), strict=True)
+        rows.append([numbers[pair] for pair in after])
+    return numbers.order, np.array(rows, dtype=np.int32)

@@ -44,30 +44,20 @@ def _remembering(method: Callable[P, R], most: float) -> Callable[P, R]:
     find: Callable[..., Any] = method
     name = f"_answers_of {method.__qualname__}"  # a method that overrides it has its own
 
-    def memory(self: Any) -> dict[Any, Any]:
+    @wraps(find)
+    def answer(self: Any, first: Any, *more: Any) -> Any:
+        asked = (first, *more) if more else first
         try:
             known: dict[Any, Any] = getattr(self, name)
         except AttributeError:
             known = {}
             setattr(self, name, known)
-        return known
+        found = known.get(asked, known)  # which is no answer
+        if found is known:
+            found = find(self, first, *more)
+            if len(known) >= most:
+                known.clear()
+            known[asked] = found
+        return found
 
-    def note(known: dict[Any, Any], key: Any, answer: Any) -> Any:
-        if len(known) >= most:
-            known.clear()
-        known[key] = answer
-        return answer
-
-    @wraps(find)
-    def of_one(self: Any, argument: Any) -> Any:
-        known = memory(self)
-        answer = known.get(argument, known)  # which is no answer
-        return note(known, argument, find(self, argument)) if answer is known else answer
-
-    @wraps(find)
-    def of_several(self: Any, *arguments: Any) -> Any:
-        known = memory(self)
-        answer = known.get(arguments, known)
-        return note(known, arguments, find(self, *arguments)) if answer is known else answer
-
-    return cast(Callable[P, R], of_one if find.__code__.co_argcount == 2 else of_several)
+    return cast(Callable[P, R], answer)

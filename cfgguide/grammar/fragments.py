@@ -18,12 +18,13 @@ inside an array. With copies of the rules that can stand at the end there are tw
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from lark.lexer import PatternRE, PatternStr
 
 from cfgguide.automata.preference import may_begin
+from cfgguide.base.sets import reached_from
 from cfgguide.errors import GrammarError
 from cfgguide.grammar import lark_parts
 from cfgguide.grammar.grammar import Grammar
@@ -340,15 +341,12 @@ def _end(name: str) -> str:
 
 def _used(rules: Rules, ends: list[Production]) -> list[Production]:
     """Return the productions that the copies still use."""
-    pending = [each for production in ends for each in production.right]
-    names: dict[str, None] = {}
-    for symbol in pending:  # grows while it is walked
-        if not symbol.is_terminal and symbol.name not in names:
-            names[symbol.name] = None
-            pending += [
-                each
-                for production in rules.productions
-                if production.left == symbol.name
-                for each in production.right
-            ]
+
+    def inside(productions: Iterable[Production]) -> list[str]:
+        rights = (production.right for production in productions)
+        return [each.name for right in rights for each in right if not each.is_terminal]
+
+    names = reached_from(
+        inside(ends), lambda name: inside(each for each in rules.productions if each.left == name)
+    )
     return [production for production in rules.productions if production.left in names]

@@ -32,6 +32,7 @@ from cfgguide.automata.determinize import fsm_of_bytes, fsm_of_pattern
 from cfgguide.automata.dfa import Fsm
 from cfgguide.automata.syntax import names_of_groups
 from cfgguide.base.limits import Budget
+from cfgguide.base.numbered import Numbered
 from cfgguide.base.remembered import remembered
 from cfgguide.base.sets import reached_from
 from cfgguide.base.symbols import symbols_of
@@ -420,10 +421,8 @@ def _general(
             )
     is_text = np.array([name not in special for name in table.terminals])
     is_text[0] = False  # the end of the text
-    rows: dict[bytes, int] = {}  # states share them: a row is spelled out once
-    set_of_state = [
-        rows.setdefault(row.tobytes(), len(rows)) for row in is_text & (table.action != ERROR)
-    ]
+    rows = Numbered[bytes]()  # states share them: a row is spelled out once
+    set_of_state = [rows[row.tobytes()] for row in is_text & (table.action != ERROR)]
     members = [SetMember(name, False, ()) for name in table.terminals]
     terminal_sets = tuple(
         (*(members[terminal] for terminal in np.flatnonzero(np.frombuffer(row, bool))), *ignored)
@@ -456,12 +455,11 @@ def _terminal_sets(
     lexers: list[Any], fsms: TerminalFsms
 ) -> tuple[tuple[TerminalSet, ...], list[int]]:
     """Return the different terminal sets, and the number of the one of each state's lexer."""
-    terminal_sets: dict[TerminalSet, int] = {}
+    terminal_sets = Numbered[TerminalSet]()
     number_of_lexer: dict[int, int] = {}  # states share their lexers
     for lexer in lexers:
         if id(lexer) not in number_of_lexer:
-            members = _terminal_set(lexer, fsms)
-            number_of_lexer[id(lexer)] = terminal_sets.setdefault(members, len(terminal_sets))
+            number_of_lexer[id(lexer)] = terminal_sets[_terminal_set(lexer, fsms)]
     return tuple(terminal_sets), [number_of_lexer[id(lexer)] for lexer in lexers]
 
 
@@ -508,7 +506,6 @@ class TerminalFsms:
     def __init__(self, patterns: Iterable[Terminal], budget: Budget) -> None:
         self._patterns = {terminal.name: terminal for terminal in patterns}
         self._budget = budget
-        self._is_matched: dict[tuple[str, str], bool] = {}
 
     @remembered
     def __getitem__(self, name: str) -> Fsm:
@@ -528,14 +525,12 @@ class TerminalFsms:
 
     def matched(self, terminal: Any, strings: list[Any]) -> list[Any]:
         """Return those of Lark's string terminals whose texts a terminal matches whole."""
-        return [string for string in strings if self._matches(terminal.name, string)]
+        return [string for string in strings if self._matches(terminal.name, string.pattern.value)]
 
-    def _matches(self, name: str, string: Any) -> bool:
-        key = (name, string.name)
-        if key not in self._is_matched:
-            text = string.pattern.value.encode("utf-8", "surrogatepass")
-            self._is_matched[key] = self[name].match(text) == len(text)
-        return self._is_matched[key]
+    @remembered
+    def _matches(self, name: str, string: str) -> bool:
+        text = string.encode("utf-8", "surrogatepass")
+        return self[name].match(text) == len(text)
 
 
 def _patterns(parser: lark.Lark, grammar: Grammar) -> tuple[Terminal, ...]:

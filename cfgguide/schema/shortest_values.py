@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from cfgguide.base.limits import LONGEST, check_step
 from cfgguide.base.locks import new_lock
@@ -30,6 +30,8 @@ _MAX_REPEATED = 8  # values in other spellings that are met while different ones
 _SHORT = 2  # bytes: no array or object is shorter
 
 _Key = tuple[Values, Classes | None]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class ShortestValues:
@@ -63,10 +65,7 @@ class ShortestValues:
         self._visited: dict[_Key, None] = {}  # in this round
         self._is_changed = False
         self._search = new_lock()  # held by one: whatever interrupts it, it is free afterwards
-        self._paths: dict[tuple[Members, Any], Path | None] = {}
-        self._members: dict[tuple[Members, Any, bool], Written | None] = {}
-        self._items: dict[tuple[Items, Any], Written | None] = {}
-        self._properties: dict[tuple[Members, Property], bytes] = {}
+        self._found: dict[tuple[Any, ...], Any] = {}  # by what finds it, and of what
 
     def of(self, values: Values, wanted: Classes | None) -> Written | None:
         """Return a shortest value and the tag of its class; None if none is known yet."""
@@ -133,12 +132,17 @@ class ShortestValues:
 
     def items(self, items: Items, state: Any) -> Written | None:
         """Return the items that still have to come, and the tag of the array then."""
-        key = (items, state)
-        if key in self._items:
-            return self._items[key]
-        found = self._items_after(items, state)
+        return self._kept(self._items_after, items, state)
+
+    def _kept(self, find: Callable[P, R], *about: P.args, **named: P.kwargs) -> R:
+        """Return what is found, and keep it unless values still become shorter."""
+        key = (find, *about)
+        if key in self._found:
+            kept: R = self._found[key]
+            return kept
+        found = find(*about, **named)
         if not self._search.locked():
-            self._items[key] = found
+            self._found[key] = found
         return found
 
     def _items_after(self, items: Items, state: Any) -> Written | None:
@@ -215,51 +219,40 @@ class ShortestValues:
 
         With `is_some`, there is at least one.
         """
-        key = (members, state, is_some)
-        if key in self._members:
-            return self._members[key]
+        return self._kept(self._members_after, members, state, is_some)
+
+    def _members_after(self, members: Members, state: Any, is_some: bool) -> Written | None:
         path = self.path(members, state)
         if path is None:
-            found = None
-        elif path.properties and members.are_counted:
-            found = self._named(members, state)
-        elif path.properties or not is_some:
-            found = self._written(members, path)
-        else:
-            found = self._any(members, state)
-        if not self._search.locked():
-            self._members[key] = found
-        return found
+            return None
+        if path.properties and members.are_counted:
+            return self._named(members, state)
+        if path.properties or not is_some:
+            return self._written(members, path)
+        return self._any(members, state)
 
     def path(self, members: Members, state: Any) -> Path | None:
         """Return the properties that still have to come; None if no way is known yet."""
-        key = (members, state)
-        if key in self._paths:
-            return self._paths[key]
-        found = members.path(state, self.length)
-        if not self._search.locked():
-            self._paths[key] = found
-        return found
+        return self._kept(members.path, state, self.length)
 
     def _written(self, members: Members, path: Path) -> Written | None:
         """Return the properties of a path."""
         texts = []
         n_left = LONGEST
         for each in path.properties:
-            text = self._properties.get((members, each))
-            if text is None:
-                check_step()
-                tag, values, wanted = each
-                written = self.of(values, wanted)
-                if written is None:
-                    return None
-                text = self.name(members, tag) + self._automaton.layout.colon + written.text
-                if not self._search.locked():
-                    self._properties[members, each] = text
-            if (n_left := n_left - len(text)) < 0:
+            text = self._kept(self._property, members, each)
+            if text is None or (n_left := n_left - len(text)) < 0:
                 return None
             texts.append(text)
         return self._joined(texts, path.ending)
+
+    def _property(self, members: Members, asked: Property) -> bytes | None:
+        check_step()
+        tag, values, wanted = asked
+        written = self.of(values, wanted)
+        if written is None:
+            return None
+        return self.name(members, tag) + self._automaton.layout.colon + written.text
 
     def _any(self, members: Members, state: Any) -> Written | None:
         """Return a short property, and what has to follow, where none has to come."""

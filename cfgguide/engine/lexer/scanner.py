@@ -47,6 +47,7 @@ import numpy.typing as npt
 from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, LOOKED_FOR, N_BYTES
 from cfgguide.automata.partition import distinct_columns, refined
 from cfgguide.base.limits import Budget
+from cfgguide.base.numbered import Numbered
 from cfgguide.base.sets import reached_from
 from cfgguide.engine.lexer.reachability import reachable
 from cfgguide.errors import PatternError
@@ -325,8 +326,8 @@ class _Union:
     def __init__(self, components: _Components, budget: Budget) -> None:
         self._components = components
         self._budget = budget
-        self._numbers: dict[_Key, int] = {((), False, _WHOLE): DEAD}
-        self.states: list[_Key] = [((), False, _WHOLE)]
+        self._numbers = Numbered[_Key](((), False, _WHOLE))
+        self.states = self._numbers.order
         self._n_answers = [0]
         # Per state of several rows the first byte class of each run that leads to one state, and
         # that state; one that is a row alone moves as the row does.
@@ -339,14 +340,12 @@ class _Union:
         self, rows: Rows, *, is_start: bool = False, n_answers: int = 0, kind: int = _WHOLE
     ) -> int:
         """Return the number of a union state, to which so many answers have led."""
-        key = (rows, is_start, kind)
-        if key not in self._numbers:
-            self._budget.check("max_scanner_states", len(self.states), "the union of terminals")
+        number = self._numbers[rows, is_start, kind]
+        if number == len(self._n_answers):
+            self._budget.check("max_scanner_states", number, "the union of terminals")
             self._budget.check("max_nesting", n_answers, "the union of terminals")
-            self._numbers[key] = len(self.states)
-            self.states.append(key)
             self._n_answers.append(n_answers)
-        return self._numbers[key]
+        return number
 
     def complete(self) -> None:
         """Make the rows of all states that were numbered, and of those that they lead to."""
@@ -620,16 +619,12 @@ class _Components:
         first = np.unique(self.byte_classes, return_index=True)[1].tolist()
         machines = [machine[:, first].tolist() for machine in self._context_machines]
         found: dict[Rows, list[int]] = {}
-        numbers = {tuple(0 for _ in machines): 0}
-        for context in (pending := list(numbers)):  # grows while it is walked
-            found[context] = []
+        numbers = Numbered[Rows](tuple(0 for _ in machines))
+        for context in numbers.order:  # grows while it is walked
+            self._budget.check("max_scanner_states", len(found), "the contexts")
             rows = [machine[mine] for machine, mine in zip(machines, context, strict=True)]
-            for after in zip(*rows, strict=True) if rows else [()] * len(first):
-                if after not in numbers:
-                    self._budget.check("max_scanner_states", len(numbers), "the contexts")
-                    numbers[after] = len(numbers)
-                    pending.append(after)
-                found[context].append(numbers[after])
+            following = zip(*rows, strict=True) if rows else [()] * len(first)
+            found[context] = [numbers[after] for after in following]
         return found
 
     def starts(self, members: TerminalSet, contexts: Iterable[Rows]) -> list[Rows]:

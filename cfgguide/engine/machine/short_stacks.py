@@ -30,6 +30,7 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.base.numbered import Numbered
 from cfgguide.base.remembered import remembered, remembered_up_to
 from cfgguide.engine.lexer.reachability import reaching
 from cfgguide.engine.lexer.scanner import Scanner
@@ -91,8 +92,8 @@ class ShortStacks:
 
     def _grouped(self, scanner: Scanner, unfed: list[bool]) -> list[int]:
         possible = _possible_terminals(scanner)
-        numbers: dict[bytes, int] = {}
-        groups = [numbers.setdefault(row.tobytes(), len(numbers)) for row in possible]
+        numbers = Numbered[bytes]()
+        groups = [numbers[row.tobytes()] for row in possible]
         n_terminals = scanner.ignored
         others = sum(1 << terminal for terminal, is_other in enumerate(unfed) if is_other)
         for row in numbers:

@@ -13,6 +13,8 @@ import os
 import pickle
 import signal
 import sys
+from io import BufferedReader
+from typing import cast
 
 from cfgguide.engine.index.configuration_trie import Mask
 from cfgguide.engine.masks.subset import Int32Array
@@ -24,9 +26,10 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
     output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may write to the pipe
-    index = pickle.load(sys.stdin.buffer)
-    while sys.stdin.buffer.peek(1):
-        parts = pickle.load(sys.stdin.buffer)
+    calls = cast(BufferedReader, sys.stdin.buffer)
+    index = pickle.load(calls)
+    while calls.peek(1):
+        parts = pickle.load(calls)
         pickle.dump(_sent([answer(index.mask_of, part) for part in parts]), output)
         output.flush()
 

@@ -28,6 +28,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from cfgguide.base.numbered import Numbered
 from cfgguide.base.sets import members
 from cfgguide.grammar.lr.items import Item
 from cfgguide.grammar.lr.table import Production
@@ -203,10 +204,9 @@ class _Grammar:
 def _states(grammar: _Grammar) -> tuple[list[tuple[int, ...]], list[dict[int, int]]]:
     """Return the kernels and the transitions of the LR(0) states."""
     next_symbols, opened = grammar.next_symbols, grammar.opened
-    numbers: dict[tuple[int, ...], int] = {(0,): 0}
-    kernels, transitions = list(numbers), []
+    numbers, transitions = Numbered[tuple[int, ...]]((0,)), []
     after_opened: dict[int, dict[int, list[int]]] = {}
-    for kernel in kernels:  # grows while it is walked
+    for kernel in numbers.order:  # grows while it is walked
         moved: dict[int, list[int]] = {}
         nonterminals = 0
         for item in kernel:
@@ -218,15 +218,8 @@ def _states(grammar: _Grammar) -> tuple[list[tuple[int, ...]], list[dict[int, in
             after_opened[nonterminals] = _moved_opened(grammar, nonterminals)
         for symbol, items in after_opened[nonterminals].items():
             moved[symbol] = sorted(moved[symbol] + items) if symbol in moved else items
-        row = {}
-        for symbol in sorted(moved):
-            target = tuple(moved[symbol])
-            if target not in numbers:
-                numbers[target] = len(kernels)
-                kernels.append(target)
-            row[symbol] = numbers[target]
-        transitions.append(row)
-    return kernels, transitions
+        transitions.append({symbol: numbers[tuple(moved[symbol])] for symbol in sorted(moved)})
+    return numbers.order, transitions
 
 
 def _moved_opened(grammar: _Grammar, nonterminals: int) -> dict[int, list[int]]:

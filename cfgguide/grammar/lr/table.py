@@ -30,6 +30,7 @@ import numpy.typing as npt
 from cfgguide.automata.partition import refined
 from cfgguide.base.bounded import BoundedDict
 from cfgguide.base.limits import check_step
+from cfgguide.base.numbered import Numbered
 from cfgguide.grammar.lr.stack import Stack
 
 ERROR = 0  # in `action`
@@ -360,7 +361,7 @@ class ParseTable:
         """
         pushing, symbols, pushed = self._pushed()
         reducing, effects = self._reductions_of_states()
-        numbers: dict[object, int] = {}
+        numbers = Numbered[object]()
         kinds = []
         for state, label in enumerate(labels):
             check_step(0)
@@ -372,7 +373,7 @@ class ParseTable:
                 )
             ]
             kind = (label, state == self.end_state, *does)
-            kinds.append(numbers.setdefault(kind, len(numbers)))
+            kinds.append(numbers[kind])
         classes = _refined(np.array(kinds), pushing, pushed)
         _, first, classes = np.unique(classes, return_index=True, return_inverse=True)
         return np.array(first[classes], dtype=np.int32)

@@ -28,8 +28,9 @@ from cfgguide.automata.charset import (
     utf8_tree,
 )
 from cfgguide.automata.ecma_patterns import pattern_language
-from cfgguide.automata.language import DEAD, Language, smallest
+from cfgguide.automata.language import DEAD, Language, smallest, trie_of
 from cfgguide.automata.pattern_notations import as_whole
+from cfgguide.base.numbered import Numbered
 from cfgguide.base.sets import reached_from
 from cfgguide.errors import SchemaError, VocabularyError
 from cfgguide.grammar.llguidance.languages import language_of
@@ -145,23 +146,19 @@ class Structure:
         self._measure()
 
     def _determinise(self, fragments: _Fragments, start: int, end: int) -> None:
-        numbers: dict[States, int] = {}
-        sets: list[States] = []
+        numbers = Numbered[States]()
 
         def number_of(states: Iterable[int]) -> int:
             # States that read nothing tell no sets apart; without them fewer sets differ.
             closure = frozenset(
                 each for each in fragments.closure(states) if each == end or fragments.reads(each)
             )
-            if closure not in numbers:
-                if len(sets) >= MAX_STATES:
-                    raise SchemaError(f"a structural tag has more than {MAX_STATES} states")
-                numbers[closure] = len(sets)
-                sets.append(closure)
             return numbers[closure]
 
         number_of([start])
-        for states in sets:  # which grows
+        for states in numbers.order:  # which grows
+            if len(self.states) >= MAX_STATES:
+                raise SchemaError(f"a structural tag has more than {MAX_STATES} states")
             texts = {fragments.texts[each] for each in states if each in fragments.texts}
             made = StructureState(is_end=end in states, text=min(texts, default=None))
             made.moves = tuple(
@@ -249,14 +246,7 @@ class _Fragments:
 
     def closure(self, states: Iterable[int]) -> States:
         """Return some states, and those that are reached without reading anything."""
-        found = set(states)
-        queue = list(found)
-        while queue:
-            for target in self.empty.get(queue.pop(), ()):
-                if target not in found:
-                    found.add(target)
-                    queue.append(target)
-        return frozenset(found)
+        return frozenset(reached_from(states, lambda state: self.empty.get(state, ())))
 
     def keep_live(self, end: int, spelled: frozenset[int]) -> None:
         """Remove what leads to no end: it would be a dead end in the middle of a message."""
@@ -426,16 +416,7 @@ def text_without(words: tuple[str, ...]) -> Language:
     >>> text_without(("ab",)).accepts("aab"), text_without(("ab",)).accepts("ba")
     (False, True)
     """
-    nodes: list[dict[str, int]] = [{}, {}]  # the first is dead
-    ends = set()
-    for word in words:
-        here = 1
-        for character in word:
-            if character not in nodes[here]:
-                nodes[here][character] = len(nodes)
-                nodes.append({})
-            here = nodes[here][character]
-        ends.add(here)
+    nodes, ends = trie_of(words)
     points = sorted({ord(character) for word in words for character in word})
     cuts = sorted({0, SURROGATES[0], SURROGATES[1] + 1, *points, *(point + 1 for point in points)})
     rows: list[tuple[int, ...]] = [(DEAD,) * len(cuts)] * len(nodes)

@@ -21,6 +21,7 @@ from typing import Any
 
 from cfgguide.automata.language import Language
 from cfgguide.automata.numbers import decimals
+from cfgguide.base.numbered import Numbered
 from cfgguide.base.sets import reached_from
 from cfgguide.errors import SchemaError
 from cfgguide.schema.solver.arrays import ArrayMachine
@@ -224,7 +225,7 @@ class ValueClasses:
     """
 
     def __init__(self, root: Node, is_ordered: bool, *, is_tidy: bool = False) -> None:
-        self._numbers: dict[Node, int] = {}
+        self._order = Numbered[Node]().__getitem__
         self._is_ordered = is_ordered
         self._is_tidy = is_tidy
         self._wanted_to_fail = wanted_to_fail(root)
@@ -244,9 +245,6 @@ class ValueClasses:
                     "the arrays and objects of the schema have too many states; use "
                     "order='declared', a part of the schema, or fewer schemas for one value"
                 )
-
-    def _order(self, node: Node) -> int:
-        return self._numbers.setdefault(node, len(self._numbers))
 
     def _classes_of(self, user: Nodes, nodes: Nodes) -> Iterable[ValueClass]:
         """Return the value classes of a context that are known, for one outside of it."""

@@ -18,6 +18,7 @@ from cfgguide.automata.numbers import tidy
 from cfgguide.automata.side_by_side import all_of
 from cfgguide.base.derived import derived
 from cfgguide.base.limits import check_step
+from cfgguide.base.numbered import Numbered
 from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.scalars import Bounds
 from cfgguide.schema.solver.arrays import told_apart
@@ -535,11 +536,7 @@ class AllValues:
         self._is_tidy = is_tidy
         # By whether they are possible, and by their nodes: the tuple is the values' own.
         self._known: dict[bool, dict[tuple[Node, ...], Values]] = {True: {}, False: {}}
-        self._numbers: dict[Node, int] = {}
-
-    def order(self, node: Node) -> int:
-        """Return a number by which nodes are sorted."""
-        return self._numbers.setdefault(node, len(self._numbers))
+        self.order = Numbered[Node]().__getitem__  # by which nodes are sorted
 
     def of(self, nodes: Iterable[Node]) -> Values:
         """Return the values that some nodes see."""

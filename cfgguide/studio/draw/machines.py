@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.dfa import DEAD, N_BYTES, Fsm
+from cfgguide.base.numbered import Numbered
 from cfgguide.compiler import compile_machine
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.lexer.scanner import NO_MATCH
@@ -302,14 +303,14 @@ def _graph(machine: _Machine, starts: Sequence[int], title: str, most: int) -> G
 
     Only those that are drawn, the first `most`, have arrows.
     """
-    numbers = {start: number for number, start in enumerate(starts)}
+    numbers = Numbered[int](*starts)
     arrows: list[Arrow] = []
-    for here in (pending := list(numbers)):  # grows while it is walked
+    for here in numbers.order:  # grows while it is walked
         asked = machine.assertion(here)
         if numbers[here] >= most:
             for target in dict.fromkeys(asked or machine.targets(here)):
                 if target != DEAD:
-                    _number(target, numbers, pending)
+                    numbers[target]
             continue
         if asked is not None:
             labels: dict[int, list[str]] = {}
@@ -317,8 +318,7 @@ def _graph(machine: _Machine, starts: Sequence[int], title: str, most: int) -> G
                 if target != DEAD:
                     labels.setdefault(target, []).append(word)
             for target, words in labels.items():
-                number = _number(target, numbers, pending)
-                arrows.append(Arrow(numbers[here], number, tuple(words), "goto"))
+                arrows.append(Arrow(numbers[here], numbers[target], tuple(words), "goto"))
             continue
         row = machine.row(here)
         members: dict[int, list[int]] = {}
@@ -328,15 +328,8 @@ def _graph(machine: _Machine, starts: Sequence[int], title: str, most: int) -> G
         for target, mine in members.items():
             others = [byte for each, them in members.items() if each != target for byte in them]
             label = label_of(mine, others)
-            lines, number = wrapped(label), _number(target, numbers, pending)
+            lines, number = wrapped(label), numbers[target]
             tip = label if lines != (label,) else ""
             arrows.append(Arrow(numbers[here], number, lines, tip=tip))
     states = tuple(machine.state(state, number) for state, number in numbers.items())
     return Graph(title, states, tuple(arrows))
-
-
-def _number(state: int, numbers: dict[int, int], pending: list[int]) -> int:
-    if state not in numbers:
-        numbers[state] = len(numbers)
-        pending.append(state)
-    return numbers[state]

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from cfgguide.base.numbered import Numbered
 from cfgguide.base.replaced import replaced
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import DrawingError, shown
@@ -171,29 +172,24 @@ class _Lists:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._numbers: dict[int, int] = {}
-        self._known: dict[bytes, int] = {}
+        self._numbers = Numbered[int]()
+        self._known = Numbered[bytes]()
         self.size = vocabulary.size
-        self.ids: list[int] = []
+        self.ids = self._numbers.order
         self.texts: list[str] = []
         self.masks: list[list[int]] = []
 
     def add(self, place: Place) -> int:
         """Return the number of the mask of a place."""
-        key = place.allowed.tobytes()
-        if key not in self._known:
-            self._known[key] = len(self.masks)
+        number = self._known[place.allowed.tobytes()]
+        if number == len(self.masks):
             chosen = most_readable(self._vocabulary, place.allowed.tolist(), MAX_LISTED)
-            self.masks.append([self._number(token_id) for token_id in chosen])
-        return self._known[key]
-
-    def _number(self, token_id: int) -> int:
-        if token_id not in self._numbers:
-            self._numbers[token_id] = len(self.ids)
-            self.ids.append(token_id)
-            is_eos = token_id in self._vocabulary.eos_token_ids
-            self.texts.append(shown_token(self._vocabulary.tokens[token_id] or b"", is_eos=is_eos))
-        return self._numbers[token_id]
+            self.masks.append([self._numbers[token_id] for token_id in chosen])
+            for token_id in self.ids[len(self.texts) :]:
+                is_eos = token_id in self._vocabulary.eos_token_ids
+                text = self._vocabulary.tokens[token_id] or b""
+                self.texts.append(shown_token(text, is_eos=is_eos))
+        return number
 
     def value(self) -> dict[str, object]:
         """Return what the script reads."""
