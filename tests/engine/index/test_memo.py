@@ -14,6 +14,7 @@ from support.threads import in_threads
 
 import cfgguide
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration, Open, SeenParts
+from cfgguide.engine.index import memo as memo_module
 from cfgguide.engine.index.memo import Entries, Memo, Sequences, Step
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
 from cfgguide.grammar.lr.stack import Stack
