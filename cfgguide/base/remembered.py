@@ -41,23 +41,36 @@ def remembered_up_to(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def _remembering(method: Callable[P, R], most: float) -> Callable[P, R]:
-    find: Callable[..., Any] = method
+    find: Any = method
     name = f"_answers_of {method.__qualname__}"  # a method that overrides it has its own
 
-    @wraps(find)
-    def answer(self: Any, first: Any, *more: Any) -> Any:
-        asked = (first, *more) if more else first
-        try:
-            known: dict[Any, Any] = getattr(self, name)
-        except AttributeError:
-            known = {}
-            setattr(self, name, known)
-        found = known.get(asked, known)  # which is no answer
-        if found is known:
-            found = find(self, first, *more)
-            if len(known) >= most:
-                known.clear()
-            known[asked] = found
+    def added(self: Any, key: Any, *asked: Any) -> Any:
+        found = find(self, *asked)
+        known = self.__dict__.setdefault(name, {})
+        if len(known) >= most:
+            known.clear()
+        known[key] = found
         return found
 
-    return cast(Callable[P, R], answer)
+    # Most are asked again and again: so what is known takes as few steps as it can.
+    if find.__code__.co_argcount == 2:
+
+        @wraps(find)
+        def answer(self: Any, asked: Any) -> Any:
+            try:
+                return self.__dict__[name][asked]
+            except KeyError:
+                pass  # so that an error of the method has no other one before it
+            return added(self, asked, asked)
+
+        return cast(Callable[P, R], answer)
+
+    @wraps(find)
+    def answers(self: Any, *asked: Any) -> Any:
+        try:
+            return self.__dict__[name][asked]
+        except KeyError:
+            pass
+        return added(self, asked, *asked)
+
+    return cast(Callable[P, R], answers)
