@@ -52,6 +52,7 @@ LOOKING = {
     "models.transformers.generate_calls": "where transformers keeps its processors, if it has any",
     "studio.cli.arguments": "--postlex MODULE:CLASS names a module of the user's",
     "studio.draw.notebook": "whether a notebook runs this",
+    "studio.evaluation.mass": "logits can be of torch only if torch is imported",
 }
 
 
