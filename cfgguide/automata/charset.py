@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from cfgguide.automata.syntax import Category, Character, CharacterSet, Dot
+from cfgguide.base.limits import check_step
 
 MAX_CODE_POINT = 0x10FFFF
 SURROGATES = (0xD800, 0xDFFF)  # not encodable in UTF-8, so no character of a text
@@ -342,6 +343,7 @@ def utf8_tree(characters: CharacterClass) -> ByteTree:
 
 def _tree(ranges: list[tuple[int, int]], base: int, n_continuation: int) -> ByteTree:
     """Return the tree that begins with ``base`` plus the bits above ``n_continuation`` bytes."""
+    check_step(0)
     size = 64**n_continuation
     blocks: dict[int, list[tuple[int, int]]] = {}
     branches: list[tuple[int, int, ByteTree]] = []
