@@ -179,7 +179,7 @@ class TokenBudget:
         configuration = step.configuration
         with self._lock, self._steps.begun():
             if not self.is_quick and 2 < self._distance(configuration) <= _TOO_FAR:
-                return self._look_ahead(configuration)
+                self._look_ahead(configuration)
             before = _TOO_FAR
             while self.is_quick and 1 < self._distance(configuration) < before:
                 before = self._distance(configuration)
@@ -196,17 +196,15 @@ class TokenBudget:
             If none was found.
         """
         with self._lock, self._steps.begun():
-            path = self._path(step.configuration)
-            if path is None or len(path) > n:
+            if self._distance(step.configuration) > n:
                 is_all = False
                 if self.is_quick:
                     effort = self._effort_at_first(step.configuration)
                     is_all = self._look_around(step.configuration, n, effort)
-                    path = self._path(step.configuration)
                 else:
-                    path = self._look_ahead(step.configuration)
-                if path is None or len(path) > n:
-                    raise BudgetError(_refusal(path, n, is_all=is_all))
+                    self._look_ahead(step.configuration)
+                if self._distance(step.configuration) > n:
+                    raise BudgetError(self._refusal(step, n, is_all=is_all))
 
     def _effort_at_first(self, configuration: Configuration) -> int:
         """Return how much is searched for the length of the shortest ending itself."""
@@ -267,7 +265,7 @@ class TokenBudget:
             if mask is None or (is_near and not is_in_bitmask(path[0], mask)):  # it was far then
                 mask = self._mask_within(configuration, reach, n)
                 if not mask.any():
-                    raise BudgetError(_refusal(self._path(configuration), n, is_all=False))
+                    raise BudgetError(self._refusal(step, n, is_all=False))
                 reach = self._reaches.get(configuration, reach)
                 self._keep(configuration, reach, NEVER if is_all else n, mask)
             return mask
@@ -454,21 +452,18 @@ class TokenBudget:
         self._shorten(root, steps, most)
         return is_all
 
-    def _look_ahead(self, configuration: Configuration) -> Tokens | None:
-        """Return a path that is at most one longer than those after a token, as masks are made.
-
-        It is not remembered: masks before would allow more than if nothing had been asked.
-        """
-        around, best = self._around(configuration), self._path(configuration)
+    def _look_ahead(self, configuration: Configuration) -> None:
+        """Make a distance at most one more than those after a token, on which masks rest too."""
+        around, best = self._around(configuration), self._distance(configuration)
         for token_id, near in zip(around.tokens, around.configurations, strict=True):
-            if best is not None and self._distance(near) + 1 >= len(best):
+            if self._distance(near) + 1 >= best:
                 continue
             # A walk may have left out what a text remembers: then only the length is right.
             after = self._machine.advance(configuration, self._vocabulary.tokens[token_id] or b"")
             path = self._path(after) if after is not None else None
-            if path is not None and (best is None or len(path) + 1 < len(best)):
-                best = (token_id, *path)
-        return best
+            if path is not None and len(path) + 1 < best:
+                best = len(path) + 1
+                self._remember(configuration, (token_id, *path))
 
     def _shorten(
         self, root: Configuration, steps: dict[Configuration, _Surroundings], most: int
@@ -491,15 +486,15 @@ class TokenBudget:
                         self._remember(here, (token_id, *path))
                         changed = True
 
-
-def _refusal(path: Tokens | None, n: int, *, is_all: bool) -> str:
-    within = "1 token" if n == 1 else f"{n} tokens"
-    if path is None:
-        return f"no way was found to finish a sentence within {within}; allow more"
-    known = f"{len(path)} tokens, EOS included, finish one"
-    if is_all:
-        return f"no sentence can be finished within {within}: {known}; allow more"
-    return f"no sentence was found that is finished within {within}: {known}; allow more"
+    def _refusal(self, step: Step, n: int, *, is_all: bool) -> str:
+        path = self._path(step.configuration)
+        within = "1 token" if n == 1 else f"{n} tokens"
+        if path is None:
+            return f"no way was found to finish a sentence within {within}; allow more"
+        known = f"{len(path)} tokens, EOS included, finish one"
+        if is_all:
+            return f"no sentence can be finished within {within}: {known}; allow more"
+        return f"no sentence was found that is finished within {within}: {known}; allow more"
 
 
 def check_max_new_tokens(n: int) -> None:

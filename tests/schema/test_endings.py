@@ -342,29 +342,6 @@ def test_a_text_that_takes_more_than_a_hundred_kilobytes_is_refused(schema: Any)
         guide.advance(int(allowed[-1]))
 
 
-def test_a_budget_is_the_same_whatever_endings_were_asked_for_before() -> None:
-    """After `[1` a shorter ending is found than was known: the mask before it allowed more then."""
-    schema = {"type": "array", "uniqueItems": True, "minItems": 3}
-    least = []
-    for texts in ((), (b"[", b"[1", b"[1,")):
-        index = cfgguide.compile(json_schema(schema), BYTES, use_cache=False)
-        for text in texts:
-            guide = cfgguide.Guide(index)
-            for byte in text:
-                guide.advance(byte)
-            guide.shortest_completion()
-        least.append(next(n for n in range(30) if is_enough(cfgguide.Guide(index), n)))
-    assert least[0] == least[1]
-
-
-def is_enough(guide: cfgguide.Guide, n: int) -> bool:
-    """Return whether a budget of so many tokens allows any."""
-    try:
-        return bool(len(guide.allowed_within(n)))
-    except BudgetError:
-        return False
-
-
 def test_a_short_value_is_found_beside_one_that_is_long() -> None:
     schema = {"anyOf": [{"$ref": "#/$defs/l60"}, {"type": "object"}], "$defs": DOUBLED}
     guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), SMALL))
