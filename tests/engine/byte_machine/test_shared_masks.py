@@ -28,6 +28,15 @@ def dense_vocabulary() -> cfgguide.Vocabulary:
     return cfgguide.Vocabulary([*tokens, *others, None], eos_token_ids=len(tokens) + len(others))
 
 
+@cache
+def plain_vocabulary() -> cfgguide.Vocabulary:
+    """Return texts of up to five plain characters: most of the trie is taken whole."""
+    texts = ["".join(each) for n in range(1, 6) for each in itertools.product("ab:é", repeat=n)]
+    tokens = [*map(str.encode, texts), b'a"', b'"a', b"aa\xc3", b"\xa9b"]
+    others = [bytes([byte]) for byte in range(256) if bytes([byte]) not in tokens]
+    return cfgguide.Vocabulary([*tokens, *others, None], eos_token_ids=len(tokens) + len(others))
+
+
 #: Schemas with strings and names near their bounds, and texts that come there.
 NEAR: list[tuple[Any, list[str]]] = [
     ({"type": "string", "maxLength": 3}, ['"ab', '"é\\u00e', '"aa\\"b"', '"\\ud83d\\ude00a"']),
@@ -72,7 +81,7 @@ NEAR: list[tuple[Any, list[str]]] = [
     ),
 ]
 #: Patterns with states after which any characters of some kinds may follow, and few may.
-NEAR += [
+STAYING: list[tuple[Any, list[str]]] = [
     ({"type": "string", **keywords}, texts)
     for keywords, texts in (
         ({"pattern": "^[ab]+$"}, ['"ab', '"b"']),
@@ -82,8 +91,12 @@ NEAR += [
         ({"pattern": "^\\S+$", "minLength": 3, "maxLength": 7}, ['"a,', '"é:{', '"aaaaaa']),
         ({"pattern": "^(?!.*aa)[ab:]*$"}, ['"ab', '"a:b"']),
         ({"pattern": "^[é一-龥]{1,3}$"}, ['"', '"é', '"éé"']),
+        ({"pattern": "^[ab:][ab]*$", "maxLength": 4}, ['"', '":a', '"ab']),
+        ({"pattern": "^[^é]{2,4}é?$"}, ['"', '"a', '"ab:']),
+        ({"maxLength": 4}, ['"', '"ab', '"abé']),
     )
 ]
+NEAR += STAYING
 NEAR += [(schema, [json.dumps(value) for value in values]) for schema, values in CASES.values()]
 
 
@@ -138,6 +151,11 @@ def compare(schema: Any, texts: list[str], vocabulary: cfgguide.Vocabulary, seed
 @pytest.mark.parametrize("number", range(0, len(NEAR), 2))
 def test_masks_are_those_of_a_walk_over_all_tokens(number: int) -> None:
     compare(*NEAR[number], dense_vocabulary(), number)
+
+
+@pytest.mark.parametrize(("schema", "texts"), STAYING, ids=str)
+def test_masks_of_which_most_is_taken_whole_are_those_of_a_walk(schema: Any, texts: Any) -> None:
+    compare(schema, texts, plain_vocabulary(), 1)
 
 
 @pytest.mark.slow
