@@ -31,8 +31,7 @@ NO_TEXT = 1 << N_BITS - 1
 
 _SETS: tuple[Ranges, ...] = (
     *(((ord(mark), ord(mark)),) for mark in punctuation + " \t\n\r\x7f"),
-    tuple((ord(first), ord(last)) for first, last in ("09",)),
-    *(((ord(first), ord(last)),) for first, last in ("af", "gz", "AF", "GZ")),
+    *(((ord(first), ord(last)),) for first, last in ("09", "af", "gz", "AF", "GZ")),
     ((0xC0, 0xD6), (0xD8, 0xF6), (0xF8, 0xFF)),
     ((0x100, 0x2C1), (0x1E00, 0x1F15)),  # Latin
     ((0x3A3, 0x3F5), (0x400, 0x481), (0x48A, 0x52F)),  # Greek, Cyrillic
@@ -60,7 +59,7 @@ def _intervals() -> Iterator[tuple[int, int, int]]:
             if start <= min(low - 1, last):
                 yield start, min(low - 1, last), number
                 start = min(low - 1, last) + 1
-        if kind or low <= high:
+        if low <= high:
             yield low, high, kind
         start = high + 1
 

@@ -23,10 +23,14 @@ cpdef bint is_allowed_in(ArraysView arrays, int state, int frame) noexcept nogil
 cpdef int operation(ArraysView arrays, int state, int byte) noexcept nogil
 @cython.locals(n=int, frame=int, count=int)
 cpdef void begin(TrieView trie, WorkView work, list frames, int state, int node, bint is_known) noexcept
+@cython.locals(last=int)
+cdef int _noted(
+    WorkView work, int n_segments, int first_token, int end_token, int state, int cell, int mode
+) noexcept nogil
 @cython.locals(
     is_popped=bint, is_shared=bint, known=bint, is_large=bint, state=int, cell=int, tag=int, named=int, target=int,
     kind=int, frame=int, follow=int, depth=int, n_segments=int, byte=int, knows_kinds=bint,
-    stays=cython.ulonglong, met=cython.ulonglong, last=int, first_token=int, end_token=int,
+    stays=cython.ulonglong, met=cython.ulonglong, first_token=int, end_token=int,
 )
 cdef int walk(
     ArraysView arrays, TrieView trie, const unsigned long long[::1] kinds, WorkView work, int n_base, int mode,

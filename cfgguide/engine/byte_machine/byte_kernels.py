@@ -153,6 +153,28 @@ def begin(
         work.end_node[1] = trie.nodes[node + 1, FIRST_CHILD]
 
 
+def _noted(
+    work: Work, n_segments: int, first_token: int, end_token: int, state: int, cell: int, mode: int
+) -> int:
+    """Note where some tokens lead; return the number of segments, `NONE` if there are too many.
+
+    For a mask it only counts that they may come, so what touches is one.
+    """
+    last = n_segments - 1
+    if (
+        n_segments
+        and work.segments[last, 1] == first_token
+        and (mode != VISIT or (work.segments[last, 2] == state and work.segments[last, 3] == cell))
+    ):
+        work.segments[last, 1] = end_token
+        return n_segments
+    if n_segments >= len(work.segments):
+        return NONE
+    work.segments[n_segments, 0], work.segments[n_segments, 1] = first_token, end_token
+    work.segments[n_segments, 2], work.segments[n_segments, 3] = state, cell
+    return n_segments + 1
+
+
 def walk(
     arrays: Arrays,
     trie: PackedTrie,
@@ -208,16 +230,9 @@ def walk(
                 if cell < n_base and cell >= counts[INSPECTED] and states[state, BELOW] != NONE:
                     counts[INSPECTED] = cell + 1
                 first_token, end_token = nodes[node, FIRST_TOKEN], nodes[node, END_TOKEN]
-                if n_segments and work.segments[n_segments - 1, 1] == first_token:
-                    work.segments[n_segments - 1, 1] = end_token
-                else:
-                    if n_segments >= len(work.segments):
-                        return TOO_MANY
-                    work.segments[n_segments, 0], work.segments[n_segments, 1] = (
-                        first_token,
-                        end_token,
-                    )
-                    n_segments += 1
+                n_segments = _noted(work, n_segments, first_token, end_token, state, cell, mode)
+                if n_segments == NONE:
+                    return TOO_MANY
                 work.next_node[depth] = node + 1
                 continue
         tag, is_popped = NONE, False
@@ -294,22 +309,9 @@ def walk(
             if not known and not is_allowed_in(arrays, target, work.cell_frame[cell]):
                 continue
         if first_token < end_own and not known:
-            last = n_segments - 1
-            if (
-                n_segments
-                and work.segments[last, 1] == first_token
-                and (
-                    mode != VISIT
-                    or (work.segments[last, 2] == target and work.segments[last, 3] == cell)
-                )
-            ):
-                work.segments[last, 1] = end_own
-            else:
-                if n_segments >= len(work.segments):
-                    return TOO_MANY
-                work.segments[n_segments, 0], work.segments[n_segments, 1] = first_token, end_own
-                work.segments[n_segments, 2], work.segments[n_segments, 3] = target, cell
-                n_segments += 1
+            n_segments = _noted(work, n_segments, first_token, end_own, target, cell, mode)
+            if n_segments == NONE:
+                return TOO_MANY
         if first_child == end_child:
             continue
         is_large = end_token - end_own >= SMALL

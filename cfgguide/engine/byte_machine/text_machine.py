@@ -8,12 +8,12 @@ have one mask where no token gets there.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from cfgguide.automata.charset import CharacterClass, without_bytes
 from cfgguide.automata.language import DEAD, IN_UTF8
+from cfgguide.automata.language import after as after_character
 from cfgguide.automata.pattern_automaton import automaton_of
 from cfgguide.automata.pattern_text import spelled
 from cfgguide.automata.pattern_tree import Characters, Nodes, walk, within
@@ -124,10 +124,8 @@ class TextMachine(ByteMachine):
             return None
         with self.steps.begun():
             check_step()
-            cuts, letters = self._automaton.cuts, self._automaton.letters
             for character in text:
-                place = bisect_right(cuts, ord(character)) - 1
-                state = self._automaton.row(state)[letters[place]]
+                state = after_character(self._automaton, state, character)
                 if state == DEAD:
                     return None
             after = ByteConfiguration(self.pushdown.state(("c", (state,))), _BOTTOM)
