@@ -28,6 +28,7 @@ a :class:`~cfgguide.grammar.grammar.Grammar`   Lark's tree; the text, if it was 
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import os
 import re
@@ -54,6 +55,7 @@ _ACCEPTED = (
     "or a cfgguide.Grammar"
 )
 _N_KEPT = 64
+_MAKERS = ("cfgguide.grammar.", "cfgguide.schema.")  # where functions make grammars
 _JSON = {"type": ["object", "array"]}  # what "json" means
 #: Where bundled grammars begin: models write statements, not whole scripts.
 STARTS = {"sql": "statement", "postgresql": "statement"}
@@ -142,7 +144,7 @@ def _made(what: object) -> OutputType:
     if isinstance(what, Grammar | re.Pattern | list | tuple):
         return _of_parts(what)
     if is_function(what):
-        return _of_function(what)
+        return _of_own(what) if _is_own(what) else _of_function(what)
     if isinstance(what, type | typing.NewType) or typing.get_origin(what) or _is_alias(what):
         return _of_type(what)
     raise GrammarError(f"{shown(what)} does not say what to write; give {_ACCEPTED}")
@@ -252,6 +254,21 @@ def _of_type(what: Any) -> OutputType:
     grammar = json_schema(schema, order="declared", tidy=True)
     reading = functools.partial(TypedReading, Shape.of(adapter.core_schema))
     return OutputType(grammar, functools.partial(_validated, adapter), reading)
+
+
+def _is_own(what: Callable[..., Any]) -> bool:
+    """Return whether a function is one that makes a grammar here, as ``cfgguide.integer``."""
+    return str(getattr(what, "__module__", "")).startswith(_MAKERS)
+
+
+def _of_own(what: Callable[..., Any]) -> OutputType:
+    """Return what such a function means where its caller left the parentheses out."""
+    parameters = inspect.signature(what).parameters.values()
+    needed = [each.name for each in parameters if each.default is each.empty]
+    if not needed:
+        return _made(what())
+    call = f"{what.__qualname__}({', '.join(needed)})"
+    raise GrammarError(f"cfgguide.{what.__qualname__} has to be called: give cfgguide.{call}")
 
 
 def _of_function(what: Callable[..., Any]) -> OutputType:

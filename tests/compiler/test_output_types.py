@@ -177,6 +177,11 @@ def test_of_several_functions_a_model_calls_one(text, returned):
     assert output_type([double, eaten]).parse(text).call() == returned
 
 
+def test_a_function_that_makes_a_grammar_stands_for_it_without_parentheses():
+    assert output_type(cfgguide.integer).grammar == cfgguide.integer()
+    assert output_type(cfgguide.free_text).grammar == cfgguide.free_text()
+
+
 def test_what_people_look_for_at_the_top_is_there():
     assert is_written(cfgguide.integer(1, 5), "4")
     assert not is_written(cfgguide.integer(1, 5), "6")

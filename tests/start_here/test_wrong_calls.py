@@ -134,6 +134,9 @@ WRONG_CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "a number as what to write": (
         lambda: cfgguide.compile(5, VOCABULARY), "5 does not say what to write; give a type"
     ),
+    "a function that makes a grammar of what is not given": (
+        lambda: wrote(cfgguide.regex), "cfgguide.regex has to be called: give "
+    ),
     "arguments in the wrong order": (
         lambda: cfgguide.compile(VOCABULARY, GRAMMAR), "does not say what to write; give a type"
     ),
