@@ -211,7 +211,8 @@ class Vocabulary:
                 warnings.warn(stored.warning, VocabularyWarning, stacklevel=2)
             made = cls.__new__(cls)
             made._set(stored.tokens, stored.eos_token_ids, added_tokens(tokenizer), {})
-            made.__dict__.update(trie=stored.trie, spelling=stored.spelling, digest=stored.digest)
+            made.__dict__.update(trie=stored.trie, trie_kinds=stored.kinds)
+            made.__dict__.update(spelling=stored.spelling, digest=stored.digest)
             return made
         tokens, warning = read_tokens(description, special_ids)
         if warning:

@@ -9,6 +9,7 @@ Small vocabularies are read in no time, so they are not stored. ::
     text                  uint8                  the bytes of all tokens by id, `SEPARATOR` between
     byte, depth, skip, first_token, token_ids    the arrays of the trie
     nodes                 int32 (n_nodes+1, 4)   the same as a walk reads it
+    kinds                 uint64 (n_nodes,)      what comes below each of these
 
 Python cuts a text at separators three times as fast as at places. A vocabulary that the separator
 would cut otherwise is not stored.
@@ -28,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.base import archive
+from cfgguide.base import archive, kinds
 from cfgguide.base.archive import Arrays
 from cfgguide.base.cache import hash_of_code, kept, user_cache
 from cfgguide.base.checked import Checked
@@ -62,6 +63,8 @@ class StoredVocabulary(NamedTuple):
         As those of a vocabulary.
     trie : VocabularyTrie
         Of the tokens.
+    kinds : uint64, shape (n_nodes,)
+        As `Vocabulary.trie_kinds`.
     spelling : Spelling
         Of the tokens.
     digest : str
@@ -73,6 +76,7 @@ class StoredVocabulary(NamedTuple):
     tokens: list[bytes | None]
     eos_token_ids: tuple[int, ...]
     trie: VocabularyTrie
+    kinds: npt.NDArray[np.uint64]
     spelling: Spelling
     digest: str
     warning: str
@@ -98,7 +102,7 @@ def key_of(
 
 @functools.cache
 def _code() -> str:
-    return hash_of_code(Path(__file__).parent.glob("*.py"))
+    return hash_of_code([*Path(__file__).parent.glob("*.py"), Path(kinds.__file__)])
 
 
 def load(key: str) -> StoredVocabulary | None:
@@ -117,6 +121,7 @@ def store(key: str, vocabulary: Vocabulary, warning: str) -> None:
     arrays: Arrays = {
         "text": np.frombuffer(text, dtype=np.uint8),
         "nodes": trie.packed.nodes,
+        "kinds": vocabulary.trie_kinds,
         **trie.arrays._asdict(),
     }
     value = {
@@ -143,8 +148,11 @@ def _unpacked(arrays: Arrays, value: Any) -> StoredVocabulary:
     nodes = arrays["nodes"]
     n_roots = int(nodes[0, FIRST_CHILD])
     made.__dict__["packed"] = PackedTrie.without_rows(nodes, trie.token_ids, n_roots)
-    eos = tuple(value["eos_token_ids"])
-    return StoredVocabulary(tokens, eos, made, spelling, value["digest"], value["warning"])
+    kinds_below = checked.numbers("kinds", (len(trie.byte),), dtypes=(np.uint64,))
+    told = value["digest"], value["warning"]
+    return StoredVocabulary(
+        tokens, tuple(value["eos_token_ids"]), made, kinds_below, spelling, *told
+    )
 
 
 def _trie(checked: Checked, has_text: npt.NDArray[np.bool_]) -> TrieArrays:

@@ -17,8 +17,8 @@ from support.small_tokenizers import (
 from tokenizers import Tokenizer, decoders
 
 from cfgguide.base.cache import Cache, user_cache
+from cfgguide.engine.vocabulary import trie_kinds, vocabulary_cache
 from cfgguide.engine.vocabulary import vocabulary as vocabulary_module
-from cfgguide.engine.vocabulary import vocabulary_cache
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import VocabularyError, VocabularyWarning
 
@@ -38,7 +38,7 @@ def kept(cache: Cache) -> list[str]:
 
 def all_of(vocabulary: Vocabulary) -> list[Any]:
     """Everything of a vocabulary that others read."""
-    arrays = (*vocabulary.trie.arrays, *vocabulary.trie.packed)
+    arrays = (*vocabulary.trie.arrays, *vocabulary.trie.packed, vocabulary.trie_kinds)
     return [
         *(getattr(vocabulary, field.name) for field in dataclasses.fields(vocabulary)),
         (vocabulary.digest, vocabulary.spelling, vocabulary.trie.max_depth),
@@ -63,6 +63,7 @@ def test_a_vocabulary_comes_back_as_it_was(cache, make):
 def test_what_is_found_is_not_read_again(cache, monkeypatch):
     expected = read(standard_library_tokenizer())
     monkeypatch.delattr(vocabulary_module, "read_tokens")
+    monkeypatch.delattr(trie_kinds, "kinds_below")
     assert read(standard_library_tokenizer()) == expected
 
 
@@ -148,7 +149,7 @@ def test_nothing_is_kept_of_small_vocabularies_without_a_cache_or_with_the_separ
 # --- Damage --------------------------------------------------------------------------------------
 
 INT32 = ("depth", "skip", "first_token", "token_ids", "nodes")
-NAMES = ("byte", *INT32)
+NAMES = ("byte", "kinds", *INT32)
 
 
 def set_one(name: str, place: Any, number: int) -> Any:
