@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import runpy
 from collections import Counter, defaultdict
@@ -37,6 +38,14 @@ def _no_cache_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
     for each in list(vars(module).values()) if module else []:
         if hasattr(each, "cache_clear") and each.__module__ == module.__name__:
             each.cache_clear()
+
+
+@pytest.fixture
+def only_what_is_new_is_collected() -> Iterator[None]:
+    """Spare the collector what there was before: a worker's heap is looked through in seconds."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.hookimpl(tryfirst=True)

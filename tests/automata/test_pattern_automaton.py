@@ -376,6 +376,7 @@ def tracked(automaton: Any) -> int:
     return sum(map(gc.is_tracked, seen.values()))
 
 
+@pytest.mark.usefixtures("only_what_is_new_is_collected")
 def test_counts_are_little_for_the_collector_to_look_through() -> None:
     """Of each number of rounds there are states, rests and steps; what stays are sets and sizes."""
     automaton = automaton_of(anywhere(read("^(ab?){2,300}c$")))

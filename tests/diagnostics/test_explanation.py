@@ -353,6 +353,7 @@ def test_a_vocabulary_that_cannot_go_on_is_blamed_and_no_byte():
     assert guide.explain(b"ab!").offset == 2
 
 
+@pytest.mark.usefixtures("only_what_is_new_is_collected")
 def test_an_index_is_free_when_it_was_explained_and_is_gone():
     """What is kept for explanations must not keep the grammar's tables for ever."""
     vocabulary = cfgguide.Vocabulary([b"a", b"ab", None], eos_token_ids=2)

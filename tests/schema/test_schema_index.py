@@ -152,6 +152,7 @@ def n_objects() -> int:
     return len(gc.get_objects())
 
 
+@pytest.mark.usefixtures("only_what_is_new_is_collected")
 def test_states_are_no_objects_for_the_collector() -> None:
     value = {f"p{number}": number for number in range(60)}
     schema = {"type": "object", "properties": {name: {"type": "integer"} for name in value}}

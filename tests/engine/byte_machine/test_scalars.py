@@ -295,6 +295,7 @@ def reached(lexemes: ScalarAutomaton) -> list[Any]:
     return queue
 
 
+@pytest.mark.usefixtures("only_what_is_new_is_collected")
 def test_rows_and_keys_are_nothing_that_the_collector_looks_through() -> None:
     automaton = automaton_of(anywhere(notation.read("^([a-z]é|[^b-d]{3}){9,40}$")))
     names = PatternNames([f"name_{n}é" for n in range(99)], [Language.of_words(["a", "b"])])

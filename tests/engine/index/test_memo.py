@@ -183,6 +183,7 @@ def test_threads_step_at_once() -> None:
     assert len(walkers[0].memo) <= 500
 
 
+@pytest.mark.usefixtures("only_what_is_new_is_collected")
 def test_the_collector_tracks_nothing_of_what_is_known() -> None:
     stack = Stack.of([0, 1])
     memo = Memo(ByteConfiguration(0, stack))

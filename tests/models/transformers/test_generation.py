@@ -287,6 +287,7 @@ def test_a_healed_prompt_is_spelled_again_before_the_sentence(prompt, prefix):
         assert (prompt + found.text).endswith(spelled)
 
 
+@pytest.mark.usefixtures("only_what_is_new_is_collected")
 def test_a_loop_that_is_left_leaves_nothing_and_its_result_writes_the_rest():
     model = fresh_random_model(N_COLUMNS)
     options = {"tokenizer": tokenizer(), "what": index_of(GREEK), "max_new_tokens": 20}

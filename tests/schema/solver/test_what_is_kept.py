@@ -4,6 +4,8 @@ import gc
 import json
 from typing import Any
 
+import pytest
+
 import cfgguide
 from cfgguide.schema.solver.nodes import UNBOUNDED, Node
 from cfgguide.schema.solver.plans import Clause, Holds, Plan
@@ -16,6 +18,7 @@ def tracked(kinds: tuple[type, ...] = (object,)) -> int:
     return sum(isinstance(each, kinds) for each in gc.get_objects())
 
 
+@pytest.mark.usefixtures("only_what_is_new_is_collected")
 def test_a_node_that_requires_little_is_one_object():
     before = tracked()
     nodes = [Node(f"/{n}", required=("a", "b"), n_items=(n, None)) for n in range(500)]
@@ -25,6 +28,7 @@ def test_a_node_that_requires_little_is_one_object():
     assert tracked() - before < len(nodes) + 50
 
 
+@pytest.mark.usefixtures("only_what_is_new_is_collected")
 def test_what_is_asked_of_one_object_is_not_kept_for_the_next():
     """Each level has to be one of two kinds, by members that the other has too."""
     n, value = 12, None
