@@ -44,6 +44,8 @@ CONSTRUCTORS = {
     ("grammar.grammar", "schema.embedded_rules"): "Grammar.llguidance: %json in a grammar",
     ("grammar.combinators.parts", "schema.messages.message_grammar"): "concat: schemas as parts",
 }
+#: Functions that import what they are given by its name.
+IMPORTING = ("import_module", "__import__")
 #: Modules that look at what is imported already, or import by a name that is not written there.
 LOOKING = {
     "base.lazy": "public names, imported when they are first used; a test compares them",
@@ -63,6 +65,7 @@ def listed_rooms() -> list[str]:
     return re.findall(r"^\* `(\w+)(?:\.py|/)`", section, re.MULTILINE)
 
 
+@functools.cache
 def text_of(module: str) -> str:
     return FILES[module].read_text(encoding="utf-8")
 
@@ -72,32 +75,46 @@ def tree_of(module: str) -> ast.Module:
     return ast.parse(text_of(module))
 
 
+def last_name(node: ast.expr) -> str:
+    """`name` of an expression `name` or `....name`, else nothing."""
+    return str(getattr(node, "id", getattr(node, "attr", "")))
+
+
 def run_nodes(node: ast.AST) -> list[ast.AST]:
     """All nodes below `node` but those under `if TYPE_CHECKING:`."""
     found: list[ast.AST] = []
-    for child in ast.iter_child_nodes(node):
-        is_typing = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
-        found.append(child)
-        below = child.orelse if is_typing else [child]
-        for each in below:
-            found.extend(run_nodes(each))
+    pending = [node]
+    while pending:
+        for child in ast.iter_child_nodes(pending.pop()):
+            is_typing = isinstance(child, ast.If) and last_name(child.test) == "TYPE_CHECKING"
+            found.append(child)
+            pending += child.orelse if is_typing else [child]
     return found
+
+
+@functools.cache
+def every_node(module: str) -> list[ast.AST]:
+    return list(ast.walk(tree_of(module)))
+
+
+@functools.cache
+def nodes_of(module: str) -> list[ast.AST]:
+    """All nodes of a module but those for type checkers."""
+    return run_nodes(tree_of(module))
 
 
 @functools.cache
 def imports_of(module: str) -> frozenset[str]:
     """What a module imports, anywhere in it: "lark", or "cfgguide.errors" for one of ours."""
     found = set()
-    for node in run_nodes(tree_of(module)):
+    for node in nodes_of(module):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module} imports relatively"
             if node.module != "__future__":
                 found |= {f"{node.module}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(
-            ("import_module", "__import__")
-        ):
+        elif isinstance(node, ast.Call) and last_name(node.func) in IMPORTING:
             argument = node.args[0]
             if isinstance(argument, ast.Constant):
                 found.add(str(argument.value))
@@ -138,12 +155,12 @@ def imported_first(module: str) -> set[str]:
     """Our modules that a module imports when it is imported itself."""
     functions = [
         node
-        for node in run_nodes(tree_of(module))
+        for node in nodes_of(module)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
     late = {id(node) for function in functions for node in run_nodes(function)}
     found = set()
-    for node in run_nodes(tree_of(module)):
+    for node in nodes_of(module):
         if isinstance(node, ast.ImportFrom) and id(node) not in late:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
             found |= {name.removeprefix("cfgguide.") for name in names}
@@ -159,12 +176,16 @@ def test_every_room_is_listed_once():
     assert sorted(listed_rooms()) == sorted([*ROOMS, *alone])
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if name not in NAMESPACES])
-def test_a_module_imports_only_from_its_own_room_and_those_listed_before(module):
+def test_modules_import_only_from_their_own_rooms_and_those_listed_before():
     listed = listed_rooms()
-    before = {*listed[: listed.index(room_of(module)) + 1]}
-    others = {name for name in internal(module) if room_of(name) not in before}
-    assert {name for name in others if (module, name) not in CONSTRUCTORS} == set()
+    later = {
+        (module, name)
+        for module in MODULES
+        if module not in NAMESPACES
+        for name in internal(module)
+        if room_of(name) not in listed[: listed.index(room_of(module)) + 1]
+    }
+    assert later - CONSTRUCTORS.keys() == set()
 
 
 def test_constructors_are_the_only_exceptions():
@@ -177,17 +198,19 @@ def test_modules_load_one_after_the_other():
     order.prepare()  # raises CycleError
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_imports_are_written_where_they_are_made(module):
-    calls = [node for node in run_nodes(tree_of(module)) if isinstance(node, ast.Call)]
+def is_looking(module: str) -> bool:
     by_name = [
-        call
-        for call in calls
-        if ast.unparse(call.func).endswith(("import_module", "__import__"))
-        and not isinstance(call.args[0], ast.Constant)
+        node
+        for node in nodes_of(module)
+        if isinstance(node, ast.Call)
+        and last_name(node.func) in IMPORTING
+        and not isinstance(node.args[0], ast.Constant)
     ]
-    is_looking = bool(by_name) or "sys.modules" in text_of(module)
-    assert is_looking == (module in LOOKING)
+    return bool(by_name) or "sys.modules" in text_of(module)
+
+
+def test_imports_are_written_where_they_are_made():
+    assert {module for module in MODULES if is_looking(module)} == LOOKING.keys()
 
 
 PAGES = [name for name in FOLDERS if "Read" in (ast.get_docstring(tree_of(name)) or "")]
@@ -360,10 +383,10 @@ def is_there(target: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("module", FILES)
-def test_what_docstrings_refer_to_exists(module):
+def test_what_docstrings_refer_to_exists():
     pattern = r":(?:mod|class|func|meth):`~?(cfgguide(?:\.\w+)+)(?:\(\))?`"
-    assert [each for each in re.findall(pattern, text_of(module)) if not is_there(each)] == []
+    named = {(module, each) for module in FILES for each in re.findall(pattern, text_of(module))}
+    assert {(module, each) for module, each in named if not is_there(each)} == set()
 
 
 def remembers(module: str) -> bool:
@@ -373,7 +396,7 @@ def remembers(module: str) -> bool:
     return any(
         re.search(r"\blru_cache\b", ast.unparse(each))
         or (re.search(r"\bcache$", ast.unparse(each)) and ast.unparse(node.args))
-        for node in run_nodes(tree_of(module))
+        for node in nodes_of(module)
         if isinstance(node, ast.FunctionDef)
         for each in node.decorator_list
     )
@@ -517,26 +540,43 @@ ENGINES = {
 }
 
 
-@pytest.mark.parametrize("name", ["", *FILES])
-def test_modules_and_all_that_is_public_in_them_have_docstrings(name):
-    if engine := ENGINES.get(name):
-        pytest.importorskip(engine, reason="`make serve-test` has it, this environment has not")
-    module = importlib.import_module(f"cfgguide.{name}" if name else "cfgguide")
-    assert module.__doc__
-    assert [path for path, value in public_definitions(module) if not inspect.getdoc(value)] == []
+def undocumented(name: str) -> list[str]:
+    """The public definitions of a module that lack a docstring; "" is the module itself."""
+    module = importlib.import_module(name)
+    documented = [("", module), *public_definitions(module)]
+    return [f"{name}.{path}" for path, value in documented if not inspect.getdoc(value)]
 
 
-@pytest.mark.parametrize("module", FILES)
-def test_only_the_command_line_prints(module):
-    calls = [node for node in ast.walk(tree_of(module)) if isinstance(node, ast.Call)]
-    printing = {ast.unparse(call.func) for call in calls} & {"print", "sys.stdout.write"}
-    assert module.startswith("studio.cli.") or not printing
+def test_modules_and_all_that_is_public_in_them_have_docstrings():
+    names = [f"cfgguide.{name}" for name in FILES if name not in ENGINES]
+    assert [each for name in ["cfgguide", *names] for each in undocumented(name)] == []
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_no_error_is_swallowed_by_a_bare_except(module):
-    handlers = [node for node in ast.walk(tree_of(module)) if isinstance(node, ast.ExceptHandler)]
-    assert all(handler.type is not None for handler in handlers)
+@pytest.mark.parametrize("name", ENGINES)
+def test_modules_for_engines_have_docstrings(name):
+    pytest.importorskip(ENGINES[name], reason="only `make serve-test` has it")
+    assert undocumented(f"cfgguide.{name}") == []
+
+
+def prints(module: str) -> bool:
+    calls = [node.func for node in every_node(module) if isinstance(node, ast.Call)]
+    writing = [each for each in calls if last_name(each) in ("print", "write")]
+    return any(ast.unparse(each) in ("print", "sys.stdout.write") for each in writing)
+
+
+def test_only_the_command_line_prints():
+    others = [module for module in FILES if not module.startswith("studio.cli.")]
+    assert [module for module in others if prints(module)] == []
+
+
+def test_no_error_is_swallowed_by_a_bare_except():
+    handlers = [
+        (module, node)
+        for module in MODULES
+        for node in every_node(module)
+        if isinstance(node, ast.ExceptHandler)
+    ]
+    assert [(module, node.lineno) for module, node in handlers if node.type is None] == []
 
 
 def test_tests_stand_in_the_rooms_of_what_they_test():
@@ -560,6 +600,6 @@ def test_no_test_file_imports_another():
     assert importing == {}
 
 
-@pytest.mark.parametrize("module", FILES)
-def test_no_work_is_left_as_a_note(module):
-    assert re.findall(r"\b(?:TODO|FIXME|XXX)\b", text_of(module)) == []
+def test_no_work_is_left_as_a_note():
+    note = re.compile(r"\b(?:TODO|FIXME|XXX)\b")
+    assert [module for module in FILES if note.search(text_of(module))] == []
