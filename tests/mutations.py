@@ -345,15 +345,15 @@ MUTATIONS = [
     ),
     Mutation(
         "schemas: the most characters of a string in its shared mask",
-        "engine/byte_machine/byte_walker",
-        "        bitmask |= shared.inside(most)\n",
-        "        bitmask |= shared.inside(-1)\n",
+        "engine/byte_machine/shared_masks",
+        "        return found if most < 0 else found & self._masks.of_at_most(most)\n",
+        "        return found\n",
     ),
     Mutation(
         "schemas: masks that differ in what follows a string are told apart",
         "engine/byte_machine/byte_walker",
-        '        return struct.pack("6i", *self[:5], len(ranges)) + ranges\n',
-        '        return struct.pack("6i", *self[:5], len(ranges))\n',
+        '        return hashlib.sha256(header + b"".join(parts)).digest()\n',
+        "        return hashlib.sha256(header).digest()\n",
     ),
     Mutation(
         "schemas: the names that begin like a text",
@@ -392,10 +392,22 @@ MUTATIONS = [
         "            if (met & KINDS) | stays == stays:\n",
     ),
     Mutation(
+        "schemas: the fewest characters of a string in its shared mask",
+        "engine/byte_machine/shared_masks",
+        "                ended &= ~self._masks.of_at_most(least - 1)\n",
+        "                ended &= ~self._masks.of_at_most(least - 2)\n",
+    ),
+    Mutation(
+        "schemas: which groups of names are possible where most is taken whole",
+        "engine/byte_machine/property_names",
+        "                if [each != DEAD for each in after] == possible\n",
+        "                if True\n",
+    ),
+    Mutation(
         "schemas: listed names are exceptions from shared masks",
         "engine/byte_machine/byte_kernels",
-        "            if not states[target, IS_NAMED]:\n",
-        "            if True:\n",
+        "                if target == 0 or not states[target, IS_NAMED]:\n",
+        "                if True:\n",
     ),
     Mutation(
         "schemas: items that have come before",

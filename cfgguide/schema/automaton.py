@@ -1073,7 +1073,7 @@ def _strings(scalars: Scalars) -> ScalarAutomaton:
         return Words(scalars.words)
     automaton, bounds = scalars.automaton, scalars.bounds
     if automaton is None:
-        return any_strings().lexemes if bounds == _ANY_BOUNDS else Bounded([(None, bounds)])
+        return any_strings() if bounds == _ANY_BOUNDS else Bounded([(None, bounds)])
     return strings_in((automaton,)) if bounds == _ANY_BOUNDS else Bounded([(automaton, bounds)])
 
 

@@ -377,7 +377,7 @@ class MemoryCompletions:
             if isinstance(kind.lexemes, Numbers):
                 return False  # it depends on the digits
             traits = kind.lexemes.traits(self._automaton.meaning(state)[1])
-            if traits.shared[0] >= 0 and not traits.is_named and _n_texts(*traits.bounds) > n:
+            if traits.shared[1] >= 0 and not traits.is_named and _n_texts(*traits.bounds) > n:
                 return True
         elif self._is_endless(*self._part_to_begin(state)):
             return True

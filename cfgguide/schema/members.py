@@ -99,7 +99,7 @@ class PlainMembers:
             languages = [language for language, _ in groups if language is not None]
             return PatternNames(self._names, languages), tags
         if not self._names and groups:
-            return any_strings().lexemes, tags
+            return any_strings(), tags
         return PropertyNames(self._names, plain_strings() if groups else None), tags
 
     def lexemes_for(self, _allowed: int) -> tuple[ScalarAutomaton, Sequence[int]]:
@@ -278,7 +278,7 @@ class TrackedMembers:
         tags = range(self.n_tags)
         others = self._machine.name_classes[len(names) :]
         if len(others) == 1 and not isinstance(others[0].names, Language):  # all others
-            return (PropertyNames(names, plain_strings()) if names else any_strings().lexemes), tags
+            return (PropertyNames(names, plain_strings()) if names else any_strings()), tags
         languages = [each.names for each in others if isinstance(each.names, Language)]
         return PatternNames(names, languages), tags
 

@@ -135,7 +135,7 @@ class SchemaMasks(ByteMasks):
 
     def shared(self) -> list[object]:
         """Return what all schemas share: masks of a vocabulary, and states of strings."""
-        strings = [any_strings(), plain_strings(), any_strings().lexemes, plain_strings().lexemes]
+        strings = [any_strings(), plain_strings()]
         return [*strings, *super().shared()]
 
     def is_at_end(self, configuration: ByteConfiguration, allowed: Callable[[], Subset]) -> bool:

@@ -6,9 +6,9 @@ from cfgguide.engine.masks.views cimport TrieView
 from cfgguide.engine.byte_machine.byte_views cimport ArraysView, WorkView
 
 cdef int ALLOWED, BELOW, BYTE, END, END_TOKEN, FIRST_CHILD, FIRST_TOKEN, FOLLOWS, IS_NAMED, MAP
-cdef int EDGES, NONE, NOT_MADE, N_BELOW, N_EDGES, PUSH, QUOTE, ROW, SHARED, SHARED_TAG
-cdef int COLLECT, DEPTH, DONE, INSPECTED, JUMP, NEEDED, NEEDED_TAG, NEED_FOLLOW, NEED_ROW
-cdef int N_CELLS, N_EXCEPTIONS, N_JUMPS, N_SEGMENTS, SMALL, TOO_MANY
+cdef int EDGES, NONE, NOT_MADE, N_BELOW, N_EDGES, PUSH, QUOTE, ROW, SHARED_TAG
+cdef int COLLECT, DEPTH, DONE, INSPECTED, NEEDED, NEEDED_TAG, NEED_FOLLOW, NEED_ROW
+cdef int N_CELLS, N_ENDS, N_SEGMENTS, N_VISITED, TOO_MANY
 cdef int TOO_SHALLOW, STAYS, VISIT, N_BITS
 
 cdef unsigned int ALL_BITS
@@ -22,13 +22,13 @@ cpdef bint is_allowed_in(ArraysView arrays, int state, int frame) noexcept nogil
 @cython.locals(first=int, edge=int, found=int, place=int)
 cpdef int operation(ArraysView arrays, int state, int byte) noexcept nogil
 @cython.locals(n=int, frame=int, count=int)
-cpdef void begin(TrieView trie, WorkView work, list frames, int state, int node, bint is_known) noexcept
+cpdef void begin(TrieView trie, WorkView work, list frames, int state, bint is_known) noexcept
 @cython.locals(last=int)
 cdef int _noted(
     WorkView work, int n_segments, int first_token, int end_token, int state, int cell, int mode
 ) noexcept nogil
 @cython.locals(
-    is_popped=bint, is_shared=bint, known=bint, is_large=bint, state=int, cell=int, tag=int, named=int, target=int,
+    is_popped=bint, has_ended=bint, known=bint, end=int, state=int, cell=int, tag=int, named=int, target=int,
     kind=int, frame=int, follow=int, depth=int, n_segments=int, byte=int, knows_kinds=bint,
     stays=cython.ulonglong, met=cython.ulonglong, first_token=int, end_token=int,
 )
@@ -40,11 +40,6 @@ cdef int walk(
 cpdef int ranges(WorkView work, int[:, ::1] found) noexcept
 @cython.locals(segment=int, index=int, token_id=int)
 cpdef void fill(TrieView trie, const int[:, ::1] found, unsigned int[::1] bitmask, bint has) noexcept
-@cython.locals(segment=int, index=int, token_id=int)
-cpdef void fill_bounded(
-    TrieView trie, const int[:, ::1] found, unsigned int[::1] bitmask, const short[::1] n_characters, int least,
-    int most
-) noexcept
 cpdef int run(
     ArraysView arrays, TrieView trie, const unsigned long long[::1] kinds, WorkView work, int n_base, int mode,
     bint is_begun

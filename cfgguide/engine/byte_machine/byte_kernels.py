@@ -5,9 +5,9 @@ prefix has only a state and a stack. Where a row of the automaton is not made ye
 and says so; called again, it goes on.
 
 Where a mask is asked for, a subtree is not visited if all kinds of characters in it may follow one
-another after the state. Nor are those below a state with a shared mask: they are *jumps*, for the
-caller to look up. In a state of listed names only the tokens that end one are visited; these are
-exceptions from the shared mask.
+another after the state. Where the mask of a string of any characters is known, only the tokens that
+end a listed name are visited. Where one has ended, and where a lexeme has that is read alone, is an
+*end*, for the caller to look up.
 """
 
 from __future__ import annotations
@@ -33,14 +33,13 @@ from cfgguide.engine.byte_machine.byte_views import (
     FOLLOWS,
     INSPECTED,
     IS_NAMED,
-    JUMP,
     MAP,
     N_BELOW,
     N_CELLS,
     N_EDGES,
-    N_EXCEPTIONS,
-    N_JUMPS,
+    N_ENDS,
     N_SEGMENTS,
+    N_VISITED,
     NEED_FOLLOW,
     NEED_ROW,
     NEEDED,
@@ -50,9 +49,7 @@ from cfgguide.engine.byte_machine.byte_views import (
     PUSH,
     QUOTE,
     ROW,
-    SHARED,
     SHARED_TAG,
-    SMALL,
     STAYS,
     TOO_MANY,
     TOO_SHALLOW,
@@ -116,9 +113,7 @@ def operation(arrays: Arrays, state: int, byte: int) -> int:
     return found  # noqa: RET504 - it has a type
 
 
-def begin(
-    trie: PackedTrie, work: Work, frames: list[int], state: int, node: int, is_known: bool
-) -> None:
+def begin(trie: PackedTrie, work: Work, frames: list[int], state: int, is_known: bool) -> None:
     """Write down where a walk begins.
 
     Parameters
@@ -131,8 +126,6 @@ def begin(
         Those of the stack, the top first.
     state : int
         On the stack.
-    node : int
-        Of the trie, whose children are visited; -1 for those at the top.
     is_known : bool
         Whether only tokens that end a listed name are visited.
     """
@@ -146,11 +139,7 @@ def begin(
         work.counts[count] = 0
     work.counts[N_CELLS] = n
     work.at_state[0], work.at_cell[0], work.is_known[0] = state, 0, is_known
-    if node < 0:
-        work.next_node[1], work.end_node[1] = 0, trie.n_roots
-    else:
-        work.next_node[1] = trie.nodes[node, FIRST_CHILD]
-        work.end_node[1] = trie.nodes[node + 1, FIRST_CHILD]
+    work.next_node[1], work.end_node[1] = 0, trie.n_roots
 
 
 def _noted(
@@ -200,8 +189,8 @@ def walk(
     n_base : int
         Number of cells of the configuration.
     mode : int
-        `VISIT`: visit everything; `JUMP`: only what has to be visited to make a mask, with shared
-        subtrees as jumps; `COLLECT`: the same with jumps where the bottom frame is popped.
+        `VISIT`: visit everything; `MASK`: only what has to be visited to make a mask; `COLLECT`:
+        the same, up to the ends of what stands on the bottom frame.
     is_begun : bool
         Whether to go on with a walk that has stopped.
 
@@ -221,6 +210,7 @@ def walk(
         if node == work.end_node[depth]:
             depth -= 1
             continue
+        counts[N_VISITED] += 1
         byte = nodes[node, BYTE]
         state, cell = work.at_state[depth - 1], work.at_cell[depth - 1]
         known = work.is_known[depth - 1]
@@ -277,27 +267,22 @@ def walk(
             state = follow
         work.next_node[depth] = node + 1
         first_token, end_token = nodes[node, FIRST_TOKEN], nodes[node, END_TOKEN]
-        if target < 0:
-            if counts[N_JUMPS] >= len(work.jumps):
-                return TOO_MANY
-            jump = counts[N_JUMPS]
-            counts[N_JUMPS] = jump + 1
-            work.jumps[jump, 0], work.jumps[jump, 1], work.jumps[jump, 2] = node, tag, depth
-            continue
+        has_ended = target < 0
         if known:
-            if is_popped:
-                if tag == states[named, SHARED_TAG]:
+            if not is_popped:
+                if target == 0 or not states[target, IS_NAMED]:
                     continue
-                exception = counts[N_EXCEPTIONS]
-                if exception >= len(work.exceptions):
-                    return TOO_MANY
-                counts[N_EXCEPTIONS] = exception + 1
-                work.exceptions[exception, 0] = first_token
-                work.exceptions[exception, 1] = end_token
-                known = False
-            elif target == 0 or not states[target, IS_NAMED]:
+            elif tag == states[named, SHARED_TAG]:
                 continue
-        if target == 0:
+            else:
+                has_ended, known = True, False
+        if has_ended:
+            end = counts[N_ENDS]
+            if end >= len(work.ends):
+                return TOO_MANY
+            counts[N_ENDS] = end + 1
+            work.ends[end, 0], work.ends[end, 1] = node, depth
+        if target <= 0:
             continue
         first_child, end_child = nodes[node, FIRST_CHILD], nodes[node + 1, FIRST_CHILD]
         end_own = end_token
@@ -314,20 +299,6 @@ def walk(
                 return TOO_MANY
         if first_child == end_child:
             continue
-        is_large = end_token - end_own >= SMALL
-        is_shared = mode == JUMP and is_large and not known and states[target, SHARED] != NONE
-        if is_shared and states[target, IS_NAMED]:
-            is_shared = allows(arrays, work.cell_frame[cell], states[target, SHARED_TAG])
-        if is_shared:
-            if counts[N_JUMPS] >= len(work.jumps):
-                return TOO_MANY
-            jump = counts[N_JUMPS]
-            counts[N_JUMPS] = jump + 1
-            work.jumps[jump, 0], work.jumps[jump, 1] = node, target
-            work.jumps[jump, 2] = cell
-            if not states[target, IS_NAMED]:
-                continue
-            known = True
         work.at_state[depth], work.at_cell[depth], work.is_known[depth] = target, cell, known
         depth += 1
         work.next_node[depth], work.end_node[depth] = first_child, end_child
@@ -384,23 +355,6 @@ def fill(
                     bitmask[token_id >> 5] |= 1 << (token_id & 31)
                 else:
                     bitmask[token_id >> 5] &= ALL_BITS ^ (1 << (token_id & 31))
-
-
-def fill_bounded(
-    trie: PackedTrie,
-    found: npt.NDArray[np.int32],
-    bitmask: npt.NDArray[np.uint32],
-    n_characters: npt.NDArray[np.int16],
-    least: int,
-    most: int,
-) -> None:
-    """Add of the tokens in some ranges those whose number of characters has bounds."""
-    with cython.nogil:
-        for segment in range(len(found)):
-            for index in range(found[segment, 0], found[segment, 1]):
-                token_id = trie.token_ids[index]
-                if least <= n_characters[token_id] <= most:
-                    bitmask[token_id >> 5] |= 1 << (token_id & 31)
 
 
 def run(

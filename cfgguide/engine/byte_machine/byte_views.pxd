@@ -27,6 +27,5 @@ cdef class WorkView(_View):
     cdef public int[::1] at_cell
     cdef public int[::1] is_known
     cdef public int[:, ::1] segments
-    cdef public int[:, ::1] jumps
-    cdef public int[:, ::1] exceptions
+    cdef public int[:, ::1] ends
     cdef public int[::1] counts

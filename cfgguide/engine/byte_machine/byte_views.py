@@ -31,12 +31,11 @@ QUOTE = 0x22
 # Why a walk returns.
 DONE, NEED_ROW, NEED_FOLLOW, TOO_SHALLOW, TOO_MANY = 0, 1, 2, 3, 4
 # Indices into `counts`: what is there, what is needed, where the walk is, how much it has read.
-N_CELLS, N_SEGMENTS, N_JUMPS, N_EXCEPTIONS, NEEDED, NEEDED_TAG, DEPTH, INSPECTED = range(8)
+N_CELLS, N_SEGMENTS, N_ENDS, NEEDED, NEEDED_TAG, DEPTH, INSPECTED, N_VISITED = range(8)
 N_COUNTS = 8
-# What a walk does where a mask is shared, and where the bottom frame is popped.
-VISIT, JUMP, COLLECT = 0, 1, 2
+# Whether a walk visits everything, and goes on where the bottom frame is popped.
+VISIT, MASK, COLLECT = 0, 1, 2
 ALL_BITS = 0xFFFFFFFF
-SMALL = 128  # tokens: smaller subtrees are visited
 
 
 class Arrays(NamedTuple):
@@ -48,13 +47,13 @@ class Arrays(NamedTuple):
         `ROW`: where its operations start in `operations`, or `NOT_MADE`; `MAP`: its row in `maps`;
         `ENDING`: the tag with which it ends if the text does, or `NONE`; `IS_END`: whether the
         text may end on the bottom frame; `BELOW` and `N_BELOW`: where the names that begin like
-        this start in `tags`, and their number, or `NONE`; `SHARED`: what is known of its masks in
-        all automata (:mod:`cfgguide.engine.byte_machine.shared_masks`), or `NONE`; `SHARED_TAG`:
-        the tag that POP has there; `IS_NAMED`: whether listed names are exceptions from that, and
-        this tag may come, too; `MOST` and `LEAST`: how many characters may and must follow, or
-        `NONE`; `EDGES` and `N_EDGES`: where its edges start in `edges`, and their number; `STAYS`:
-        where in `words` it stands which kinds of characters may follow one another, and how many
-        (:mod:`cfgguide.base.kinds`), or `NONE`.
+        this start in `tags`, and their number, or `NONE`; `SHARED`: which string of any characters
+        this is in all automata (:mod:`cfgguide.engine.byte_machine.shared_masks`), or `NONE`;
+        `SHARED_TAG`: the tag that POP has there; `IS_NAMED`: whether listed names are exceptions
+        from that, and this tag may come, too; `MOST` and `LEAST`: how many characters may and must
+        follow, or `NONE`; `EDGES` and `N_EDGES`: where its edges start in `edges`, and their
+        number; `STAYS`: where in `words` it stands which kinds of characters may follow one
+        another, and how many (:mod:`cfgguide.base.kinds`), or `NONE`.
     maps : uint8, shape (n_maps, 256)
         Which of a state's operations each byte has.
     operations : int32, shape (n_operations,)
@@ -104,15 +103,12 @@ class Work(NamedTuple):
     is_known: Int32Array
     # Tokens: ranges of indices into the trie's `token_ids`, with the state and the cell after them.
     segments: Int32Array
-    # Subtrees whose mask is shared: the trie node or -1 for the root, state and cell. In a walk
-    # that stops where the string ends instead: the node, the tag and the depth.
-    jumps: Int32Array
-    # Ranges of tokens that end a listed name.
-    exceptions: Int32Array
+    # Where a listed name, or what stands on the bottom frame, has ended: the node and its depth.
+    ends: Int32Array
     counts: Any  # of int32, as the others
 
 
-def new_work(*, depth: int, cells: int, segments: int, jumps: int) -> Work:
+def new_work(*, depth: int, cells: int, segments: int, ends: int) -> Work:
     """Return memory for a walk."""
 
     def made(*shape: int) -> Int32Array:
@@ -120,8 +116,7 @@ def new_work(*, depth: int, cells: int, segments: int, jumps: int) -> Work:
 
     arena = (made(cells) for _ in range(4))
     frames = (made(depth) for _ in range(5))
-    ranges = (made(segments, 4), made(jumps, 3), made(segments, 2))
-    return Work._make([*arena, *frames, *ranges, made(N_COUNTS)])
+    return Work._make([*arena, *frames, made(segments, 4), made(ends, 2), made(N_COUNTS)])
 
 
 class _View:

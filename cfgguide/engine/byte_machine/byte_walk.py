@@ -16,16 +16,13 @@ from cfgguide.engine.byte_machine import byte_kernels as kernels
 from cfgguide.engine.byte_machine import byte_views as views
 from cfgguide.engine.byte_machine.automaton import Pushdown
 from cfgguide.engine.masks.views import view
-from cfgguide.engine.vocabulary.trie import PackedTrie
+from cfgguide.engine.vocabulary.trie import END_TOKEN, FIRST_TOKEN, PackedTrie
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import LimitError
 
 Int32Array = npt.NDArray[np.int32]
 
-ROOT = -1  # a node: above all others
 _MAX_SIZE = 1 << 26
-
-
 _NOT_KNOWN = np.empty(0, dtype=np.uint64)
 
 
@@ -53,40 +50,24 @@ class Trie:
 class ByteWalk:
     """What a walk over a trie found; it holds until the next walk in the same memory."""
 
-    def __init__(self, work: views.Work, view_of_work: Any, n_base: int) -> None:
-        self._work, self._view = work, view_of_work
-        self._n_base = n_base
+    def __init__(self, trie: Trie, work: views.Work, view_of_work: Any) -> None:
+        self._trie, self._work, self._view = trie, work, view_of_work
         counts = work.counts.tolist()
         self.n_segments: int = counts[views.N_SEGMENTS]
+        self.n_visited: int = counts[views.N_VISITED]
         self.inspected: int = counts[views.INSPECTED]
-        self.jumps: list[list[int]] = work.jumps[: counts[views.N_JUMPS]].tolist()
+        #: Nodes where something has ended that is looked up, and their depth.
+        self.ends: Int32Array = work.ends[: counts[views.N_ENDS]].copy()
 
     def ranges(self) -> Int32Array:
         """Return the ranges of tokens, joined where they touch; int32, shape (n_ranges, 2)."""
         found = np.empty((self.n_segments, 2), dtype=np.int32)
         return found[: kernels.ranges(self._view, found)]
 
-    def exceptions(self) -> Int32Array:
-        """Return the ranges of tokens that end a listed name; int32, shape (n_ranges, 2)."""
-        return self._work.exceptions[: self._work.counts[views.N_EXCEPTIONS]].copy()
-
-    def frames(self, cell: int) -> list[int]:
-        """Return the frames of a stack of which a cell is the top, as far as they are known."""
-        found = []
-        while cell >= 0:
-            found.append(int(self._work.cell_frame[cell]))
-            cell = int(self._work.cell_parent[cell])
-        return found
-
-    def base_of(self, cell: int, n: int) -> int:
-        """Return how many frames of the base are among the topmost `n` of a stack."""
-        deepest = 0
-        while cell >= 0 and n > 0:
-            if cell < self._n_base:
-                deepest = cell + 1
-            cell = int(self._work.cell_parent[cell])
-            n -= 1
-        return deepest
+    def ended(self) -> Int32Array:
+        """Return the tokens at each of `ends` and below it; int32, shape (n_ends, 2)."""
+        nodes = self._trie.packed.nodes
+        return np.ascontiguousarray(nodes[self.ends[:, 0]][:, [FIRST_TOKEN, END_TOKEN]])
 
 
 class _Room(NamedTuple):
@@ -107,7 +88,7 @@ class WalkMemory:
 
     def __init__(self, pushdown: Pushdown) -> None:
         self._pushdown = pushdown
-        self._sizes = {"cells": 256, "segments": 2048, "jumps": 256}
+        self._sizes = {"cells": 256, "segments": 2048, "ends": 256}
         self._depth = 0
         self._made: _Room | None = None
 
@@ -124,7 +105,6 @@ class WalkMemory:
         frames: list[int],
         mode: int,
         *,
-        node: int = ROOT,
         is_known: bool = False,
     ) -> ByteWalk | None:
         """Walk from a state on a stack, the top first; None if the stack is too shallow.
@@ -133,24 +113,16 @@ class WalkMemory:
         """
         self._make_room(trie)
         while True:
-            result = self._walked(trie, state, frames, mode, node, is_known)
+            result = self._walked(trie, state, frames, mode, is_known)
             if result == views.DONE:
-                return ByteWalk(self.work, self._view, len(frames))
+                return ByteWalk(trie, self.work, self._view)
             if result == views.TOO_SHALLOW:
                 return None
             self._enlarge()
 
-    def _walked(
-        self,
-        trie: Trie,
-        state: int,
-        frames: list[int],
-        mode: int,
-        node: int,
-        is_known: bool,
-    ) -> int:
+    def _walked(self, trie: Trie, state: int, frames: list[int], mode: int, is_known: bool) -> int:
         view_of_work, counts = self._new(len(frames))
-        kernels.begin(trie.view, view_of_work, frames, state, node, is_known)
+        kernels.begin(trie.view, view_of_work, frames, state, is_known)
         pushdown, is_begun = self._pushdown, False
         while True:
             arrays = pushdown.view
@@ -190,7 +162,7 @@ class WalkMemory:
                 len(work.next_node) >= self._depth
                 and len(work.cell_frame) >= sizes["cells"]
                 and len(work.segments) >= sizes["segments"]
-                and len(work.jumps) >= sizes["jumps"]
+                and len(work.ends) >= sizes["ends"]
             ):
                 return found
         made = views.new_work(depth=self._depth, **self._sizes)

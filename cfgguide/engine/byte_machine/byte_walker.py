@@ -1,11 +1,11 @@
 """Walks the vocabulary with a byte machine: its masks, and where tokens lead.
 
 In: a :class:`~cfgguide.engine.byte_machine.byte_machine.ByteMachine`, a vocabulary, and a
-configuration. Out: its mask, and how much of the stack that depends on; or its outcomes. One
-compiled walk over the vocabulary trie visits what only this automaton knows. Where a string without
-conditions begins, or goes on, its tokens are the same in every automaton, but for what follows its
-end: these masks are made once for a vocabulary (:mod:`cfgguide.engine.byte_machine.shared_masks`),
-and a short walk reads what follows.
+configuration. Out: its mask, and how much of the stack that depends on; or its outcomes. A compiled
+walk over the vocabulary trie visits what only this automaton knows. Inside a string of any
+characters the tokens are the same in every automaton, but for what follows its end: these masks are
+made once for a vocabulary (:mod:`cfgguide.engine.byte_machine.shared_masks`), and a short walk
+reads what follows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cfgguide.base.uncompiled import warn_if_uncompiled
 from cfgguide.engine.byte_machine import byte_kernels as kernels
 from cfgguide.engine.byte_machine import byte_views as views
 from cfgguide.engine.byte_machine.byte_views import IS_NAMED, LEAST, MOST, NONE, SHARED, SHARED_TAG
-from cfgguide.engine.byte_machine.byte_walk import ROOT, Trie, WalkMemory
+from cfgguide.engine.byte_machine.byte_walk import Trie, WalkMemory
 from cfgguide.engine.byte_machine.outcomes import ByteOutcomes, SplitOutcomes
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.byte_machine.shared_masks import SharedMask, SharedMasks
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 Int32Array = npt.NDArray[np.int32]
 
+_NO_RANGES = np.empty((0, 2), dtype=np.int32)
 _WINDOW = 16  # topmost frames that a walk gets at first
 
 
@@ -57,7 +58,6 @@ class ByteWalker:
         self._tokens = vocabulary.tokens
         self.trie = Trie.of(vocabulary)
         self._memory = WalkMemory(pushdown)
-        self._rest = WalkMemory(pushdown)
         self._shared = SharedMasks.of(vocabulary)
         self._outcomes: ByteOutcomes | SplitOutcomes | None = None
 
@@ -173,143 +173,106 @@ class ByteWalker:
             frames = list(islice(stack, size))
             found = self._found(state, frames)
             if found is not None:
-                parts, depth = found
+                string, visited, depth = found
                 self._memory.leave()
-                self._rest.leave()
-                return self._shared.subset(_Recipe(self.trie, parts, also)), depth
+                return self._shared.subset(_Recipe(self.trie, string, visited, also)), depth
             assert len(frames) < stack.height, "nothing lies below the bottom"
             size *= 4
 
-    def _found(self, state: int, frames: list[int]) -> tuple[list[_Part], int] | None:
+    def _found(
+        self, state: int, frames: list[int]
+    ) -> tuple[_String | None, _Visited | None, int] | None:
         """Return what makes a mask, and what it depends on; None if the stack is too shallow."""
         of_state = self._pushdown.row_of(state)
         is_shared = of_state[SHARED] >= 0
         if is_shared and of_state[IS_NAMED]:  # and other names may come, too
             is_shared = kernels.allows(self._pushdown.view, frames[0], of_state[SHARED_TAG])
-        parts: list[_Part] = []
-        inspected = 0
+        string, visited, inspected = None, None, 0
         if is_shared:
-            depth = self._jumped(parts, ROOT, of_state, frames)
-            if depth is None:
+            found = self._string(of_state, frames)
+            if found is None:
                 return None
-            inspected = depth
+            string, inspected = found
         if not is_shared or of_state[IS_NAMED]:
-            mode = views.VISIT if is_shared else views.JUMP
-            walk = self._memory.walk(self.trie, state, frames, mode, is_known=is_shared)
+            walk = self._memory.walk(self.trie, state, frames, views.MASK, is_known=is_shared)
             if walk is None:
                 return None
             inspected = max(inspected, walk.inspected)
-            for node, target, cell in walk.jumps:
-                of_target = self._pushdown.row_of(target)
-                depth = self._jumped(parts, node, of_target, walk.frames(cell))
-                if depth is None:
-                    return None
-                inspected = max(inspected, walk.base_of(cell, depth))
-            parts.append(_Visited(walk.ranges(), walk.exceptions()))
-        return parts, inspected
+            visited = _Visited(walk.ended(), walk.ranges())
+        return string, visited, inspected
 
-    def _jumped(
-        self, parts: list[_Part], node: int, of_state: list[int], frames: list[int]
-    ) -> int | None:
-        """Add what is shared below a node; return how much of the stack was read.
+    def _string(self, of_state: list[int], frames: list[int]) -> tuple[_String, int] | None:
+        """Return what is shared inside a string of any characters, and what it depends on.
 
         None if the stack is too shallow.
         """
         number, (most, least) = of_state[SHARED], of_state[MOST : LEAST + 1]
-        shared = self._shared.mask(node, number)
+        longest = self.trie.max_depth  # bytes: no token has more characters
+        bounds = NONE if most >= longest else most, max(0, min(least, longest + 1))
+        shared = self._shared.string(number)
         following = self._pushdown.follow(frames[0], of_state[SHARED_TAG])
-        ranges, inspected = None, 0
-        if following and shared.rests is not None:
-            if len(frames) == 1:
-                return None
-            walk = self._rest.walk(shared.rests, following, frames[1:], views.VISIT)
-            if walk is None:
-                return None
-            ranges, inspected = walk.ranges(), walk.inspected
-        parts.append(_Jump(node, number, most, least, bool(following), shared, ranges))
-        return 1 + inspected
+        if not following:
+            return _String(shared, number, *bounds, None), 1
+        if shared.rests is None:
+            return _String(shared, number, *bounds, _NO_RANGES), 1
+        if len(frames) == 1:
+            return None
+        walk = self._memory.walk(shared.rests, following, frames[1:], views.MASK)
+        if walk is None:
+            return None
+        return _String(shared, number, *bounds, walk.ranges()), 1 + walk.inspected
 
 
 class _Visited(NamedTuple):
-    """Ranges of tokens that a walk has visited, and of those that it takes away."""
+    """Ranges of tokens that end a listed name, and of those that may come."""
 
+    ended: Int32Array
     ranges: Int32Array
-    exceptions: Int32Array
-
-    @property
-    def digest(self) -> bytes:
-        """What tells it from others."""
-        header = struct.pack("2i", -len(self.ranges) - 2, len(self.exceptions))
-        return header + self.ranges.tobytes() + self.exceptions.tobytes()
-
-    def fill(self, trie: Trie, bitmask: npt.NDArray[np.uint32]) -> None:
-        """Add the tokens to a bitmask."""
-        kernels.fill(trie.view, self.exceptions, bitmask, False)
-        kernels.fill(trie.view, self.ranges, bitmask, True)
 
 
-class _Jump(NamedTuple):
-    """What is shared below a node of the trie, and which rests may follow where a string ends."""
+class _String(NamedTuple):
+    """A string of any characters: how many may and have to come, and what may follow."""
 
-    node: int
+    shared: SharedMask
     number: int
     most: int
     least: int
-    is_followed: bool
-    shared: SharedMask
-    ranges: Int32Array | None
-
-    @property
-    def digest(self) -> bytes:
-        """What tells it from others."""
-        ranges = b"" if self.ranges is None else self.ranges.tobytes()
-        return struct.pack("6i", *self[:5], len(ranges)) + ranges
-
-    def fill(self, _trie: Trie, bitmask: npt.NDArray[np.uint32]) -> None:
-        """Add the tokens to a bitmask."""
-        shared, most, least = self.shared, self.most, self.least
-        bitmask |= shared.inside(most)
-        if not self.is_followed:
-            return
-        bitmask |= shared.at_end(most, least)
-        if shared.rests is None or self.ranges is None:
-            return
-        if most < 0 and least <= 0:
-            kernels.fill(shared.rests.view, self.ranges, bitmask, True)
-        else:
-            n_characters = shared.n_characters
-            bound = most if most >= 0 else int(n_characters.max())
-            bounds = max(least, 0), bound
-            kernels.fill_bounded(shared.rests.view, self.ranges, bitmask, n_characters, *bounds)
-
-
-_Part = _Visited | _Jump
+    following: Int32Array | None
 
 
 class _Recipe(NamedTuple):
     """How a mask is made of the tokens of a vocabulary, whatever automaton asks for it."""
 
     trie: Trie
-    parts: list[_Part]
+    string: _String | None
+    visited: _Visited | None
     also: Int32Array | None
 
     @property
     def digest(self) -> bytes:
         """What only equal masks have in common."""
-        data = b"".join([part.digest for part in self.parts])
-        return hashlib.sha256(data + bytes([self.also is not None])).digest()
+        string = self.string
+        bounds = (NONE, NONE, NONE) if string is None else string[1:4]
+        arrays = (None if string is None else string.following, *(self.visited or (None, None)))
+        lengths = [NONE if each is None else len(each) for each in arrays]
+        parts = [each.tobytes() for each in arrays if each is not None]
+        header = struct.pack("7i", *bounds, *lengths, self.also is not None)
+        return hashlib.sha256(header + b"".join(parts)).digest()
 
     @property
     def like(self) -> int:
-        """The same number for masks that are expected to be alike: the state of a string."""
-        first = self.parts[0]
-        return first.number if isinstance(first, _Jump) and first.node == ROOT else NONE
+        """The same number for masks that are expected to be alike: the string."""
+        return NONE if self.string is None else self.string.number
 
     def bitmask(self, n_words: int) -> Int32Array:
         """Return the mask; int32, shape (n_words,)."""
-        bitmask = np.zeros(n_words, dtype=np.uint32)
-        for part in self.parts:
-            part.fill(self.trie, bitmask)
+        if self.string is None:
+            bitmask = np.zeros(n_words, dtype=np.uint32)
+        else:
+            bitmask = self.string.shared.tokens(*self.string[2:])
+        if self.visited is not None:
+            kernels.fill(self.trie.view, self.visited.ended, bitmask, False)
+            kernels.fill(self.trie.view, self.visited.ranges, bitmask, True)
         if self.also is not None:
             bitmask |= self.also.view(np.uint32)
         return bitmask.view(np.int32)

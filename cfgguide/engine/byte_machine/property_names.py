@@ -21,7 +21,7 @@ from cfgguide.automata.charset import (
     branches_of,
     common_ranges,
 )
-from cfgguide.automata.language import DEAD, Language
+from cfgguide.automata.language import DEAD, Language, Ranges
 from cfgguide.automata.numbers import without_zeros
 from cfgguide.base.limits import check_step
 from cfgguide.engine.byte_machine.scalars import (
@@ -32,8 +32,8 @@ from cfgguide.engine.byte_machine.scalars import (
     Piece,
     ScalarAutomaton,
     ScalarRow,
-    SharedStrings,
     SpelledTexts,
+    Strings,
     Traits,
     after_bytes,
     characters_of,
@@ -323,17 +323,17 @@ class PropertyNames(ScalarAutomaton):
     ----------
     names : sequence of str
         The listed names.
-    others : SharedStrings, optional
+    others : Strings, optional
         How other names are written; their tag is the number of the listed ones.
     """
 
-    def __init__(self, names: Sequence[str], others: SharedStrings | None) -> None:
+    def __init__(self, names: Sequence[str], others: Strings | None) -> None:
         self.listed = ListedTexts({name: tag for tag, name in enumerate(names)})
         self.n_names = len(names)
         self._others = others
         self._other_tag = len(names)
         #: The key of what follows beside the names.
-        self.other: Key = None if others is None else others.lexemes.start
+        self.other: Key = None if others is None else others.start
         self.start = self.key(self.listed.start)
 
     def key(self, beginning: Beginning) -> Key:
@@ -374,7 +374,7 @@ class PropertyNames(ScalarAutomaton):
         """Return how many bytes have to come at least, with the quote."""
         if key[0] != "n":
             assert self._others is not None, "else there are no such keys"
-            return self._others.lexemes.nearest(key)
+            return self._others.nearest(key)
         _, pieces, other = key
         least = 1 + min((n_bytes_of(tree) for tree, _ in pieces), default=inf)
         return least if other is None else min(least, self.nearest(other))
@@ -382,14 +382,14 @@ class PropertyNames(ScalarAutomaton):
     def _other_row(self, key: Any) -> ScalarRow:
         """Return what follows inside a name that is not listed."""
         assert self._others is not None, "else there are no such keys"
-        row = self._others.lexemes.row(key)
+        row = self._others.row(key)
         return row.mapped(lambda target: self._other_tag if is_end(target) else target)
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""
         if key[0] != "n":
             assert self._others is not None, "else there are no such keys"
-            shared = (self._others.number(key), self._other_tag)
+            shared = self._others.shared(key, self._other_tag)
             return Traits(below=1 << self._other_tag, shared=shared)
         _, pieces, other = key
         below = 0
@@ -397,7 +397,7 @@ class PropertyNames(ScalarAutomaton):
             below |= self.listed.below(beginning)
         if self._others is None or other is None:
             return Traits(below=below)
-        shared = (self._others.number(other), self._other_tag)
+        shared = self._others.shared(other, self._other_tag)
         return Traits(below=below | 1 << self._other_tag, shared=shared, is_named=True)
 
 
@@ -421,7 +421,8 @@ class PatternNames(ScalarAutomaton):
         self._free = FreeStrings(self._texts, len(names))
         self._others: dict[tuple[Beginning, int, int], bool] = {}
         self._is_plain = self._listed.are_written_once
-        self.start = ("c", (self._listed.start, self._texts.start))
+        start = ("c", (self._listed.start if names else None, self._texts.start))
+        self.start = self._freed(start)
 
     def row(self, key: Any) -> ScalarRow:
         """Return what follows a key."""
@@ -435,7 +436,26 @@ class PatternNames(ScalarAutomaton):
         tag = self._tag(*state) if kind == "c" else -1
         if tag >= 0:
             entries.append(((QUOTE,), tag))
-        return ScalarRow.of(entries)
+        row = ScalarRow.of(entries)
+        return (
+            row._replace(stays=self._stays(state[1])) if kind == "c" and state[0] is None else row
+        )
+
+    def _stays(self, texts: tuple[int, ...]) -> int:
+        """Return kinds of characters that may follow one another where no listed name may come.
+
+        After each the same groups are possible: which are allowed is asked where a walk comes.
+        """
+        possible = [each != DEAD for each in texts]
+
+        def moves(state: tuple[int, ...]) -> dict[tuple[int, ...], Ranges]:
+            return {
+                after: ranges
+                for after, ranges in self._texts.moves(state).items()
+                if [each != DEAD for each in after] == possible
+            }
+
+        return self._texts.stays(texts, moves)
 
     def _freed(self, key: Any) -> Key:
         kind, state = key
@@ -518,8 +538,7 @@ class PatternNames(ScalarAutomaton):
         group = self._texts.free(texts)
         if group < 0:
             return None
-        strings = plain_strings()
-        return strings.number(strings.lexemes.start), self.n_names + group
+        return plain_strings().shared(plain_strings().start, self.n_names + group)
 
     def _has_other(self, beginning: Beginning | None, group: int, state: int) -> bool:
         """Return whether a text of a group that is not listed begins like this."""

@@ -148,7 +148,7 @@ class Traits(NamedTuple):
 
     ending: int = -1
     below: int | None = None  # tags of the names that may come, as bits
-    shared: tuple[int, int] = (-1, -1)
+    shared: tuple[int, int] = (-1, -1)  # which of `_ANY_STRINGS`, and its tag
     is_named: bool = False
     bounds: tuple[int, int] = (-1, -1)
 
@@ -312,14 +312,25 @@ class SpelledTexts:
         pairs = zip(self.languages, state, strict=True)
         return tuple([language.near(each, n) for language, each in pairs])
 
-    def stays(self, state: tuple[int, ...]) -> int:
-        """Return kinds of characters that may follow one another, written as they are."""
+    def stays(
+        self,
+        state: tuple[int, ...],
+        moves: Callable[[tuple[int, ...]], dict[tuple[int, ...], Ranges]] | None = None,
+    ) -> int:
+        """Return kinds of characters that may follow one another, written as they are.
+
+        With `moves`, they may only do so by these.
+        """
         pairs = [pair for pair in zip(self.languages, state, strict=True) if pair[1] != DEAD]
         longest = max([language.longest(each) for language, each in pairs], default=0)
         shortest = max([language.shortest(each) for language, each in pairs], default=0)
         kinds = KINDS if self._is_plain else _RAW
         return staying(
-            state, self.moves, self.near, kinds, (longest - 3, longest - 1, _FEW, shortest - 1)
+            state,
+            moves or self.moves,
+            self.near,
+            kinds,
+            (longest - 3, longest - 1, _FEW, shortest - 1),
         )
 
     def free(self, state: tuple[int, ...]) -> int:
@@ -421,10 +432,11 @@ class Strings(Texts):
         self,
         languages: Sequence[TextAutomaton],
         spelling: Callable[[Ranges], ByteTree] = plain_spelling,
-        shared: Callable[[Key], int] | None = None,
+        number: int = -1,
     ) -> None:
         super().__init__(languages, spelling)
-        self._shared = shared
+        #: Which of `_ANY_STRINGS` this is; -1 for another one.
+        self.number = number
 
     def _made(self, key: Any) -> ScalarRow:
         row = super()._made(key)
@@ -435,9 +447,14 @@ class Strings(Texts):
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""
-        if self._shared is None:
-            return _PLAIN_TRAITS
-        return Traits(shared=(self._shared(key), 0))
+        return Traits(shared=self.shared(key, 0)) if self.number >= 0 else _PLAIN_TRAITS
+
+    def shared(self, key: Any, tag: int) -> tuple[int, int]:
+        """Return what is shared in a key of a string of any characters, and the tag of that.
+
+        Inside of characters that is nothing but the tag: few tokens go on there.
+        """
+        return (self.number if key[0] == "c" else -1), tag
 
     def nearest(self, key: Any) -> float:
         """Return how many bytes have to come at least, with the quote."""
@@ -495,49 +512,25 @@ def key_of(pieces: tuple[Piece, ...]) -> Key:
 ANY = Language((0, *(SURROGATES[0], SURROGATES[1] + 1)), ((0, 0, 0), (1, 0, 1)), 1, frozenset([1]))
 
 
-class SharedStrings:
-    """Strings without conditions: their states have numbers that are the same everywhere."""
-
-    def __init__(self, spelling: Callable[[Ranges], ByteTree], first: int) -> None:
-        self._first = first
-        self._numbers: dict[Key, int] = {}
-        self.keys: list[Key] = []
-        self.lexemes = Strings([ANY], spelling, self.number)
-        self._add(self.lexemes.start)
-        for key in self.keys:  # grows while it is walked
-            for after in self.lexemes.row(key).targets:
-                if after is not None and not is_end(after):
-                    self._add(after)
-
-    def _add(self, key: Key) -> None:
-        if key not in self._numbers:
-            self._numbers[key] = self._first + len(self.keys)
-            self.keys.append(key)
-
-    def number(self, key: Key) -> int:
-        """Return the number of a key."""
-        return self._numbers[key]
-
-
-_N_SHARED = 256  # more than either has
+@cache
+def any_strings() -> Strings:
+    """Return strings of any characters with any spelling."""
+    return Strings([ANY], any_spelling, 0)
 
 
 @cache
-def any_strings() -> SharedStrings:
-    """Return strings with any spelling."""
-    return SharedStrings(any_spelling, 0)
+def plain_strings() -> Strings:
+    """Return strings of any characters with plain spellings."""
+    return Strings([ANY], plain_spelling, 1)
 
 
-@cache
-def plain_strings() -> SharedStrings:
-    """Return strings with plain spellings."""
-    return SharedStrings(plain_spelling, _N_SHARED)
+#: Strings of any characters, by their numbers: their masks are made once for a vocabulary.
+_ANY_STRINGS = (any_strings, plain_strings)
 
 
-def shared_key(number: int) -> tuple[ScalarAutomaton, Key]:
-    """Return the automaton and the key that a shared number stands for."""
-    strings = any_strings() if number < _N_SHARED else plain_strings()
-    return strings.lexemes, strings.keys[number % _N_SHARED]
+def string_of(number: int) -> Strings:
+    """Return the string of any characters with a number."""
+    return _ANY_STRINGS[number]()
 
 
 class FreeStrings:
@@ -562,7 +555,7 @@ class FreeStrings:
         """Return the key of a rest instead of another key, if its state is free."""
         if state not in self._known:
             tag = self._texts.free(state)
-            self._known[state] = tag if tag < 0 else self._key(tag, plain_strings().lexemes.start)
+            self._known[state] = tag if tag < 0 else self._key(tag, plain_strings().start)
         known = self._known[state]
         return key if known == -1 else known
 
@@ -572,7 +565,7 @@ class FreeStrings:
     def row(self, key: Any) -> ScalarRow:
         """Return what follows a key of a rest."""
         _, (tag, inside) = key
-        return plain_strings().lexemes.row(inside).mapped(partial(self._target, tag))
+        return plain_strings().row(inside).mapped(partial(self._target, tag))
 
     def _target(self, tag: int, target: Any) -> Any:
         if target is None:
@@ -582,12 +575,12 @@ class FreeStrings:
     def shared(self, key: Any) -> tuple[int, int]:
         """Return the shared number and the tag of a key of a rest."""
         _, (tag, inside) = key
-        return plain_strings().number(inside), tag
+        return plain_strings().shared(inside, tag)
 
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on from a key of a rest."""
         _, (tag, inside) = key
-        for text, target in plain_strings().lexemes.steps(inside, used):
+        for text, target in plain_strings().steps(inside, used):
             yield text, self._target(tag, target)
 
 
@@ -646,7 +639,7 @@ class Bounded(ScalarAutomaton):
         languages = list(dict.fromkeys(each for each, _ in parts))
         self._is_every = languages == [None]
         if self._is_every:
-            self._base: Strings = plain_strings().lexemes
+            self._base: Strings = plain_strings()
         else:
             self._base = Strings([ANY if each is None else each for each in languages])
         self._parts = [(languages.index(each), bounds) for each, bounds in parts]
@@ -709,8 +702,6 @@ class Bounded(ScalarAutomaton):
     def near(self, key: Any, n: int) -> Any:
         """Return a key after which `n` bytes do what they do after another one."""
         kind, state, count = key
-        if self._is_every:
-            return key  # such masks are shared by all schemas
         far = n + 2 * max(language.n_guessed for language in self._languages)
         return (*self._base.near((kind, state), far), self._near_count(count, far))
 
@@ -770,12 +761,12 @@ class Bounded(ScalarAutomaton):
         """
         if not self._is_every:
             return _PLAIN_TRAITS
-        kind, state, n = key
+        n = key[2]
         for tag, (_, (least, most)) in enumerate(self._parts):
             left = -1 if most is None else most - n
             if len(self._parts) == 1 or (least <= n and (most is None or left >= _LONGEST)):
                 return Traits(
-                    shared=(plain_strings().number((kind, state)), tag),
+                    shared=plain_strings().shared(key, tag),
                     bounds=(left, max(0, least - n)),
                 )
         return _PLAIN_TRAITS
@@ -806,7 +797,8 @@ class Numbers(KeptRows):
             for low, high, _ in branches_of(tree)
         ]
         tag = self._texts.tag(key)
-        return ScalarRow.of(entries, None if tag < 0 else ended(tag))
+        row = ScalarRow.of(entries, None if tag < 0 else ended(tag))
+        return row._replace(stays=self._texts.stays(key))
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""

@@ -1,11 +1,10 @@
-"""Masks inside strings without conditions, which all schemas share: made once for a vocabulary.
+"""Masks inside strings of any characters, which all schemas share: made once for a vocabulary.
 
-In: a node of the vocabulary trie, and a state of such a string. Out: a :class:`SharedMask` of the
-tokens below the node: those after which the string goes on, and those in which it ends. Of the
-latter the *rests*, what stands behind the closing quote, make a trie of their own: some hundred
-rests instead of some thousand tokens. What may stand there is for a walk to find out.
-
-Where the length of a string has bounds, tokens are told apart by how many characters they add.
+In: which string that is. Out: a :class:`SharedMask` of all tokens: those after which the string
+goes on, and those in which it ends. Of the latter the *rests*, what stands behind the closing
+quote, make a trie of their own: some hundred rests instead of some thousand tokens. What may stand
+there is for a walk to find out. Where the length of a string has bounds, it is the same mask
+without the tokens that add too many characters, or too few.
 """
 
 from __future__ import annotations
@@ -15,22 +14,22 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.charset import branches_of
 from cfgguide.base.locks import new_lock
-from cfgguide.base.remembered import remembered
+from cfgguide.base.remembered import remembered, remembered_up_to
+from cfgguide.engine.byte_machine import byte_kernels as kernels
 from cfgguide.engine.byte_machine import byte_views as views
 from cfgguide.engine.byte_machine.byte_views import BOTTOM
-from cfgguide.engine.byte_machine.byte_walk import ROOT, Trie, WalkMemory
+from cfgguide.engine.byte_machine.byte_walk import Trie, WalkMemory
 from cfgguide.engine.byte_machine.lone_pushdown import LonePushdown
-from cfgguide.engine.byte_machine.scalars import shared_key
+from cfgguide.engine.byte_machine.scalars import Strings, string_of
 from cfgguide.engine.masks.subset import Subset, Subsets, bitmask_of
-from cfgguide.engine.masks.token_classes import ClassTrie
-from cfgguide.engine.vocabulary.trie import END_TOKEN, FIRST_CHILD, FIRST_TOKEN, PackedTrie
+from cfgguide.engine.vocabulary.trie import VocabularyTrie
+from cfgguide.engine.vocabulary.trie_kinds import kinds_below
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 
 Int32Array = npt.NDArray[np.int32]
@@ -38,19 +37,33 @@ UInt32Array = npt.NDArray[np.uint32]
 BoolArray = npt.NDArray[np.bool_]
 
 _CONTINUATION, _LEAD = 0x80, 0xC0  # the first two bits of a byte inside a character
-_BACKSLASH = b"\\"
+_QUOTE, _BACKSLASH = b'"\\'
 _MARKS = b'",]}'  # of JSON
 _ENDED = re.compile(rb'((?:[^"\\]|\\.)*)"', re.DOTALL)
+#: The first byte of a character in a string, or as much as there is of one that is escaped.
+_CHARACTER = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,4})?)?"
+    rb"|\\(?:u[0-9a-fA-F]{0,4}|.)?|[^\\\x80-\xbf]",
+    re.DOTALL,
+)
 
 
 _N_KEPT = 4  # vocabularies
+_N_LENGTHS = 128  # of strings, near whose bounds a mask is made without counting
 _MAX_BYTES = 16_000_000  # of the masks that are kept for one
 _KNOWN: OrderedDict[str, SharedMasks] = OrderedDict()  # by digest; the one used last is last
 _LOCK = new_lock()
 
 
 class SharedMask:
-    """The tokens below a node of the vocabulary trie, from a state inside a string.
+    """The tokens inside a string of any characters, where one may begin.
+
+    Parameters
+    ----------
+    masks : SharedMasks
+        Those of the vocabulary.
+    lexemes : Strings
+        The string.
 
     Attributes
     ----------
@@ -58,125 +71,43 @@ class SharedMask:
         What stands behind the closing quote, of the tokens where something does.
     """
 
-    def __init__(
-        self, masks: SharedMasks, vocabulary: Vocabulary, trie: Trie, node: int, number: int
-    ) -> None:
-        self._vocabulary = vocabulary
-        self._masks = masks
-        self._packed = trie.packed
-        self._lexemes, self._key = shared_key(number)
-        alone = LonePushdown(self._lexemes, self._key)
-        memory = WalkMemory(alone)
-        walk = memory.walk(trie, alone.start, [BOTTOM], views.COLLECT, node=node)
+    def __init__(self, masks: SharedMasks, lexemes: Strings) -> None:
+        self._masks, vocabulary, trie = masks, masks.vocabulary, masks.trie
+        alone = LonePushdown(lexemes, lexemes.start)
+        walk = WalkMemory(alone).walk(trie, alone.start, [BOTTOM], views.COLLECT)
         assert walk is not None, "nothing is popped"
-        self._depth = _depth(trie.packed, node)
-        self._inside = _joined(trie.packed, walk.ranges())
-        self._everything = bitmask_of(self._inside, vocabulary.n_words).view(np.uint32)
-        self._ends = [  # tokens that share the bytes up to the quote, and the number of these
-            (*trie.packed.nodes[closing, [FIRST_TOKEN, END_TOKEN]].tolist(), self._depth + depth)
-            for closing, _, depth in walk.jumps
+        tokens, token_ids = vocabulary.tokens, trie.packed.token_ids
+        ended = [
+            ((tokens[token_id] or b"")[depth:], token_id)
+            for (first, end), (_, depth) in zip(walk.ended(), walk.ends.tolist(), strict=True)
+            for token_id in token_ids[first:end].tolist()
         ]
-        self._at_end: list[int] = []
-        self.rests = self._rests()
-        self._ended = bitmask_of(self._at_end, vocabulary.n_words).view(np.uint32)
+        rests = sorted(each for each in ended if each[0])
+        self.rests = _trie_of(rests) if rests else None
+        self._inside = np.zeros(vocabulary.n_words, dtype=np.uint32)
+        kernels.fill(trie.view, walk.ranges(), self._inside, True)
+        at_end = [token_id for rest, token_id in ended if not rest]
+        self._ended = bitmask_of(at_end, vocabulary.n_words).view(np.uint32)
 
-    def _rests(self) -> Trie | None:
-        begin = min((first for first, _, _ in self._ends), default=0)
-        token_ids = self._packed.token_ids[
-            begin : max((end for _, end, _ in self._ends), default=0)
-        ]
-        numbers: dict[bytes, int] = {b"": 0}
-        class_of_token = np.zeros(len(token_ids), dtype=np.int32)
-        tokens = self._vocabulary.tokens
-        for first, end, depth in self._ends:
-            below = token_ids[first - begin : end - begin].tolist()
-            for index, token_id in enumerate(below, first - begin):
-                rest = (tokens[token_id] or b"")[depth:]
-                class_of_token[index] = numbers.setdefault(rest, len(numbers))
-                if not rest:
-                    self._at_end.append(token_id)
-        if len(numbers) == 1:
-            return None
-        made = ClassTrie.of(token_ids, class_of_token, tuple(numbers))
-        packed = PackedTrie.without_rows(*made.packed[:3])
-        return Trie(packed, made.max_depth)
-
-    @remembered
-    def inside(self, most: int) -> UInt32Array:
-        """Return the tokens after which the string goes on.
+    def tokens(self, most: int, least: int, following: Int32Array | None) -> UInt32Array:
+        """Return the tokens that may come, as bits that are the caller's own.
 
         Parameters
         ----------
-        most : int
-            The most characters that they may add; -1 for any number.
+        most, least : int
+            How many characters may come, `NONE` for any number, and how many have to.
+        following : int32, shape (n_ranges, 2), or None
+            Which of `rests` may follow; None if the string may not end.
         """
-        if most < 0 or most >= self._most_inside:
-            return self._everything
-        few = self._inside[self.n_characters[self._inside] <= most]
-        return bitmask_of(few, self._vocabulary.n_words).view(np.uint32)
-
-    def at_end(self, most: int, least: int) -> UInt32Array:
-        """Return the tokens with which the string ends, after so many characters."""
-        if most < 0 and least <= 0:
-            return self._ended
-        n_characters = self.n_characters
-        fitting = [
-            token_id
-            for token_id in self._at_end
-            if least <= n_characters[token_id] and (most < 0 or n_characters[token_id] <= most)
-        ]
-        return bitmask_of(fitting, self._vocabulary.n_words).view(np.uint32)
-
-    @cached_property
-    def _most_inside(self) -> int:
-        """The most characters that a token may add, the string going on."""
-        return int(self.n_characters[self._inside].max(initial=0))
-
-    @cached_property
-    def n_characters(self) -> npt.NDArray[np.int16]:
-        """How many characters each token adds to the string, before it ends; by token id."""
-        found = np.zeros(self._vocabulary.size, dtype=np.int16)
-        tokens = self._vocabulary.tokens
-        inside = self._inside
-        if self._is_escape:
-            is_counted = np.zeros(len(inside), dtype=np.bool_)
-        else:
-            n_leads, has_escape = self._masks.leads
-            # Without escapes a character begins with each byte that does not go on one; the first
-            # bytes lead to the node and are the same in all of the tokens.
-            is_counted = ~has_escape[inside]
-            before = (tokens[int(inside[0])] or b"")[: self._depth] if len(inside) else b""
-            found[inside] = n_leads[inside] - sum(b & _LEAD != _CONTINUATION for b in before)
-        for token_id in inside[~is_counted].tolist():
-            found[token_id] = self._count((tokens[token_id] or b"")[self._depth :])
-        for first, end, depth in self._ends:
-            token_ids = self._packed.token_ids[first:end]
-            if len(token_ids):
-                token = tokens[int(token_ids[0])] or b""
-                found[token_ids] = self._count(token[self._depth : depth - 1])
-        return found
-
-    @property
-    def _is_escape(self) -> bool:
-        """Whether the string is inside an escape."""
-        key: Any = self._key
-        kind, pieces = key
-        return kind == "p" and not any(
-            low & _LEAD == _CONTINUATION for tree, _ in pieces for low, _, _ in branches_of(tree)
-        )
-
-    def _count(self, data: bytes) -> int:
-        """Return how many characters begin in some bytes of the string."""
-        if not self._is_escape and _BACKSLASH not in data:
-            if data.isascii():
-                return len(data)
-            return sum(byte & _LEAD != _CONTINUATION for byte in data)
-        key: Any = self._key
-        n = 0
-        for byte in data:
-            n += key[0] == "c"
-            key = self._lexemes.row(key).after(byte)
-        return n
+        found = self._inside.copy()
+        if following is not None:
+            ended = self._ended.copy()
+            if self.rests is not None:
+                kernels.fill(self.rests.view, following, ended, True)
+            if least > 0:
+                ended &= ~self._masks.of_at_most(least - 1)
+            found |= ended
+        return found if most < 0 else found & self._masks.of_at_most(most)
 
 
 class Recipe(Protocol):
@@ -198,9 +129,8 @@ class SharedMasks:
     """All of them for one vocabulary; many threads may ask."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
-        self._trie = Trie.of(vocabulary)
-        self._known: dict[tuple[int, int], SharedMask] = {}
+        self.vocabulary = vocabulary
+        self.trie = Trie.of(vocabulary)
         self._made: OrderedDict[bytes, Subset] = OrderedDict()  # the one used last is last
         self._subsets = Subsets(vocabulary.n_words)
         self._lock = new_lock()
@@ -216,24 +146,28 @@ class SharedMasks:
                 _KNOWN.popitem(last=False)
         return known
 
-    def mask(self, node: int, number: int) -> SharedMask:
-        """Return the mask of the tokens below a node, from the state with a shared number."""
-        key = (node, number)
-        known = self._known.get(key)
-        if known is None:
-            with self._lock:
-                known = self._known.get(key)
-                if known is None:
-                    known = SharedMask(self, self._vocabulary, self._trie, node, number)
-                    self._known[key] = known
-        return known
+    @remembered
+    def string(self, number: int) -> SharedMask:
+        """Return the mask of a string of any characters, by its number."""
+        return SharedMask(self, string_of(number))
+
+    @remembered_up_to(_N_LENGTHS)
+    def of_at_most(self, most: int) -> UInt32Array:
+        """Return the tokens that add so many characters to a string, or fewer, before it ends."""
+        few = np.zeros(32 * self.vocabulary.n_words, dtype=np.bool_)
+        few[: self.vocabulary.size] = self._n_characters <= most
+        return np.packbits(few, bitorder="little").view(np.uint32)
 
     @cached_property
-    def leads(self) -> tuple[npt.NDArray[np.int16], BoolArray]:
-        """How many characters begin in each token, and whether it has a backslash."""
-        data, count = _counter(self._vocabulary)
-        n_leads = count(data & _LEAD != _CONTINUATION).astype(np.int16)
-        return n_leads, count(data == _BACKSLASH[0]) > 0
+    def _n_characters(self) -> npt.NDArray[np.int32]:
+        """How many characters begin in each token, up to a closing quote."""
+        data, count = _counter(self.vocabulary)
+        found = count(data & _LEAD != _CONTINUATION).astype(np.int32)
+        for token_id in np.flatnonzero(count((data == _QUOTE) | (data == _BACKSLASH))).tolist():
+            token = self.vocabulary.tokens[token_id] or b""
+            ended = _ENDED.match(token)
+            found[token_id] = len(_CHARACTER.findall(token if ended is None else ended[1]))
+        return found
 
     def subset(self, recipe: Recipe) -> Subset:
         """Return the subset that a recipe makes; those used last are kept, for all automata."""
@@ -243,7 +177,7 @@ class SharedMasks:
             if known is not None:
                 self._made.move_to_end(digest)
                 return known
-        bitmask = recipe.bitmask(self._vocabulary.n_words)
+        bitmask = recipe.bitmask(self.vocabulary.n_words)
         with self._lock:
             if digest not in self._made:
                 self._made[digest] = self._subsets.add(bitmask, like=recipe.like)
@@ -258,7 +192,7 @@ class SharedMasks:
         It finds only what has one of `_MARKS`, or is white space.
         """
         found = [number for number, token in self._marked if pattern.search(token)]
-        return bitmask_of(found, self._vocabulary.n_words)
+        return bitmask_of(found, self.vocabulary.n_words)
 
     @cached_property
     def ending_strings(self) -> dict[bytes, list[int]]:
@@ -280,10 +214,10 @@ class SharedMasks:
     @cached_property
     def _marked(self) -> list[tuple[int, bytes]]:
         """The tokens that a pattern is looked for in: a tenth of all, and counted at once."""
-        data, count = _counter(self._vocabulary)
+        data, count = _counter(self.vocabulary)
         has_mark = count(np.isin(data, list(_MARKS))) > 0
         is_blank = count(~np.isin(data, list(b" \t\n\r"))) == 0
-        tokens = self._vocabulary.tokens
+        tokens = self.vocabulary.tokens
         return [(at, tokens[at] or b"") for at in np.flatnonzero(has_mark | is_blank).tolist()]
 
 
@@ -303,18 +237,9 @@ def _counter(
     return data, count
 
 
-def _joined(packed: PackedTrie, ranges: Int32Array) -> Int32Array:
-    """Return the tokens in some ranges of indices."""
-    parts = [packed.token_ids[start:end] for start, end in ranges.tolist()]
-    return np.concatenate([packed.token_ids[:0], *parts])
-
-
-def _depth(packed: PackedTrie, node: int) -> int:
-    """Return how many bytes lead to a node."""
-    if node == ROOT:
-        return 0
-    depth, end = 1, packed.n_roots
-    while node >= end:
-        end = int(packed.nodes[end, FIRST_CHILD])
-        depth += 1
-    return depth
+def _trie_of(texts: list[tuple[bytes, int]]) -> Trie:
+    """Return the trie of some sorted texts, each with a token."""
+    lengths = np.array([len(text) for text, _ in texts], dtype=np.int64)
+    data = np.frombuffer(b"".join(text for text, _ in texts), dtype=np.uint8)
+    made = VocabularyTrie.of_sorted(data, lengths, [token_id for _, token_id in texts])
+    return Trie(made.packed, made.max_depth, kinds_below(made.packed))

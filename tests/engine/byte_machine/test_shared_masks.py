@@ -80,6 +80,25 @@ NEAR: list[tuple[Any, list[str]]] = [
         ['{"a":1,"ab', '{"sa":"a","', '{"ab":1,"a'],
     ),
 ]
+#: Names that patterns tell apart, with places where some of them are possible no more.
+NAMES: list[tuple[Any, list[str]]] = [
+    ({"patternProperties": {"^a": {"const": 1}, "b$": False}}, ['{"', '{"aa', '{"ba', '{"ab:']),
+    ({"propertyNames": {"pattern": "^[ab:]+$"}}, ['{"', '{"ab', '{"b":1,"a']),
+    ({"propertyNames": {"pattern": "^a[^b]*$", "maxLength": 4}}, ['{"', '{"a:', '{"aaé']),
+    ({"patternProperties": {"^:|b.": {}}, "additionalProperties": False}, ['{"', '{"a', '{"ab:']),
+    (
+        {
+            "patternProperties": {"^a": {}, "^b": {}},
+            "anyOf": [{"maxProperties": 1}, {"required": ["b"]}],
+        },
+        ['{"a', '{"aa":1,"', '{"aa":1,"b', '{"b":1,"a'],
+    ),
+    (
+        {"properties": {"ab": {}}, "patternProperties": {"^[ab]+$": {}}, "maxProperties": 2}
+        | {"additionalProperties": False, "required": ["ab"]},
+        ['{"', '{"a', '{"b":1,"', '{"b":1,"a'],
+    ),
+]
 #: Patterns with states after which any characters of some kinds may follow, and few may.
 STAYING: list[tuple[Any, list[str]]] = [
     ({"type": "string", **keywords}, texts)
@@ -96,6 +115,7 @@ STAYING: list[tuple[Any, list[str]]] = [
         ({"maxLength": 4}, ['"', '"ab', '"abé']),
     )
 ]
+STAYING += NAMES
 NEAR += STAYING
 NEAR += [(schema, [json.dumps(value) for value in values]) for schema, values in CASES.values()]
 
@@ -156,6 +176,62 @@ def test_masks_are_those_of_a_walk_over_all_tokens(number: int) -> None:
 @pytest.mark.parametrize(("schema", "texts"), STAYING, ids=str)
 def test_masks_of_which_most_is_taken_whole_are_those_of_a_walk(schema: Any, texts: Any) -> None:
     compare(schema, texts, plain_vocabulary(), 1)
+
+
+#: Vocabularies that no model has, or hardly one: nothing is taken for granted of tokens.
+UNUSUAL = {
+    "no plain tokens": [b'"a', b'a"', b'":"', b"\\n", b"a\\", b'","b', b"\n\n", b'a"}', b"a\x00"],
+    "bytes only": [],
+    "long tokens": [
+        *(byte * 1000 for byte in (b"a", b'"', b" ", b"1", b"{")),
+        *(b"a" * 999 + b'"', b'":"' + b"a" * 997, b"\\n" * 500, b"\xc3\xa9" * 500),
+    ],
+    "no UTF-8": [
+        *(b"a\xff", b"\xc0\x80", b"a\xed\xa0\x80", b"\xf5a", b"\x80a", b"a\xc3(", b"\xe2\x28\xa1"),
+        *(b"a\xf4\x90", b'\xa9"', b"\xf0\x80\x80\x80", b"\xf0\x9f\x98"),
+    ],
+}
+#: All of a kind but for one character, and characters of more than two bytes of UTF-16.
+CLASSES = [f"^[^{each}]*$" for each in ("q", "5", "_", " ", "é", "一", "\U0001f600")]
+CLASSES += [
+    "^[\U0001f600-\U0001f64f]{1,3}$",
+    "^[^\U00010000-\U0010ffff]+$",
+    "^[\U00020000-\U0002fffd]*a?$",
+]
+SOME = [
+    ({"type": "string"}, ['"a', '"\\u00']),
+    ({"type": "string", "maxLength": 3}, ['"a', '"é\\']),
+    ({"properties": {"a": {}, "aa": {"type": "number"}}}, ['{"a', '{"aa": 1']),
+]
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_any_tokens_are_those_of_a_walk(name: str) -> None:
+    vocabulary = cfgguide.Vocabulary.of_bytes(UNUSUAL[name])
+    for schema, texts in [*SOME, *STAYING[::4], NAMES[1]]:
+        compare(schema, texts, vocabulary, name)
+
+
+@cache
+def spread_vocabulary() -> cfgguide.Vocabulary:
+    """Return tokens of characters of all lengths, whole and cut."""
+    texts = ["".join(each) for each in itertools.product("aq5_ é一𠀀😀😏", repeat=3)]
+    cut = [text.encode()[:-1] for text in texts]
+    return cfgguide.Vocabulary.of_bytes(dict.fromkeys([*map(str.encode, texts), *cut]))
+
+
+@pytest.mark.parametrize("pattern", CLASSES)
+def test_classes_that_are_nearly_kinds_are_those_of_a_walk(pattern: str) -> None:
+    texts = ['"', '"a', '"😀', '"é']
+    compare({"type": "string", "pattern": pattern}, texts, spread_vocabulary(), pattern)
+
+
+@pytest.mark.slow
+def test_half_a_million_tokens_are_those_of_a_walk() -> None:
+    tokens = [b"%x" % number for number in range(0x10000, 0x10000 + 500_000)]
+    vocabulary = cfgguide.Vocabulary.of_bytes([*tokens, b'a"', b'":', b'","'])
+    for schema, texts in SOME:
+        compare(schema, texts[:1], vocabulary, "many")
 
 
 @pytest.mark.slow
