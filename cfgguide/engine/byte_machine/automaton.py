@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.base.kinds import MOST, N_BITS, kinds_in
 from cfgguide.base.limits import check_step
 from cfgguide.base.locks import new_rlock
 from cfgguide.engine.byte_machine import byte_kernels as kernels
@@ -56,6 +57,9 @@ from cfgguide.grammar.lr.stack import Stack
 Int32Array = npt.NDArray[np.int32]
 
 _WORD = 64
+_SPACES = b"\t\n\r "
+#: After which any number of them may follow, where white space is ignored.
+_SPACES_STAY = kinds_in(tuple([(each, each) for each in _SPACES])) | MOST << N_BITS
 _FAR = 1 << 30  # characters: more than any text has
 
 
@@ -325,7 +329,9 @@ class Pushdown:
             operations.append(operation)
             for byte in data:
                 places[byte] = place
-        self.set_mapped_row(state, bytes(places), operations)
+        after = {operations[places[each]] for each in _SPACES}
+        stays = _SPACES_STAY if after == {state} and state != DEAD else 0
+        self.set_mapped_row(state, bytes(places), operations, stays)
 
     def set_mapped_row(
         self, state: int, places: bytes, operations: Sequence[int], stays: int = 0

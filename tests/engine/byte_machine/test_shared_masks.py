@@ -15,6 +15,7 @@ from support.schema_cases import CASES, big_vocabulary
 import cfgguide
 from cfgguide import json_schema
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
+from cfgguide.engine.byte_machine.byte_walk import WalkMemory
 from cfgguide.engine.byte_machine.byte_walker import ByteWalker
 
 _LETTERS = (b"a", b"b", b'"', b":", b",", b"}", b"1", b"\\", b"\xc3", b"\xa9")
@@ -232,6 +233,63 @@ def test_half_a_million_tokens_are_those_of_a_walk() -> None:
     vocabulary = cfgguide.Vocabulary.of_bytes([*tokens, b'a"', b'":', b'","'])
     for schema, texts in SOME:
         compare(schema, texts[:1], vocabulary, "many")
+
+
+@cache
+def word_vocabulary() -> cfgguide.Vocabulary:
+    """Return words, white space and numbers, and the quotes that stand behind and before them."""
+    kinds = (("ab", 9), ("\n ", 6), ("0123456789", 3), ("é一", 5))
+    tokens = [
+        "".join(each)
+        for letters, longest in kinds
+        for n in range(2, longest + 1)
+        for each in itertools.product(letters, repeat=n)
+    ]
+    tokens += [before + text for before in ('"', '":"', '", "') for text in tokens[:500]]
+    tokens += [text + after for after in ('"', '",', '":') for text in tokens[:20]]
+    return cfgguide.Vocabulary.of_bytes(dict.fromkeys(map(str.encode, tokens)))
+
+
+_OBJECT = {"properties": {"id": {"type": "integer"}, "name": {}, "names": {"type": "string"}}}
+#: How many nodes of the trie a mask visits at most, where its rows are made.
+VISITED: list[tuple[Any, str, int]] = [
+    ({"type": "string"}, '"ab', 10),
+    ({"type": "string", "maxLength": 5}, '"ab', 10),
+    ({"type": "string", "pattern": "^[a-z]+$"}, '"ab', 400),
+    ({"type": "string", "pattern": "^[^/]{0,200}$"}, '"ab', 400),
+    (_OBJECT, "{", 300),
+    (_OBJECT, '{"', 300),
+    (_OBJECT, '{"na', 300),
+    (_OBJECT, '{"name":', 400),
+    (_OBJECT, '{"names": "a', 20),
+    (_OBJECT, '{"id": 1', 300),
+    (
+        {"patternProperties": {"^x-": {"type": "integer"}}, "additionalProperties": False},
+        '{"x-a',
+        10,
+    ),
+    ({"propertyNames": {"pattern": "^[a-z_]+$"}}, '{"', 400),
+]
+
+
+@pytest.mark.parametrize(("schema", "text", "most"), VISITED, ids=str)
+def test_few_nodes_are_visited(schema: Any, text: str, most: int, monkeypatch: Any) -> None:
+    machine = ByteMachine(json_schema(schema).automaton(), "")
+    walker = ByteWalker(machine, word_vocabulary())
+    visited: list[int] = []
+    walk = WalkMemory.walk
+
+    def counted(*args: Any, **options: Any) -> Any:
+        found = walk(*args, **options)
+        visited.append(found.n_visited if found is not None else 0)
+        return found
+
+    after = machine.read(machine.initial, text.encode())
+    assert after is not None
+    walker.subset(after.state, after.stack, None)
+    monkeypatch.setattr(WalkMemory, "walk", counted)
+    walker.subset(after.state, after.stack, None)
+    assert sum(visited) <= most
 
 
 @pytest.mark.slow
