@@ -386,6 +386,18 @@ MUTATIONS = [
         "                        pass\n",
     ),
     Mutation(
+        "grammars: a subtree is taken whole if nothing in it changes the context",
+        "engine/masks/kernels",
+        "    return stays & tables.context_stays[work.frame_context[depth]]\n",
+        "    return stays\n",
+    ),
+    Mutation(
+        "grammars: a comment forgets the column of its line",
+        "engine/masks/kernels",
+        "        return 0  # any byte but a blank makes the column unknown\n",
+        "        return stays\n",
+    ),
+    Mutation(
         "schemas: how many characters a subtree has that is taken whole",
         "engine/byte_machine/byte_kernels",
         "            if (met & KINDS) | stays == stays and met >> N_BITS <= stays >> N_BITS:\n",

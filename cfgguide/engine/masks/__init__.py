@@ -1,7 +1,7 @@
 """One walk over the vocabulary trie: a configuration in, the tokens that may follow out.
 
 Where the grammar's side meets the vocabulary's. The walk groups tokens by where they lead
-(``kernels``, compiled; ``walk`` prepares it), tokens that no configuration can tell apart are one
+(``kernels``, compiled; ``walk`` prepares it; ``staying`` says what it need not visit), tokens that no configuration can tell apart are one
 (``token_classes``; ``effect_kernels`` finds them), and what the walk leaves open is decided once
 for each group (``lr_masks``).
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 Int8Array = npt.NDArray[np.int8]
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
+UInt64Array = npt.NDArray[np.uint64]
 BoolArray = npt.NDArray[np.bool_]
 
 # Results of a walk, and of a shift inside it where no cell (>= 0) comes out.
@@ -39,8 +40,8 @@ LONGEST_REST = 3  # bytes of a character after its first
 DEAD_END, LIVE, OPEN = 0, 1, 2  # what is known of an outcome: in `verdicts`
 # Indices into `counts`.
 N_CELLS, N_OUTCOMES, N_SEGMENTS, IS_SENTENCE, N_OPEN, N_COLUMNS, READS = 0, 1, 2, 3, 4, 5, 6
-N_SEVERAL, N_SEARCHES, MAY_CUT = 7, 8, 9
-N_COUNTS = 10
+N_SEVERAL, N_SEARCHES, MAY_CUT, N_VISITED = 7, 8, 9, 10
+N_COUNTS = 11
 LEVEL_READ, COLUMNS_READ = 1, 2  # in counts[READS], as bits
 N_HYPOTHESES, N_BASE_COLUMNS, CONTEXT = 0, 1, 2  # indices into `numbers`
 N_NUMBERS = 3
@@ -81,6 +82,9 @@ class Tables(NamedTuple):
     class_representatives: Annotated[Int32Array, "equivalence_classes"]
     starts: Annotated[Int32Array, "terminal_sets", "contexts"]
     contexts: Annotated[Int32Array, "contexts", "byte_classes"]
+    # Staying
+    stays: Annotated[UInt64Array, "scanner_states"]
+    context_stays: Annotated[UInt64Array, "contexts"]
     # ParseTable
     set_of_state: Annotated[Int32Array, "parse_states"]
     action: Annotated[Int32Array, "parse_states", "terminals"]
@@ -143,11 +147,11 @@ class Base(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Everything that a walk writes.
+    """Everything that a walk writes, and what is known of its trie.
 
     Axes are named after the arguments of :func:`workspace`: `cells` of the stack arena, `frames`
     (one for each byte of the path, and one more at the end for lexemes that are about to start),
-    `hypotheses` and `obligations` of each, `outcomes`, `terminal_ids`, `tokens`.
+    `hypotheses` and `obligations` of each, `outcomes`, `terminal_ids`, `tokens`, `nodes`.
     """
 
     # The arena of stack cells. Those of the base come first.
@@ -172,6 +176,10 @@ class Workspace(NamedTuple):
     # Whether there is one hypothesis, without obligations. If so, the shortest path of the walk
     # writes only its state and its stack.
     frame_is_plain: Annotated[BoolArray, "frames"]
+    # The sets of bytes that come at each node and below it, as bits; and those after which the
+    # configuration is the same.
+    below: Annotated[UInt64Array, "nodes"]
+    frame_stays: Annotated[UInt64Array, "frames"]
     # The hypotheses; obligations ascending, and each indentation as one number.
     frame_state: Annotated[Int32Array, "frames", "hypotheses"]
     frame_cell: Annotated[Int32Array, "frames", "hypotheses"]
@@ -275,6 +283,7 @@ def workspace(
     frames: int,
     terminal_ids: int,
     tokens: int,
+    nodes: int,
     cells: int = 1,
     hypotheses: int = 1,
     obligations: int = 1,

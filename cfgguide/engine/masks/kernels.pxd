@@ -11,6 +11,7 @@ cdef int MAX_COLUMNS, MAX_COLUMN_CELLS, MAX_PAIRS, NARROW_BITS, NEWLINE, NONE, N
 cdef int N_COLUMNS, N_OPEN, N_OUTCOMES, N_SEGMENTS, ONE_SPACE, OPEN, OPENS, OTHER, READS, REFUSED
 cdef int TAB, TOO_MANY_CELLS, TOO_MANY_HYPOTHESES, TOO_MANY_OBLIGATIONS, TOO_MANY_OUTCOMES
 cdef int TOO_SHALLOW, CONTEXT, N_BASE_COLUMNS, N_HYPOTHESES, LEAVING, SEVERAL, N_SEVERAL, N_SEARCHES, MAY_CUT
+cdef int N_VISITED
 cdef long long COLUMNS_SHIFT, COLUMN_BITS, LEVEL_BITS, LEVEL_SHIFT, ONE_LEVEL
 
 cdef int _new_cell(WorkspaceView work, int state, int parent) noexcept nogil
@@ -91,8 +92,11 @@ cdef int _outcome(WorkspaceView work, int depth) noexcept nogil
 cdef int _cut(TrieView trie, WorkspaceView work, int node, int n_segments) noexcept nogil
 cdef int _base(TablesView tables, WorkspaceView work, BaseView base) noexcept nogil
 cdef int _base_ends(TablesView tables, WorkspaceView work, BaseView base) noexcept nogil
+@cython.locals(forgets=bint, stays=ulonglong)
+cdef unsigned long long _stays(TablesView tables, WorkspaceView work, int depth) noexcept nogil
 @cython.locals(
     has_contexts=bint, last_cell=int, is_counting=bint, cell=int, is_line=bint, is_simple=bint,
+    stays=ulonglong, is_whole=bint,
 )
 cdef int walk(TablesView tables, TrieView trie, WorkspaceView work, BaseView base) noexcept nogil
 @cython.locals(is_after_newline=bint, is_full=bint)

@@ -49,6 +49,7 @@ from cfgguide.engine.masks.arrays import (
     N_SEARCHES,
     N_SEGMENTS,
     N_SEVERAL,
+    N_VISITED,
     NONE,
     NOT_COMPUTED,
     ONE_LEVEL,
@@ -860,6 +861,18 @@ def _base_ends(tables: Tables, work: Workspace, base: Base) -> int:
     return DONE
 
 
+def _stays(tables: Tables, work: Workspace, depth: int) -> int:
+    """Return the sets of bytes after which the only hypothesis of a frame is the same, as bits."""
+    state = work.frame_state[depth, 0]
+    stays = tables.stays[state]
+    if stays == 0:
+        return 0
+    forgets = tables.has_indentation and tables.is_followed[state] and tables.tab == CPYTHON_TAB
+    if forgets and work.frame_indentation[depth, 0] & COLUMN_BITS != 0:
+        return 0  # any byte but a blank makes the column unknown
+    return stays & tables.context_stays[work.frame_context[depth]]
+
+
 def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
     """Find all tokens that can be lexed and parsed without error after a base configuration.
 
@@ -874,9 +887,9 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
     transitions, byte_classes, match = tables.transitions, tables.byte_classes, tables.match
     frame_n, frame_state, frame_cell = work.frame_n, work.frame_state, work.frame_cell
     frame_n_obligations, is_plain, kind = work.frame_n_obligations, work.frame_is_plain, tables.kind
-    nodes, next_node, end_node = trie.nodes, work.next_node, work.end_node
+    nodes, below, next_node, end_node = trie.nodes, work.below, work.next_node, work.end_node
     segment_start, segment_end = work.segment_start, work.segment_end
-    segment_outcome, n_segments = work.segment_outcome, 0
+    segment_outcome, n_segments, n_visited = work.segment_outcome, 0, 0
     has_contexts = len(tables.contexts) > 1
     frame_indentation, has_indentation, is_followed = (
         work.frame_indentation,
@@ -886,6 +899,7 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
     indentation = 0
     last_state, last_cell, last_outcome, last_indentation = NONE, NONE, NONE, indentation
     is_plain[0] = frame_n[0] == 1 and frame_n_obligations[0, 0] == 0
+    work.frame_stays[0] = _stays(tables, work, 0) if is_plain[0] else 0
     depth = 1
     next_node[depth], end_node[depth] = 0, trie.n_roots
     while depth > 0:
@@ -894,17 +908,20 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
             depth -= 1
             continue
         next_node[depth] = node + 1
+        n_visited += 1
         byte_class = byte_classes[nodes[node, BYTE]]
         if has_contexts:
             context = tables.contexts[work.frame_context[depth - 1], byte_class]
             work.frame_context[depth] = context
+        stays = work.frame_stays[depth - 1]
+        is_whole = stays != 0 and below[node] | stays == stays  # what comes here changes nothing
         # The common case: one hypothesis, which goes on and has not matched. `_step` would do
         # the same, but its calls would cost more than the work.
         state = frame_state[depth - 1, 0]
         target = transitions[state, byte_class]
         after = kind[target]
         is_counting = has_indentation and (is_followed[target] or is_followed[state])
-        if (
+        if is_whole or (
             is_plain[depth - 1]
             and ((after == MATCHING and kind[state] != LEAVING) or after + kind[state] == 0)
             and not is_counting
@@ -964,9 +981,10 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
             indentation = frame_indentation[depth, 0]
         first_child, end_child = nodes[node, FIRST_CHILD], nodes[node + 1, FIRST_CHILD]
         first_token, end_token = nodes[node, FIRST_TOKEN], nodes[node, END_TOKEN]
-        if first_child < end_child:
+        if first_child < end_child and not is_whole:
             end_token = nodes[first_child, FIRST_TOKEN]  # those of the node alone
             next_node[depth + 1], end_node[depth + 1] = first_child, end_child
+            work.frame_stays[depth] = _stays(tables, work, depth) if is_plain[depth] else 0
         if first_token < end_token:
             if not (
                 is_simple
@@ -995,7 +1013,7 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
                 n_segments += 1
         if end_token < nodes[node, END_TOKEN]:
             depth += 1
-    work.counts[N_SEGMENTS] = n_segments
+    work.counts[N_SEGMENTS], work.counts[N_VISITED] = n_segments, n_visited
     return DONE
 
 

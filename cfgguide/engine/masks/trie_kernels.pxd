@@ -4,8 +4,10 @@ cimport cython
 
 from cfgguide.engine.masks.views cimport TrieView, WorkspaceView
 
-cdef int LIVE, N_SEGMENTS
+cdef int FIRST_CHILD, LIVE, N_SEGMENTS
 
+@cython.locals(node=int, child=int)
+cpdef void join_below(TrieView trie, WorkspaceView work) noexcept
 @cython.locals(n_ranges=int, end=int, segment=int)
 cpdef int join_live(WorkspaceView work) noexcept
 @cython.locals(number=int, index=int, end=int, row=int, token_id=int)

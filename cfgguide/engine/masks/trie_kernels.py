@@ -11,7 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.engine.masks.arrays import LIVE, N_SEGMENTS, Workspace
-from cfgguide.engine.vocabulary.trie import PackedTrie
+from cfgguide.engine.vocabulary.trie import FIRST_CHILD, PackedTrie
+
+
+def join_below(trie: PackedTrie, work: Workspace) -> None:
+    """Add to the bits of each node in `below` those of all nodes below it."""
+    with cython.nogil:
+        for node in range(len(work.below) - 1, -1, -1):  # children come after their parents
+            for child in range(trie.nodes[node, FIRST_CHILD], trie.nodes[node + 1, FIRST_CHILD]):
+                work.below[node] |= work.below[child]
 
 
 def join_live(work: Workspace) -> int:

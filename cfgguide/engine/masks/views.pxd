@@ -16,6 +16,8 @@ cdef class TablesView(_View):
     cdef public const int[::1] class_representatives
     cdef public const int[:, ::1] starts
     cdef public const int[:, ::1] contexts
+    cdef public const unsigned long long[::1] stays
+    cdef public const unsigned long long[::1] context_stays
     cdef public const int[::1] set_of_state
     cdef public const int[:, ::1] action
     cdef public const int[:, ::1] goto
@@ -88,6 +90,8 @@ cdef class WorkspaceView(_View):
     cdef public int[::1] next_node
     cdef public int[::1] end_node
     cdef public unsigned char[::1] frame_is_plain
+    cdef public unsigned long long[::1] below
+    cdef public unsigned long long[::1] frame_stays
     cdef public int[:, ::1] frame_state
     cdef public int[:, ::1] frame_cell
     cdef public long long[:, ::1] frame_indentation

@@ -23,13 +23,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.dfa import DEAD
 from cfgguide.base.uncompiled import warn_if_uncompiled
-from cfgguide.engine.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.engine.liveness.always_live import AlwaysLive
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.engine.masks import arrays, kernels, trie_kernels
 from cfgguide.engine.masks.arrays import Int32Array
+from cfgguide.engine.masks.staying import Staying
 from cfgguide.engine.masks.token_classes import ClassTrie, TokenClasses
 from cfgguide.engine.masks.views import view
 from cfgguide.engine.vocabulary.trie import PackedTrie, VocabularyTrie
@@ -311,6 +310,7 @@ class LrWalker:
         self._recognizer = recognizer
         # Without tokens, and with an indenter, the recogniser reads none.
         self._tokens = tokens if recognizer.is_open else ()
+        self._staying = recognizer.derived(Staying.of)
         self._tables = view(_tables(recognizer, always_live))
         self._base = _Base()
         self._is_walking = False  # still True if a walk was interrupted
@@ -505,12 +505,16 @@ class LrWalker:
 
     def _workspace(self) -> arrays.Workspace:
         sizes = {name: size for name, size in self._sizes.items() if name != "window"}
-        return arrays.workspace(
+        work = arrays.workspace(
             frames=self._trie.max_depth + 2,
             terminal_ids=self._tables.ignored + 2,
             tokens=len(self._trie.packed.token_ids),
+            nodes=len(self._trie.packed.nodes) - 1,
             **sizes,
         )
+        work.below[:] = self._staying.own_bits(self._trie.packed)
+        trie_kernels.join_below(self._packed, view(work))
+        return work
 
 
 class _Reading:
@@ -569,10 +573,11 @@ def _last_reading(_: Recognizer) -> list[_Reading]:
 def _tables(recognizer: Recognizer, always_live: AlwaysLive) -> arrays.Tables:
     """Return the tables of a grammar: each field from the one object that has it."""
     scanner, reader = recognizer.scanner, recognizer.indentation_reader
-    owners: list[object] = [scanner, recognizer.parse_table, always_live]
+    owners: list[object] = [scanner, recognizer.derived(Staying.of)]
+    owners += [recognizer.parse_table, always_live]
     if recognizer.short_stacks is not None:
         owners.append(recognizer.short_stacks)
-    fields: dict[str, Any] = {"kind": _kinds(scanner)}
+    fields: dict[str, Any] = {}
     if reader is not None:
         owners += [reader.indentation_rules, reader]
         fields["has_indentation"] = True
@@ -583,19 +588,6 @@ def _tables(recognizer: Recognizer, always_live: AlwaysLive) -> arrays.Tables:
             if name not in fields and hasattr(owner, name):
                 fields[name] = getattr(owner, name)
     return arrays.tables(**fields)
-
-
-def _kinds(scanner: Scanner) -> npt.NDArray[np.int8]:
-    is_match = scanner.match != NO_MATCH
-    kinds = np.where(is_match, arrays.MATCHING, arrays.RUNNING)
-    if scanner.asks_each:
-        # What may not match if a lexeme ends in each state.
-        longer = scanner.class_representatives[scanner.equivalence_classes]
-        is_other = is_match[scanner.transitions[longer]] != is_match[scanner.transitions]
-        kinds[is_match & is_other.any(axis=1)] = arrays.LEAVING
-    kinds[scanner.is_assertion] = arrays.ASSERTION
-    kinds[DEAD] = arrays.DYING
-    return kinds.astype(np.int8)
 
 
 class _Base:
