@@ -105,6 +105,7 @@ class LexemeTexts:
             ((byte, letter) for letter, byte in first.items()),
             key=lambda pair: order.index(pair[0]),
         )
+        self._classes = np.array([letter for _, letter in self._letters], dtype=np.intp)
         self.distances = self._distances(0, lambda is_match: is_match)
         self.followed = self._distances(1, self._followed_matches)
 
@@ -325,23 +326,25 @@ class LexemeTexts:
     def _step(self, distances: Distances, state: int, terminal_id: int) -> tuple[int, int]:
         """Return a byte that leads nearer to a terminal, and where it leads."""
         check_step(0)
+        to_terminal = distances.rows[:, terminal_id]
         wanted = distances.to(state, terminal_id) - 1
         for here in self._scanner.resolved(state):
-            for byte, byte_class in self._letters:
-                target = int(self._scanner.transitions[here, byte_class])
-                if distances.to(target, terminal_id) == wanted:
-                    return byte, target
+            targets = self._scanner.transitions[here][self._classes]
+            is_nearer = to_terminal[distances.row_of_state[targets]] == wanted
+            place = int(is_nearer.argmax())
+            if is_nearer[place]:
+                return self._letters[place][0], int(targets[place])
         raise AssertionError("every distance comes from a smaller one")
 
     def _followed_matches(self, is_match: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Return the matches from which some byte that begins a lexeme does not lead on."""
         scanner = self._scanner
-        classes = [byte_class for _, byte_class in self._letters]
         starts = np.unique(scanner.starts).tolist()
         begun = [state for start in starts for state in scanner.resolved(start)]
-        begins = (scanner.transitions[begun][:, classes] != DEAD).any(axis=0)
+        begins = (scanner.transitions[begun][:, self._classes] != DEAD).any(axis=0)
         followed: npt.NDArray[np.bool_]
-        followed = is_match & ((scanner.transitions[:, classes] == DEAD) & begins).any(axis=1)
+        ends = scanner.transitions[:, self._classes] == DEAD
+        followed = is_match & (ends & begins).any(axis=1)
         return followed
 
     def _measured(self, is_match: npt.NDArray[np.bool_]) -> npt.NDArray[np.int16]:
@@ -376,8 +379,7 @@ class LexemeTexts:
         for state in assertion:
             possible = scanner.resolved(state)
             answers[state, : len(possible)] = possible
-        classes = [byte_class for _, byte_class in self._letters]
-        return _Sources(answers), _Sources(scanner.transitions[:, classes])
+        return _Sources(answers), _Sources(scanner.transitions[:, self._classes])
 
 
 class _Sources:

@@ -34,7 +34,7 @@ import numpy.typing as npt
 
 from cfgguide.base.archive import Arrays
 from cfgguide.base.limits import check_step
-from cfgguide.base.remembered import remembered_up_to
+from cfgguide.base.remembered import remembered, remembered_up_to
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.engine.lexer.shortest_lexemes import FAR, LexemeTexts
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
@@ -177,6 +177,7 @@ class Endings:
         is_taken = self._recognizer.parse_table.action != ERROR
         return np.array(is_taken.sum(axis=1) > is_taken[:, END])
 
+    @remembered
     def _is_final(self, terminal_id: int) -> bool:
         """Return whether the parser takes nothing but the end after a terminal."""
         table = self._recognizer.parse_table

@@ -277,22 +277,27 @@ def _kernels(table: ParseTable) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.i
     reached = [np.flatnonzero(following[name] != NO_STATE) for name in table.nonterminals]
     nodes: dict[tuple[int, str], int] = {}
     roots = {name: number for number, name in enumerate(table.nonterminals)}
-    states, items = [np.empty(0, np.intp)], [np.empty((0, 2), np.int32)]
-    for production, (left, right) in enumerate(table.productions):
+    visited: list[int] = []
+    for left, right in table.productions:
         node = roots[left]
-        for dot, symbol in enumerate(right, start=1):
-            check_step()
+        for symbol in right:
             step = node, symbol
             if step not in nodes:
+                check_step()
                 nodes[step] = len(reached)
-                targets = np.unique(following[symbol][reached[node]])
-                reached.append(targets[targets != NO_STATE].astype(np.intp))
+                targets = following[symbol][reached[node]]
+                targets = targets[targets != NO_STATE]
+                reached.append(np.unique(targets) if len(targets) > 1 else targets)
             node = nodes[step]
-            states.append(reached[node])
-            items.append(np.full((len(states[-1]), 2), (production, dot), dtype=np.int32))
-    every = np.concatenate(states)
+            visited.append(node)
+    every = np.concatenate([*map(reached.__getitem__, visited), np.empty(0, np.intp)])
+    lengths = [len(right) for _, right in table.productions]
+    dots = np.concatenate([*map(np.arange, lengths), np.empty(0, np.intp)]) + 1
+    productions = np.repeat(np.arange(len(lengths)), lengths)
+    items = np.column_stack([productions, dots]).astype(np.int32)
     ends = np.searchsorted(np.sort(every), np.arange(table.n_states + 1)).astype(np.int32)
-    return ends, np.concatenate(items)[np.argsort(every, kind="stable")]
+    n_states = [len(reached[node]) for node in visited]
+    return ends, np.repeat(items, n_states, axis=0)[np.argsort(every, kind="stable")]
 
 
 def _sum(first: Need, then: Need) -> Need:
