@@ -48,21 +48,28 @@ def load_or_make(recognizer: Recognizer, spelling: Spelling) -> AlwaysLive | Non
     key = _key(recognizer, spelling)
     always_live = kept(KIND, key, partial(_unpacked, recognizer))
     if always_live is None and user_cache() is not None:
-        always_live = store(recognizer, spelling, AlwaysLive.of(recognizer, spelling))
+        made = AlwaysLive.of(recognizer, spelling)
+        always_live = with_endings(recognizer, spelling, made)
+        store(recognizer, spelling, always_live)
     return always_live
 
 
-def store(recognizer: Recognizer, spelling: Spelling, always_live: AlwaysLive) -> AlwaysLive:
-    """Store the table of a large grammar with what finds endings, if there is room; return both."""
-    cache = user_cache()
-    if cache is None or recognizer.scanner.n_states < MIN_STATES:
+def with_endings(recognizer: Recognizer, spelling: Spelling, always_live: AlwaysLive) -> AlwaysLive:
+    """Return a table with what finds endings, which the first mask of a large grammar needs."""
+    if recognizer.scanner.n_states < MIN_STATES or always_live.endings is not None:
         return always_live
-    endings = Endings(recognizer, spelling.reachable_bytes).packed()
+    return replace(always_live, endings=Endings(recognizer, spelling.reachable_bytes).packed())
+
+
+def store(recognizer: Recognizer, spelling: Spelling, always_live: AlwaysLive) -> None:
+    """Store the table of a large grammar with what finds endings, if there is room."""
+    cache, endings = user_cache(), always_live.endings
+    if cache is None or endings is None or recognizer.scanner.n_states < MIN_STATES:
+        return
     arrays: Arrays = {name: getattr(always_live, name) for name in (*_NUMBERS, *_FLAGS)}
     arrays |= {f"{_ENDINGS}{name}": array for name, array in endings.items()}
     terminal_ids = sorted(always_live.possible_terminal_ids)
     cache.store(KIND, _key(recognizer, spelling), arrays, terminal_ids)
-    return replace(always_live, endings=endings)
 
 
 def _unpacked(recognizer: Recognizer, arrays: Arrays, terminal_ids: Any) -> AlwaysLive:

@@ -71,7 +71,7 @@ def byte_liveness(grammar: Grammar, *, budget: Budget, use_cache: bool) -> Liven
     """Load the grammar with Lark and build its liveness, or take both from the cache."""
     if use_cache:
         return _loaded_or_made(grammar, budget=budget)
-    return liveness_of(load_grammar(grammar, budget=budget), budget=budget)
+    return _with_endings(liveness_of(load_grammar(grammar, budget=budget), budget=budget), budget)
 
 
 def _loaded_or_made(grammar: Grammar, *, budget: Budget) -> Liveness:
@@ -81,13 +81,20 @@ def _loaded_or_made(grammar: Grammar, *, budget: Budget) -> Liveness:
         recognizer = Recognizer(*tables, budget=budget)
         return _with_cached_table(recognizer, Spelling.of_all_bytes(), budget=budget)
     compiled = load_grammar(grammar, budget=budget)
-    liveness = liveness_of(compiled, budget=budget)
+    liveness = _with_endings(liveness_of(compiled, budget=budget), budget)
     recognizer = liveness.recognizer
     cached_grammar.store(
         compiled.parse_table, recognizer.scanner, compiled.indentation_rules, compiled.imported
     )
     always_live_cache.store(recognizer, Spelling.of_all_bytes(), liveness.always_live)
     return liveness
+
+
+def _with_endings(liveness: Liveness, budget: Budget) -> Liveness:
+    """Return the liveness of a grammar with what finds endings, if that takes long to make."""
+    made = liveness.recognizer, liveness.spelling
+    always_live = always_live_cache.with_endings(*made, liveness.always_live)
+    return Liveness(*made, budget=budget, always_live=always_live)
 
 
 def _with_cached_table(recognizer: Recognizer, spelling: Spelling, *, budget: Budget) -> Liveness:
@@ -128,7 +135,7 @@ def restrict_to_spelling(
             "the vocabulary can spell no sentence of the grammar: "
             + what_is_missing(recognizer, spelling, unspellable)
         )
-    return liveness
+    return _with_endings(liveness, budget)
 
 
 def unspellable_terminals(byte_liveness: Liveness, liveness: Liveness) -> tuple[str, ...]:
