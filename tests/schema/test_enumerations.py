@@ -20,6 +20,7 @@ import cfgguide
 from cfgguide.base.limits import Limits
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import SchemaError
+from cfgguide.schema import automaton
 
 SCALARS = [0, 1, 1.5, 1.05, 10, 12, -1, True, False, None, "x", "xy", ""]
 NAMES = ["a", "b", "xy"]
@@ -231,9 +232,10 @@ def alternatives(n: int) -> Any:
     }
 
 
-def test_too_many_alternatives_about_one_property_are_refused_at_once():
+def test_too_many_alternatives_about_one_property_are_refused_at_once(monkeypatch):
     unlimited = Limits(max_seconds=10_000)
     cfgguide.json_schema(alternatives(4), limits=unlimited)
+    monkeypatch.setattr(automaton, "_MAX_COMBINED", 1_000)
     with pytest.raises(SchemaError, match="at /: 16 alternatives have to hold for one value"):
         cfgguide.json_schema(alternatives(16), limits=unlimited)
 

@@ -66,11 +66,11 @@ def test_each_format_has_a_published_parser():
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_published_parser_finds_the_calls_that_we_find(form):
-    rng = random.Random(form)
-    index, n_texts = cfgguide.compile(grammar_of(form), vocabulary_of(form)), 0
+    rng, grammar = random.Random(form), grammar_of(form)
+    index, n_texts = cfgguide.compile(grammar, vocabulary_of(form)), 0
     for _ in range(or_in_ci(60, 20)):
         text = written(index, rng, 80)
-        ours = grammar_of(form).parse(text).calls
+        ours = grammar.parse(text).calls
         theirs = [ToolCall(*call) for call in PARSERS[form](text, TYPES)]
         assert theirs == ours, text
         for call in ours:
