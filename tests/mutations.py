@@ -477,7 +477,7 @@ MUTATIONS = [
     ),
     Mutation(
         "schemas: how many properties there may be, in plans",
-        "schema/solver/plans",
+        "schema/solver/object_plans",
         "            yield [(Counts(*node.n_properties),)]\n",
         "            pass\n",
     ),

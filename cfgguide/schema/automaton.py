@@ -58,6 +58,7 @@ from cfgguide.schema.members import (
     TrackedMembers,
 )
 from cfgguide.schema.solver.counts import Enough, plain_array_bounds
+from cfgguide.schema.solver.goals import Goal
 from cfgguide.schema.solver.listed_values import decimal_of
 from cfgguide.schema.solver.nodes import (
     KINDS,
@@ -68,7 +69,7 @@ from cfgguide.schema.solver.nodes import (
     wanted_to_fail,
 )
 from cfgguide.schema.solver.search import Search
-from cfgguide.schema.solver.tracked_values import Classes, Tracked
+from cfgguide.schema.solver.tracked_values import Tracked
 from cfgguide.schema.solver.truth import surely_hold
 from cfgguide.schema.solver.values import CONSTANTS, AllValues, Scalars, Values
 from cfgguide.schema.unique import (
@@ -252,6 +253,8 @@ class SchemaAutomaton(Pushdown):
         self._numbers: dict[tuple[int, ...], int] = {}
         self._frame_keys: dict[int, tuple[int, ...]] = {}
         self._frame_numbers: dict[tuple[int, ...], int] = {}
+        self._value_frames: dict[Goal, set[int]] = {}  # which have room for all of its classes
+        self.search.make_room = self._make_room
         self._lexers: dict[tuple[int, ...], _Lexer] = {}
         self._blocks: list[_Lexer] = []  # whose states were made at once, by the first state
         self._texts: dict[int, bytes | None] = {}  # of remembering frames
@@ -265,15 +268,14 @@ class SchemaAutomaton(Pushdown):
         #: Whether it is an error if it is not known whether there are enough different items; while
         #: texts are read, it is found out as they go on.
         self.refuses_few = False
-        self._options: dict[tuple[int, ...], _Options] = {}
+        self._options: dict[Goal, _Options] = {}
         self.roots = [self._all_values.of([root]) for root in roots]
         self.start = self._begun()
 
     def _begun(self) -> int:
         """Return the state before anything."""
-        (values,) = self.roots
         frame = self._frame(("root",), 1)
-        return self._state(("value", values, None, frame, self.layout.space))
+        return self._state(("value", self.search.goal(self.roots[0]), frame, self.layout.space))
 
     @property
     def has_sentence(self) -> bool:
@@ -308,7 +310,7 @@ class SchemaAutomaton(Pushdown):
     def _has_short(self, values: Values) -> bool:
         """Return whether a value is known."""
         self.search.begin()
-        return self.completions.shortest.of(values, None) is not None
+        return self.completions.shortest.of(self.search.goal(values)) is not None
 
     def check_alternatives(self) -> None:
         """Check that values in which many alternatives have to hold at once can be told apart.
@@ -346,32 +348,29 @@ class SchemaAutomaton(Pushdown):
         values = self.search.values.of([node])
         with self.lock, self.steps.begun():
             self.search.begin()
-            members: Any = self.options(values, None).members
+            members: Any = self.options(self.search.goal(values)).members
             if isinstance(members, TrackedMembers):
                 self._names(members, members.start)
                 for tag in members.first_planned:
-                    if members.values(members.start, tag).listed is not None:  # a tag of kinds
-                        members.wanted(members.start, tag)
+                    members.goal(members.start, tag)
 
     def _tell_apart(self, node: Node) -> None:
         """Find out which classes the first item and each property may have."""
         values = self.search.values.of([node])
         with self.lock, self.steps.begun():
             self.search.begin(_MAX_COMBINED)
-            options = self.options(values, None)
+            options = self.options(self.search.goal(values))
             if options.members is not None:
                 self._tell_properties_apart(options.members, options.members.start)
             if options.items is not None:
                 first: Any = options.items.start
                 self.search.begin(_MAX_COMBINED)
-                if options.items.values(first) is not None:
-                    options.items.wanted(first)
+                options.items.goal(first)
 
     def _tell_properties_apart(self, members: Members, start: Any) -> None:
         for tag in range(members.n_tags):
             self.search.begin(_MAX_COMBINED)
-            if len(members.values(start, tag).nodes) >= _MANY_ALTERNATIVES:
-                members.wanted(start, tag)
+            members.goal(start, tag)
 
     def meaning(self, state: int) -> Any:
         """Return what a state means: a kind and more, or the automaton of a lexeme and its key."""
@@ -417,8 +416,19 @@ class SchemaAutomaton(Pushdown):
             self._frame_numbers[packed] = frame
         return frame
 
-    def _value_frame(self, key: tuple[Any, ...], wanted: Classes | None) -> int:
-        return self._frame(key, 1 if wanted is None else len(wanted))
+    def _value_frame(self, key: tuple[Any, ...], goal: Goal) -> int:
+        """Return the frame of a value that is to meet a goal; its tags are those of classes."""
+        frame, frames = self._frame(key, 1), self._value_frames.setdefault(goal, set())
+        if frame not in frames and not goal.is_every:
+            self.add_tags(frame, 0, _room(len(goal.classes)))
+            frames.add(frame)
+        return frame
+
+    def _make_room(self, goal: Goal, n: int) -> None:
+        """Have the frames of a goal have room for one more class, the `n`th."""
+        before, now = _room(n - 1), _room(n)
+        for frame in self._value_frames.get(goal, ()) if now > before else ():
+            self.add_tags(frame, before, now)
 
     def make_row(self, state: int) -> None:
         """Make the row of a state."""
@@ -528,20 +538,19 @@ class SchemaAutomaton(Pushdown):
 
     # -- values -----------------------------------------------------------------------------
 
-    def options(self, values: Values, wanted: Classes | None) -> _Options:
-        """Return what may be written as one of some values."""
-        key = self._packing.packed((values, wanted))
-        if key not in self._options:
-            self._options[key] = (
-                self._for_all_nodes(values) if wanted is None else self._tracked(values, wanted)
+    def options(self, goal: Goal) -> _Options:
+        """Return what may be written as a value that meets a goal."""
+        if goal not in self._options:
+            self._options[goal] = (
+                self._for_all_nodes(goal) if goal.is_every else self._tracked(goal)
             )
             try:
                 if self.refuses_few:
-                    self._check_different(values, self._options[key].items)
+                    self._check_different(goal.values, self._options[goal].items)
             except BaseException:  # also an interruption: they have not been checked
-                del self._options[key]
+                del self._options[goal]
                 raise
-        return self._options[key]
+        return self._options[goal]
 
     def _check_different(self, values: Values, items: Items | None) -> None:
         """Check that there are enough items where they are to be different.
@@ -556,19 +565,18 @@ class SchemaAutomaton(Pushdown):
                 path = next(node.path for node in values.below if node.is_unique)
                 raise TooFewError(f"at {path}/uniqueItems: {TOO_FEW}")
 
-    def _for_all_nodes(self, values: Values) -> _Options:
+    def _for_all_nodes(self, goal: Goal) -> _Options:
         """Return the values for which all nodes hold."""
-        search = self.search
-        every = (values.every,)
+        search, values = self.search, goal.values
         mixed = values.classed
         # What can be met in several ways is told apart by classes; all else is read without them.
-        found = self._tracked(values, every, mixed) if mixed else _Options()
+        found = self._tracked(goal, mixed) if mixed else _Options()
         words = [kind for kind in CONSTANTS if values.is_constant(kind)]
         # If one constant is mixed, there is a lexer of all of them by now.
         if words and mixed.isdisjoint(CONSTANTS):
             found.constants = self._lexer(tuple(words), Constants(dict.fromkeys(words, 0)))
         # Listed numbers are looked up; as a language, each would cost as much as all bounds do.
-        listed = values.constants_among("number", every) if "number" not in mixed else None
+        listed = goal.constants("number") if "number" not in mixed else None
         if listed is not None:
             if listed:
                 self._add_listed(found, "number", values, [(each, 0) for each, _ in listed])
@@ -592,39 +600,38 @@ class SchemaAutomaton(Pushdown):
             return
         found.items = PlainItems(values, self.search)
 
-    def _tracked(
-        self, values: Values, wanted: Classes, kinds: frozenset[str] = frozenset(KINDS)
-    ) -> _Options:
-        """Return the values of some classes, as far as they are of some kinds."""
-        search, found = self.search, _Options()
+    def _tracked(self, goal: Goal, kinds: frozenset[str] = frozenset(KINDS)) -> _Options:
+        """Return the values that meet a goal, as far as they are of some kinds."""
+        search, found, values = self.search, _Options(), goal.values
         tracked = search.tracked(values)
-        tags = {each: tag for tag, each in enumerate(wanted)}
         if not kinds.isdisjoint(CONSTANTS):
             of_words = tracked.constants().items()
-            words = {kind: tags[each] for kind, each in of_words if each in tags}
+            words = {
+                kind: tag for kind, each in of_words if (tag := goal.tag(each, kind)) is not None
+            }
             if words:
                 constants = Constants(words)
-                found.constants = self._lexer(tuple(words.items()), constants, range(len(tags)))
-        for kind in kinds.intersection(UNBOUNDED):
-            listed = values.constants_among(kind, wanted)
+                found.constants = self._lexer(tuple(words.items()), constants, _tags_to(words))
+        for kind in [each for each in UNBOUNDED if each in kinds]:
+            listed = goal.constants(kind)
             if listed is None:
-                self._add_tracked(found, kind, tracked, wanted)
+                self._add_tracked(found, kind, tracked, goal)
             elif listed:
-                tagged = [(each, tags[value_class]) for each, value_class in listed]
+                tagged = [(each, goal.tag(of, kind) or 0) for each, of in listed]
                 self._add_listed(found, kind, values, tagged)
         return found
 
-    def _add_tracked(self, found: _Options, kind: str, tracked: Tracked, wanted: Classes) -> None:
-        """Add the values of a kind and of some classes."""
-        search, values = self.search, tracked.values
-        if kind == "number" and (parts := self._scalar_parts(values, wanted, kind)):
+    def _add_tracked(self, found: _Options, kind: str, tracked: Tracked, goal: Goal) -> None:
+        """Add the values of a kind that meet a goal."""
+        search = self.search
+        if kind == "number" and (parts := _scalar_parts(tracked, goal, kind)):
             found.numbers = self._number_lexer(parts)
-        if kind == "string" and (parts := self._scalar_parts(values, wanted, kind)):
+        if kind == "string" and (parts := _scalar_parts(tracked, goal, kind)):
             found.strings = self._string_lexer(parts)
-        if kind == "object" and search.object_ends(tracked, tracked.objects.start, wanted):
-            found.members = TrackedMembers(tracked, search, wanted)
-        if kind == "array" and search.array_ends(tracked, tracked.arrays.start, wanted):
-            found.items = TrackedItems(tracked, search, wanted)
+        if kind == "object" and search.ends(goal, kind, tracked.objects.start):
+            found.members = TrackedMembers(search, goal)
+        if kind == "array" and search.ends(goal, kind, tracked.arrays.start):
+            found.items = TrackedItems(search, goal)
 
     def _add_listed(
         self, found: _Options, kind: str, values: Values, listed: list[tuple[Constant, int]]
@@ -643,20 +650,6 @@ class SchemaAutomaton(Pushdown):
             lexemes = ListedNumbers(texts, is_tidy=self.layout.is_tidy)
             key = ("numbers", tuple(texts.items()))
             found.numbers = self._lexer(key, lexemes, _tags_to(texts))
-
-    def _scalar_parts(
-        self, values: Values, wanted: Classes, kind: str
-    ) -> list[tuple[Scalars, int]]:
-        """Return the numbers or strings of some classes, with the tags of these."""
-        tags = {each: tag for tag, each in enumerate(wanted)}
-        return [
-            (_scalars(condition), tags[value_class])
-            for value_class, conditions in self.search.tracked(values)
-            .scalars(kind)
-            .languages.items()
-            if value_class in tags
-            for condition in conditions
-        ]
 
     def _number_lexer(self, parts: list[tuple[Scalars, int]]) -> _Lexer:
         languages = [scalars.language for scalars, _ in parts]
@@ -679,23 +672,14 @@ class SchemaAutomaton(Pushdown):
             return self._lexer(key, _strings(scalars), tags)
         return self._lexer(key, _several_strings([each for each, _ in parts]), tags)
 
-    def _row_of_value(
-        self,
-        state: int,
-        values: Values,
-        wanted: Classes | None,
-        frame: int,
-        space: int | None,
-    ) -> None:
+    def _row_of_value(self, state: int, goal: Goal, frame: int, space: int | None) -> None:
         """Make the row of where a value is wanted."""
-        again = ("value", values, wanted, frame)
-        self.set_row(state, [*self._values(values, wanted, frame), *self._spaces(again, space)])
+        again = ("value", goal, frame)
+        self.set_row(state, [*self._values(goal, frame), *self._spaces(again, space)])
 
-    def _values(
-        self, values: Values, wanted: Classes | None, frame: int
-    ) -> list[tuple[Iterable[int], int]]:
+    def _values(self, goal: Goal, frame: int) -> list[tuple[Iterable[int], int]]:
         """Return the bytes that begin a value."""
-        options = self.options(values, wanted)
+        options = self.options(goal)
         entries: list[tuple[Iterable[int], int]] = []
         for lexer in (options.constants, options.numbers):
             if lexer is not None:
@@ -808,25 +792,18 @@ class SchemaAutomaton(Pushdown):
     def _after_name(self, tag: int, members: Members, inside: Any) -> int:
         if not members.allowed(inside) >> tag & 1:
             return DEAD
-        wanted, values = members.wanted(inside, tag), members.values(inside, tag)
-        frame = self._value_frame(("member", members, inside, tag), wanted)
-        return self._state(("colon", values, wanted, frame, self.layout.space))
+        goal = members.goal(inside, tag)
+        frame = self._value_frame(("member", members, inside, tag), goal)
+        return self._state(("colon", goal, frame, self.layout.space))
 
-    def _row_of_colon(
-        self,
-        state: int,
-        values: Values,
-        wanted: Classes | None,
-        frame: int,
-        space: int | None,
-    ) -> None:
+    def _row_of_colon(self, state: int, goal: Goal, frame: int, space: int | None) -> None:
         """Make the row of where a name has ended."""
-        then = self._state(("value", values, wanted, frame, self.layout.space))
-        again = ("colon", values, wanted, frame)
+        then = self._state(("value", goal, frame, self.layout.space))
+        again = ("colon", goal, frame)
         self.set_row(state, [self._mark(self.layout.colon, then), *self._spaces(again, space)])
 
     def _after_member(self, class_tag: int, members: Members, inside: Any, tag: int) -> int:
-        after = members.after(inside, tag, members.wanted(inside, tag), class_tag)
+        after = members.after(inside, tag, members.goal(inside, tag), class_tag)
         return self._state(("more", members, after, self.layout.space))
 
     # -- arrays -----------------------------------------------------------------------------
@@ -851,20 +828,19 @@ class SchemaAutomaton(Pushdown):
             entries.append(self._mark(self.layout.comma, then))
         self.set_row(state, entries)
 
-    def _item(self, items: Items, inside: Any) -> tuple[Values, Classes | None, int] | None:
-        """Return the values of the next item, and its frame; None if there may be none."""
-        values = items.values(inside)
-        if values is None:
+    def _item(self, items: Items, inside: Any) -> tuple[Goal, int] | None:
+        """Return what the next item is to be, and its frame; None if there may be none."""
+        goal = items.goal(inside)
+        if goal is None:
             return None
-        wanted = items.wanted(inside)
-        frame = self._value_frame(("item", items, inside), wanted)
+        frame = self._value_frame(("item", items, inside), goal)
         if items.are_different(inside):
             self.recalling.add(frame)
             self.is_endless = False
-        return values, wanted, frame
+        return goal, frame
 
     def _after_item(self, class_tag: int, items: Items, inside: Any) -> int:
-        after = items.after(inside, items.wanted(inside), class_tag)
+        after = items.after(inside, _asked(items, inside), class_tag)
         return self._state(("next", items, after, self.layout.space))
 
     # -- arrays of different items ----------------------------------------------------------
@@ -1002,7 +978,7 @@ class SchemaAutomaton(Pushdown):
         if kind != "item":
             return DEAD
         with self.lock:
-            after = what.after_repeated(inside, what.wanted(inside), tag)
+            after = what.after_repeated(inside, _asked(what, inside), tag)
             if after is None:
                 return DEAD
             return self._state(("next", what, after, self.layout.space))
@@ -1042,6 +1018,28 @@ class SchemaAutomaton(Pushdown):
         """Return whether a text surely goes on, had `n` other parts come before."""
         with self.lock:
             return self.completions.has_ways(configuration, n)
+
+
+def _room(n: int) -> int:
+    """Return for how many classes there is room, where there are some."""
+    return 1 << max(n - 1, 3).bit_length()
+
+
+def _asked(items: Items, inside: Any) -> Goal:
+    """Return what an item is to be that has begun."""
+    goal = items.goal(inside)
+    assert goal is not None, "there is such an item"
+    return goal
+
+
+def _scalar_parts(tracked: Tracked, goal: Goal, kind: str) -> list[tuple[Scalars, int]]:
+    """Return the numbers or strings that meet a goal, with the tags of their classes."""
+    return [
+        (_scalars(condition), tag)
+        for value_class, conditions in tracked.scalars(kind).languages.items()
+        if (tag := goal.tag(value_class, kind)) is not None
+        for condition in conditions
+    ]
 
 
 def _check_listed(node: Node) -> None:

@@ -38,11 +38,18 @@ from cfgguide.errors import SchemaError
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import TOO_DEEP, JsonLayout, SchemaAutomaton
 from cfgguide.schema.equality import number_of, value_of
-from cfgguide.schema.members import DEAD_END, Items, Members, PlainItems, PlainMembers
+from cfgguide.schema.members import (
+    DEAD_END,
+    Items,
+    Members,
+    PlainItems,
+    PlainMembers,
+    ending_after,
+)
 from cfgguide.schema.shortest_values import ShortestValues
 from cfgguide.schema.solver.counts import canonical_numbers, words_from
+from cfgguide.schema.solver.goals import Goal
 from cfgguide.schema.solver.nodes import Node
-from cfgguide.schema.solver.tracked_values import Classes
 from cfgguide.schema.solver.values import Values
 from cfgguide.schema.unique import (
     UNKNOWN,
@@ -194,16 +201,14 @@ class MemoryCompletions:
         except RecursionError:
             raise SchemaError(TOO_DEEP) from None
 
-    def has_items(
-        self, values: Values, wanted: Classes | None, n: int, *, is_needed: bool = False
-    ) -> bool:
-        """Return whether there are surely `n` different values of some classes.
+    def has_items(self, goal: Goal, n: int, *, is_needed: bool = False) -> bool:
+        """Return whether there are surely `n` different values that meet a goal.
 
         As far as they are found in so many steps; in any number if it is needed.
         """
         found = set()
         with suppress(_TooLongError), self._bounded(is_needed=is_needed):
-            for text, _ in self._values(values, wanted):
+            for text, _ in self._values(goal):
                 found.add(value_of(text))
                 if len(found) >= n:
                     return True
@@ -265,9 +270,10 @@ class MemoryCompletions:
         """Return whether there surely are more of some values than any array has."""
         known = self._many.get(values)
         if known is None:
-            known = _has_many_scalars(values, None)
+            known = _has_many_scalars(self._automaton.search.goal(values))
             if not known and values.has_plain_objects and not values.mixed and depth < _DEEP:
-                members = self._automaton.options(values, None).members
+                goal = self._automaton.search.goal(values)
+                members = self._automaton.options(goal).members
                 known = members is not None and self._has_many(members, members.start, depth)
             self._many[values] = known
         return known
@@ -276,7 +282,7 @@ class MemoryCompletions:
         """Return whether a property may come of which there surely are more than any array has."""
         allowed = members.allowed(inside)
         return any(
-            allowed >> tag & 1 and self._are_many(members.values(inside, tag), depth + 1)
+            allowed >> tag & 1 and self._are_many(members.goal(inside, tag).values, depth + 1)
             for tag in range(members.n_tags)
         )
 
@@ -288,7 +294,7 @@ class MemoryCompletions:
         else:
             kind, what, *rest = self._part_to_begin(state)
             if kind in ("value", "colon"):
-                kind, what, *_ = self._automaton.meaning_of_frame(rest[1])
+                kind, what, *_ = self._automaton.meaning_of_frame(rest[0])
         return kind, what
 
     # -- what may be refused ----------------------------------------------------------------
@@ -399,14 +405,14 @@ class MemoryCompletions:
     def _is_endless(self, kind: str, *rest: Any) -> bool:
         """Return whether a string or number without conditions surely may come here."""
         if kind in ("value", "colon"):
-            return _has_many_scalars(rest[0], rest[1])
+            return _has_many_scalars(rest[0])
         if rest and isinstance(rest[0], PlainItems):
-            values = rest[0].values(rest[1])
-            return values is not None and _has_many_scalars(values, None)
+            goal = rest[0].goal(rest[1])
+            return goal is not None and _has_many_scalars(goal)
         if rest and isinstance(rest[0], PlainMembers):
             members, allowed = rest[0], rest[0].allowed(rest[1])
             return any(
-                allowed >> tag & 1 and _has_many_scalars(members.values(rest[1], tag), None)
+                allowed >> tag & 1 and _has_many_scalars(members.goal(rest[1], tag))
                 for tag in range(members.n_tags)
             )
         return False
@@ -425,7 +431,7 @@ class MemoryCompletions:
                 found = set(map(value_of, islice(names, 2 * n + 1)))
             else:
                 found = set()
-                for text, _ in self._values(*rest[:2]):
+                for text, _ in self._values(rest[0]):
                     found.add(value_of(text))
                     if len(found) > 2 * n:
                         break
@@ -445,7 +451,7 @@ class MemoryCompletions:
         if memory.opens[-1].height <= stack.height:
             return False
         kind, *rest = self._part_to_begin(state)
-        return kind not in ("value", "colon") or rest[2] in self._automaton.recalling
+        return kind not in ("value", "colon") or rest[1] in self._automaton.recalling
 
     def _has_to_begin(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether another part has to begin, of an array or object that has had some."""
@@ -453,7 +459,7 @@ class MemoryCompletions:
         if innermost.start != BETWEEN or innermost.height != stack.height + 1:
             return False
         kind, *rest = self._part_to_begin(state)
-        return kind == "name" or (kind == "value" and rest[2] in self._automaton.recalling)
+        return kind == "name" or (kind == "value" and rest[1] in self._automaton.recalling)
 
     # -- parts that are being read ----------------------------------------------------------
 
@@ -511,9 +517,9 @@ class MemoryCompletions:
         elif kind == "shut":
             yield from self._popped(b"", rest[0], rest[1], stack, memory)
         elif kind in ("value", "colon"):
-            values, wanted, frame = rest[:3]
+            goal, frame = rest[:2]
             memory = _longer(memory, layout.colon) if kind == "colon" else memory
-            for written in self._values(values, wanted):
+            for written in self._values(goal):
                 after, is_repeated = self._with_part(frame, written, stack, memory)
                 # A value that has come before may still be allowed, but it leads elsewhere.
                 if is_repeated:
@@ -574,12 +580,12 @@ class MemoryCompletions:
 
     # -- values -----------------------------------------------------------------------------
 
-    def _values(self, values: Values, wanted: Classes | None) -> Iterator[Written]:
-        """Yield values of some classes: a shortest one, then all, or endless many."""
-        shortest = self.shortest.of(values, wanted)
+    def _values(self, goal: Goal) -> Iterator[Written]:
+        """Yield values that meet a goal: a shortest one, then all, or endless many."""
+        shortest = self.shortest.of(goal)
         if shortest is not None:
             yield shortest
-        options = self._automaton.options(values, wanted)
+        options = self._automaton.options(goal)
         lexers = ((options.constants, b""), (options.numbers, b""), (options.strings, b'"'))
         for lexer, quote in lexers:
             if lexer is not None:
@@ -615,15 +621,14 @@ class MemoryCompletions:
             written = self._needed_items(items, state, used)
             if written is not None:
                 yield written
-        values = items.values(state)
-        if values is None:
+        goal = items.goal(state)
+        if goal is None:
             return
-        wanted = items.wanted(state)
-        for text, tag in self._values(values, wanted):
-            after = items.after(state, wanted, tag)
+        for text, tag in self._values(goal):
+            after = items.after(state, goal, tag)
             following = used | {value_of(text)} if are_different else used
             if are_different and following == used:
-                after = items.after_repeated(state, wanted, tag)
+                after = items.after_repeated(state, goal, tag)
             if after is not None:
                 for rest in self._items(items, after, following):
                     yield self._joined(text, rest)
@@ -634,16 +639,14 @@ class MemoryCompletions:
             return self.shortest.items(items, state)
         texts = []
         ways: dict[object, Iterator[Written]] = {}  # each yields what it has not yielded yet
-        for wanted in items.path(state, self.shortest.length) or ():
-            values = items.values(state)
-            assert values is not None, "there is such an item"
-            found = ways.setdefault((values, wanted), self._values(values, wanted))
+        for goal in items.path(state, self.shortest.length) or ():
+            found = ways.setdefault(goal, self._values(goal))
             written = next((each for each in found if value_of(each.text) not in used), None)
             if written is None:
                 return None
             texts.append(written.text)
             used |= {value_of(written.text)}
-            state = items.after(state, wanted, written.tag)
+            state = items.after(state, goal, written.tag)
         if items.ending(state) == DEAD_END:
             return None
         return Written(self._automaton.layout.comma.join(texts), items.ending(state))
@@ -690,9 +693,9 @@ class MemoryCompletions:
             if not allowed >> tag & 1 or not members.may_skip(state, first, tag):
                 continue
             for name in self._names(members, tag, used):
-                values, wanted = members.values(state, tag), members.wanted(state, tag)
-                for text, value_tag in self._values(values, wanted):
-                    after = members.after(state, tag, wanted, value_tag)
+                goal = members.goal(state, tag)
+                for text, value_tag in self._values(goal):
+                    after = members.after(state, tag, goal, value_tag)
                     following = min(tag + 1, members.n_listed)
                     text = name + self._automaton.layout.colon + text
                     now = used | {value_of(name)}
@@ -707,11 +710,11 @@ class MemoryCompletions:
         for tag in range(members.n_listed, members.n_tags):
             if not allowed >> tag & 1:
                 continue
-            wanted = members.wanted(state, tag)
-            value = self.shortest.of(members.values(state, tag), wanted)
+            goal = members.goal(state, tag)
+            value = self.shortest.of(goal)
             if value is None:
                 continue
-            after: Any = members.after(state, tag, wanted, value.tag)
+            after: Any = members.after(state, tag, goal, value.tag)
             for name in self._names(members, tag, used):
                 text = name + self._automaton.layout.colon + value.text
                 if members.ending(after) != DEAD_END:
@@ -725,20 +728,22 @@ class MemoryCompletions:
     def _needed(self, members: Members, state: Any, used: frozenset[Hashable]) -> Written | None:
         """Return the properties that have to come, and the tag of the object then."""
         path = self.shortest.path(members, state)
-        if path is None or not path.properties:
+        if not path:
             return None
-        texts = []
+        texts, tags = [], []
         n_left = LONGEST
         names: dict[int, Iterator[bytes]] = {}  # each yields what it has not yielded yet
-        for tag, values, wanted in path.properties:
+        for tag, goal in path:
             name = next(names.setdefault(tag, self._names(members, tag, used)), None)
-            written = self.shortest.of(values, wanted)
+            written = self.shortest.of(goal)
             if name is None or written is None:
                 return None
             texts.append(name + self._automaton.layout.colon + written.text)
+            tags.append(written.tag)
             if (n_left := n_left - len(texts[-1])) < 0:
                 return None
-        return Written(self._automaton.layout.comma.join(texts), path.ending)
+        ending = ending_after(members, state, path, tags)
+        return Written(self._automaton.layout.comma.join(texts), ending)
 
     def _names(self, members: Members, tag: int, used: frozenset[Hashable]) -> Iterator[bytes]:
         """Yield the names with a tag that have not come."""
@@ -846,10 +851,11 @@ def _at(stack: Stack, height: int) -> Stack:
     return stack.pop(stack.height - height)
 
 
-def _has_many_scalars(values: Values, wanted: Classes | None) -> bool:
-    """Return whether all numbers, or more strings than any array has, are among some values."""
-    if wanted is not None:
+def _has_many_scalars(goal: Goal) -> bool:
+    """Return whether all numbers, or more strings than any array has, meet a goal."""
+    if not goal.is_every:
         return False
+    values = goal.values
     numbers = values.numbers if values.nodes_for("number") is not None else None
     strings = values.strings if values.nodes_for("string") is not None else None
     return (numbers is not None and numbers.made is None) or (

@@ -180,16 +180,16 @@ class SchemaEndings:
             return bracket, self._popped(stack, tag)
         if kind in ("value", "colon"):
             colon = self._automaton.layout.colon if kind == "colon" else b""
-            values, wanted, frame = rest[:3]
+            goal, frame = rest[:2]
             frame_kind, *place = self._automaton.meaning_of_frame(frame)
-            if frame_kind == "member" and values.listed is None:
+            if frame_kind == "member" and goal.values.listed is None:
                 known = self._values.after_known_name(*place)
                 if known is not None:
                     text = known.text if colon else known.text[len(self._automaton.layout.colon) :]
                     return text + b"}", self._popped(stack, known.tag)
             ways = [
                 (colon + written.text, (self._automaton.follow(frame, written.tag), stack))
-                for written in self._values.of_each_class(values, wanted)
+                for written in self._values.of_each_case(goal)
             ]
             if not ways:
                 raise NoShortEndingError
@@ -305,7 +305,7 @@ class SchemaEndings:
             others = sets.members(bits)
         else:
             path = self._values.path(members, inside)
-            others = [] if path is None else [tag for tag, *_ in path.properties]
+            others = [tag for tag, _ in path or ()]
             most = max(1, min(most, _MAX_NEEDED // (len(others) + 1)))  # after each come the others
             # Any other name comes in addition to these: there is no need to look at it.
             if any(bits >> tag & 1 for tag in others):

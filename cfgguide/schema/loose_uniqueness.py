@@ -78,7 +78,7 @@ def _give_up_unique(root: Node, unique: list[Node], give_up: GiveUp, layout: Jso
         if not inside:
             continue
         try:
-            automaton.options(automaton.search.values.of([node]), None)
+            automaton.options(automaton.search.goal(automaton.search.values.of([node])))
         except TooFewError:
             for each in inside:
                 give_up(f"{each.path}/uniqueItems", TOO_FEW)

@@ -1,9 +1,9 @@
 """What may come inside an object, or an array, that has begun.
 
-In: :class:`~cfgguide.schema.solver.values.Values`, and the classes that are wanted. Out: for each
-state of an object which names may come next, whether it may end, and the state after a property;
-likewise for arrays. No state is without an end: what leads nowhere is not allowed in the first
-place.
+In: :class:`~cfgguide.schema.solver.values.Values`, or a :class:`~cfgguide.schema.solver.goals.Goal`
+of them. Out: for each state of an object which names may come next, what their values are to be,
+whether it may end, and the state after a property; likewise for arrays. No state is without an end:
+what leads nowhere is not allowed in the first place.
 
 Plain objects keep which of the listed names have been seen, as bits, and plain arrays how many
 items. All others keep what :mod:`cfgguide.schema.solver.objects` and
@@ -25,12 +25,13 @@ from cfgguide.engine.byte_machine.property_names import PatternNames, PropertyNa
 from cfgguide.engine.byte_machine.scalars import ScalarAutomaton, any_strings, plain_strings
 from cfgguide.schema.equality import hashable
 from cfgguide.schema.solver.counts import has_enough_items, plain_array_bounds
-from cfgguide.schema.solver.nodes import Constant, Node
+from cfgguide.schema.solver.goals import Case, Goal
+from cfgguide.schema.solver.member_automata import ValueClass
+from cfgguide.schema.solver.nodes import KINDS, Constant, Node
 from cfgguide.schema.solver.objects import in_order
-from cfgguide.schema.solver.paths import Cost, Path, Paths, Property
+from cfgguide.schema.solver.paths import Cost, Paths, Property
 from cfgguide.schema.solver.plans import Plan
 from cfgguide.schema.solver.search import Search
-from cfgguide.schema.solver.tracked_values import Classes, Tracked
 from cfgguide.schema.solver.values import Values
 
 DEAD_END = -1  # no tag: it may not end here
@@ -42,6 +43,7 @@ class PlainMembers:
     """Objects for which all nodes are to hold, which ask for no more than names and values."""
 
     are_counted = False  # so a name may come twice
+    is_every = True
 
     def __init__(self, values: Values, search: Search, *, is_ordered: bool) -> None:
         self._values = values
@@ -51,7 +53,7 @@ class PlainMembers:
         self._names = tuple(in_order(nodes))
         required = {name for node in nodes for name in node.required}
         self._required = sum(1 << tag for tag, name in enumerate(self._names) if name in required)
-        self._known: dict[int, Values] = {}
+        self._known: dict[int, Goal] = {}
         self.start: int = 0  # the names seen, as bits; or in order one more than the last
 
     @property
@@ -121,7 +123,7 @@ class PlainMembers:
         """The tags of names that have a value at all, as bits."""
         found = 0
         for tag in range(len(self._names)):
-            found |= self._search.has_value(self.values(0, tag)) << tag
+            found |= self._search.has_value(self.goal(0, tag).values) << tag
         for group in range(len(self._groups)):
             found |= 1 << len(self._names) + group
         return found
@@ -149,33 +151,29 @@ class PlainMembers:
         missing = self._required & ~state
         return not missing >> first & (1 << tag - first) - 1
 
-    def values(self, _state: int, tag: int) -> Values:
-        """Return the values of a property."""
+    def goal(self, _state: int, tag: int) -> Goal:
+        """Return what the value of a property is to be."""
         if tag not in self._known:
             n_names = len(self._names)
-            self._known[tag] = (
+            self._known[tag] = self._search.goal(
                 self._search.property_values(self._values, self._names[tag])
                 if tag < n_names
                 else self._groups[tag - n_names][1]
             )
         return self._known[tag]
 
-    def wanted(self, _state: int, _tag: int) -> Classes | None:
-        """Return the classes that its value may have; None: all nodes are to hold."""
-        return None
-
-    def after(self, state: int, tag: int, _wanted: Classes | None, _class_tag: int) -> int:
+    def after(self, state: int, tag: int, _goal: Goal, _class_tag: int) -> int:
         """Return the state after a property."""
         if tag >= len(self._names):
             return state
         return tag + 1 if self._is_ordered else state | 1 << tag
 
-    def path(self, state: int, _cost: Cost) -> Path:
+    def path(self, state: int, _cost: Cost) -> list[Property]:
         """Return the properties that still have to come."""
         tags = range(state if self._is_ordered else 0, len(self._names))
         missing = self._required if self._is_ordered else self._required & ~state
         needed = [tag for tag in tags if missing >> tag & 1]
-        return Path([(tag, self.values(state, tag), None) for tag in needed], 0)
+        return [(tag, self.goal(state, tag)) for tag in needed]
 
 
 class PlainItems:
@@ -192,7 +190,7 @@ class PlainItems:
         self._least, self._most = bounds
         self._prefix = values.n_prefix
         self._cap = max(self._prefix, self._least)
-        self._known: dict[int, Values] = {}
+        self._known: dict[int, Goal] = {}
         self.start = 0
         self._are_different = values.has_different_items
 
@@ -210,59 +208,60 @@ class PlainItems:
         """Return whether an item that comes twice matters."""
         return self._are_different
 
-    def after_repeated(self, _state: int, _wanted: Classes | None, _class_tag: int) -> None:
+    def after_repeated(self, _state: int, _goal: Goal, _class_tag: int) -> None:
         """Return the state after an item that has come before: there is none."""
 
-    def few(self) -> Iterator[tuple[Values, Classes | None, int]]:
+    def few(self) -> Iterator[tuple[Goal, int]]:
         """Yield what items have to be if they are to be different, and how many of each.
 
         None if there are surely as many.
         """
         if self._are_different and has_enough_items(self._values, self._search) is None:
             for index in range(min(self._least, self._prefix + 1)):
-                yield self._search.item_values(self._values, index), None, self._least
+                yield self._item(index), self._least
 
     def ending(self, state: int) -> int:
         """Return the tag of the array if it ends now, or `DEAD_END`."""
         return 0 if state >= self._least else DEAD_END
 
-    def values(self, state: int) -> Values | None:
-        """Return the values of the next item; None if there may be none."""
+    def _item(self, index: int) -> Goal:
+        if index not in self._known:
+            values = self._search.item_values(self._values, index)
+            self._known[index] = self._search.goal(values)
+        return self._known[index]
+
+    def goal(self, state: int) -> Goal | None:
+        """Return what the next item is to be; None if there may be none."""
         if self._most is not None and state >= self._most:
             return None
-        index = min(state, self._prefix)
-        if index not in self._known:
-            self._known[index] = self._search.item_values(self._values, index)
-        values = self._known[index]
-        return values if self._search.has_value(values) else None
+        goal = self._item(min(state, self._prefix))
+        return goal if self._search.has_value(goal.values) else None
 
-    def wanted(self, _state: int) -> Classes | None:
-        """Return the classes that it may have; None: all nodes are to hold."""
-        return None
-
-    def after(self, state: int, _wanted: Classes | None, _class_tag: int) -> int:
+    def after(self, state: int, _goal: Goal, _class_tag: int) -> int:
         """Return the state after the item."""
         return min(state + 1, self._cap) if self._most is None else state + 1
 
-    def path(self, state: int, _cost: Cost) -> list[Classes | None] | None:
-        """Return the classes of the items that still have to come; None if those are too many."""
-        n_missing = max(0, self._least - state)
-        return [None] * n_missing if n_missing <= _MOST_ITEMS else None
+    def path(self, state: int, _cost: Cost) -> list[Goal] | None:
+        """Return what the items are that still have to come; None if those are too many."""
+        if self._least - state > _MOST_ITEMS:
+            return None
+        return [self._item(min(index, self._prefix)) for index in range(state, self._least)]
 
 
 class TrackedMembers:
     """Objects whose classes matter."""
 
-    def __init__(self, tracked: Tracked, search: Search, wanted: Classes) -> None:
-        self._tracked = tracked
+    def __init__(self, search: Search, goal: Goal) -> None:
         self._search = search
-        self._wanted = wanted
-        self._machine = tracked.objects
+        self._goal = goal
+        self._tracked = search.tracked(goal.values)
+        self._machine = self._tracked.objects
         self.are_counted = self._machine.are_counted
+        self.is_every = goal.is_every
         self._allowed: dict[Any, int] = {}
         self._plans: dict[Any, list[tuple[int, Plan]]] = {}  # of the names that are allowed
         self._within: dict[Any, int] = {}  # tags of which what is allowed in a state is a part
-        self._known: dict[tuple[Any, int], Classes | None] = {}
+        self._known: dict[tuple[Any, int], Goal] = {}
         self._endings: dict[Any, int] = {}
         self.start = self._machine.start
 
@@ -316,12 +315,12 @@ class TrackedMembers:
     @property
     def first_planned(self) -> list[int]:
         """The tags of names that come in some way in which an object may begin."""
-        plan = self._search.object_plan(self._tracked, self.start, self._wanted)
+        plan = self._search.plan(self._goal, "object", self.start)
         return [] if plan is None else sorted(plan.coming)
 
     def _found_allowed(self, state: Any) -> int:
         within = self._within.get(state, -1)
-        plans = [*self._search.names(self._tracked, state, self._wanted, within)]
+        plans = [*self._search.names(self._goal, state, within)]
         if self.n_tags > _MANY_NAMES:
             self._plans[state] = plans
         return reduce(or_, (names for names, _ in plans), 0)
@@ -330,40 +329,34 @@ class TrackedMembers:
         """Return the tag of the object if it ends now, or `DEAD_END`."""
         known = self._endings.get(state)
         if known is None:
-            known = _tag(self._wanted, self._tracked.ending(self._machine, state))
+            known = _tag(self._goal, self._tracked.ending("object", state), "object")
             self._endings[state] = known
         return known
 
     def may_skip(self, state: Any, first: int, tag: int) -> bool:
         """Return whether it can end without the listed names from `first` on, before a tag."""
-        return self._search.ends_from(self._tracked, state, self._wanted, tag)
+        return self._search.ends_from(self._goal, state, tag)
 
-    def values(self, state: Any, tag: int) -> Values:
-        """Return the values of a property."""
-        return self._search.values.of(self._machine.symbol(state, tag).nodes)
-
-    def wanted(self, state: Any, tag: int) -> Classes | None:
-        """Return the classes that its value may have; None: all nodes are to hold."""
+    def goal(self, state: Any, tag: int) -> Goal:
+        """Return what the value of a property is to be."""
         if (state, tag) not in self._known:
-            found = self._search.property_classes(self._tracked, state, tag, self._wanted)
-            self._known[state, tag] = _unless_all(self.values(state, tag), found)
+            self._known[state, tag] = self._search.part(self._goal, "object", state, tag)
         return self._known[state, tag]
 
-    def after(self, state: Any, tag: int, wanted: Classes | None, class_tag: int) -> Any:
-        """Return the state after a property, of which classes were wanted."""
+    def after(self, state: Any, tag: int, goal: Goal, class_tag: int) -> Any:
+        """Return the state after a property, whose value has met some goal."""
         symbol = self._machine.symbol(state, tag)
-        value_class = self.values(state, tag).every if wanted is None else wanted[class_tag]
-        after = self._machine.after(state, symbol, value_class)
+        after = self._machine.after(state, symbol, goal.classes[class_tag])
         if not self._search.is_ordered and state in self._allowed:
             # What may come after a property might have come before it.
             self._within.setdefault(after, self._allowed[state])
         return after
 
-    def path(self, state: Any, cost: Cost) -> Path | None:
+    def path(self, state: Any, cost: Cost) -> list[Property] | None:
         """Return the properties that still come; None if no way is known."""
-        return Paths(self._tracked, self._search, self._wanted).of_object(state, cost)
+        return Paths(self._search, self._goal, "object").of(state, cost)
 
-    def path_from(self, state: Any, tag: int) -> Path | None:
+    def path_from(self, state: Any, tag: int) -> list[Property] | None:
         """Return some way on that begins with an allowed name, where there are many names.
 
         It is the one by which the name was found to be allowed: none is looked for.
@@ -371,18 +364,18 @@ class TrackedMembers:
         if self.are_counted or self.n_tags <= _MANY_NAMES or not self.allowed(state) >> tag & 1:
             return None
         plan = next(plan for names, plan in self._plans[state] if names >> tag & 1)
-        return Paths(self._tracked, self._search, self._wanted).of_plan(state, plan, tag)
+        return Paths(self._search, self._goal, "object").of_plan(state, plan, tag)
 
 
 class TrackedItems:
     """Arrays whose classes matter."""
 
-    def __init__(self, tracked: Tracked, search: Search, wanted: Classes) -> None:
-        self._tracked = tracked
+    def __init__(self, search: Search, goal: Goal) -> None:
         self._search = search
-        self._wanted = wanted
-        self._machine = tracked.arrays
-        self._known: dict[Any, Classes] = {}
+        self._goal = goal
+        self._tracked = search.tracked(goal.values)
+        self._machine = self._tracked.arrays
+        self._known: dict[Any, Goal] = {}
         self.start = self._machine.start
 
     #: Not asked: what items may be depends on those before.
@@ -393,61 +386,43 @@ class TrackedItems:
         """Return whether an item that comes twice matters."""
         return self._machine.must_differ(state)
 
-    def after_repeated(self, state: Any, wanted: Classes | None, class_tag: int) -> Any:
+    def after_repeated(self, state: Any, goal: Goal, class_tag: int) -> Any:
         """Return the state after an item that has come before; None if it may not."""
-        symbol = self._machine.symbol(state)
-        value_class = frozenset(symbol.nodes) if wanted is None else wanted[class_tag]
+        symbol, value_class = self._machine.symbol(state), goal.classes[class_tag]
         after = self._machine.after(state, symbol, value_class, is_repeated=True)
-        is_possible = self._search.array_ends(self._tracked, after, self._wanted)
-        return after if is_possible else None
+        return after if self._search.ends(self._goal, "array", after) else None
 
-    def few(self) -> Iterator[tuple[Values, Classes | None, int]]:
+    def few(self) -> Iterator[tuple[Goal, int]]:
         """Yield what items have to be if they are to be different, and how many of each."""
         if self._machine.must_differ(self.start):
             least = self._machine.least(self._search.wanted_to_fail)
-            for state in self._machine.places():
-                values = self._search.values.of(self._machine.symbol(state).nodes)
-                for each in self._search.item_classes(self._tracked, state, self._wanted):
-                    yield values, (each,), least
+            for index in range(self._machine.n_prefix + 1):
+                state = self.start._replace(n_items=index)
+                asked = self._search.part(self._goal, "array", state, index)
+                for each in self._search.classes(asked.values):
+                    if any(asked.is_met_by(each, kind) for kind in KINDS):
+                        yield self._search.goal(asked.values, [Case(each, is_whole=True)]), least
 
     def ending(self, state: Any) -> int:
         """Return the tag of the array if it ends now, or `DEAD_END`."""
-        return _tag(self._wanted, self._tracked.ending(self._machine, state))
+        return _tag(self._goal, self._tracked.ending("array", state), "array")
 
-    def values(self, state: Any) -> Values | None:
-        """Return the values of the next item; None if there may be none."""
-        if not self._found(state):
-            return None
-        return self._search.values.of(self._machine.symbol(state).nodes)
-
-    def _found(self, state: Any) -> Classes:
+    def goal(self, state: Any) -> Goal | None:
+        """Return what the next item is to be; None if there may be none."""
         if state not in self._known:
-            ends = partial(self._search.array_ends, self._tracked, wanted=self._wanted)
-            symbol = self._machine.symbol(state)
-            self._known[state] = tuple(
-                each
-                for alike in self._search.item_groups(self._tracked, state, self._wanted)
-                if ends(self._machine.after(state, symbol, alike[0]))
-                for each in alike
-            )
-        return self._known[state]
+            index = self._machine.index(state)
+            self._known[state] = self._search.part(self._goal, "array", state, index)
+        goal = self._known[state]
+        return goal if goal.cases else None
 
-    def wanted(self, state: Any) -> Classes | None:
-        """Return the classes that it may have; None: all nodes are to hold."""
-        values = self.values(state)
-        assert values is not None, "there is an item"
-        return _unless_all(values, self._found(state))
+    def after(self, state: Any, goal: Goal, class_tag: int) -> Any:
+        """Return the state after the item, which has met some goal."""
+        return self._machine.after(state, self._machine.symbol(state), goal.classes[class_tag])
 
-    def after(self, state: Any, wanted: Classes | None, class_tag: int) -> Any:
-        """Return the state after the item, of which classes were wanted."""
-        symbol = self._machine.symbol(state)
-        value_class = frozenset(symbol.nodes) if wanted is None else wanted[class_tag]
-        return self._machine.after(state, symbol, value_class)
-
-    def path(self, state: Any, cost: Cost) -> list[Classes | None] | None:
-        """Return the classes of the items that still come; None if no way is known."""
-        found = Paths(self._tracked, self._search, self._wanted).of_array(state, cost)
-        return None if found is None else [(value_class,) for value_class in found]
+    def path(self, state: Any, cost: Cost) -> list[Goal] | None:
+        """Return what the items are that still come; None if no way is known."""
+        found = Paths(self._search, self._goal, "array").of(state, cost)
+        return None if found is None else [goal for _, goal in found]
 
 
 @dataclass(frozen=True, eq=False)
@@ -484,6 +459,7 @@ class ListedParts:
         self._tags = [tag for _, tag in listed]
         self._states: dict[tuple[tuple[int, ...], int], Remaining] = {}
         self._nodes: dict[Hashable, Node] = {}  # by value: of equal ones the first
+        self._goals: dict[tuple[Remaining, int], Goal] = {}
         self._known: dict[tuple[Remaining, int], _Groups] = {}
         self.start = self._state(tuple(range(len(listed))), 0)
 
@@ -501,16 +477,20 @@ class ListedParts:
             groups.setdefault(node, []).append(number)
         return groups
 
-    def _values(self, groups: _Groups) -> Values:
-        return self._search.values.of(groups)
+    def _asked(self, state: Remaining, tag: int, groups: _Groups) -> Goal:
+        """Return what the next value is to be."""
+        if (state, tag) not in self._goals:
+            self._goals[state, tag] = self._goal(groups)
+        return self._goals[state, tag]
 
-    def _wanted(self, groups: _Groups) -> Classes | None:
-        """Return the classes of the next value; None if there is one."""
-        return None if len(groups) == 1 else tuple(frozenset((node,)) for node in groups)
+    def _goal(self, groups: Iterable[Node]) -> Goal:
+        """Return that a value is one of those of some nodes."""
+        cases = [Case(frozenset((node,)), is_whole=True) for node in groups]
+        return self._search.goal(self._search.values.of(groups), cases)
 
-    def _among(self, groups: _Groups, wanted: Classes | None, class_tag: int) -> tuple[int, ...]:
+    def _among(self, groups: _Groups, goal: Goal, class_tag: int) -> tuple[int, ...]:
         """Return the constants that are left once a value of some class has come."""
-        (node,) = groups if wanted is None else wanted[class_tag]
+        (node,) = goal.classes[class_tag]
         return tuple(groups[node])
 
 
@@ -518,6 +498,7 @@ class ListedMembers(ListedParts):
     """Listed objects."""
 
     are_counted = False
+    is_every = False
 
     def __init__(
         self, values: Values, listed: Sequence[tuple[Constant, int]], search: Search
@@ -602,35 +583,29 @@ class ListedMembers(ListedParts):
             )
         return self._known[key]
 
-    def values(self, state: Remaining, tag: int) -> Values:
-        """Return the values of a property."""
-        return self._values(self._groups(state, tag))
+    def goal(self, state: Remaining, tag: int) -> Goal:
+        """Return what the value of a property is to be."""
+        return self._asked(state, tag, self._groups(state, tag))
 
-    def wanted(self, state: Remaining, tag: int) -> Classes | None:
-        """Return the classes that its value may have; None if it has one value."""
-        return self._wanted(self._groups(state, tag))
-
-    def after(
-        self, state: Remaining, tag: int, wanted: Classes | None, class_tag: int
-    ) -> Remaining:
-        """Return the state after a property, of which classes were wanted."""
-        among = self._among(self._groups(state, tag), wanted, class_tag)
+    def after(self, state: Remaining, tag: int, goal: Goal, class_tag: int) -> Remaining:
+        """Return the state after a property, whose value has met some goal."""
+        among = self._among(self._groups(state, tag), goal, class_tag)
         passed = tag + 1 if self._search.is_ordered else state.passed | 1 << tag
         return self._state(among, passed)
 
-    def path(self, state: Remaining, _cost: Cost) -> Path:
+    def path(self, state: Remaining, _cost: Cost) -> list[Property]:
         """Return the properties that still come: of a constant with a short rest."""
         number = min(state.constants, key=partial(self._length_left, state))
         left = self._left(state, number)
-        properties = self._properties(number)
-        return Path([each for each in properties if left >> each[0] & 1], self._tags[number])
+        return [each for each in self._properties(number) if left >> each[0] & 1]
 
     def _properties(self, number: int) -> list[Property]:
         """Return the properties of a constant, in the order of their tags."""
         found = self._in_order.get(number)
         if found is None:
-            of, nodes = self._search.values.of, sorted(self._members[number].items())
-            found = self._in_order[number] = [(tag, of([node]), None) for tag, node in nodes]
+            found = self._in_order[number] = [
+                (tag, self._goal([node])) for tag, node in sorted(self._members[number].items())
+            ]
         return found
 
     def _length_left(self, state: Remaining, number: int) -> int:
@@ -658,10 +633,10 @@ class ListedItems(ListedParts):
         """Return whether an item that comes twice matters: it was listed so."""
         return False
 
-    def after_repeated(self, _state: Remaining, _wanted: Classes | None, _class_tag: int) -> None:
+    def after_repeated(self, _state: Remaining, _goal: Goal, _class_tag: int) -> None:
         """Return the state after an item that has come before: there is none."""
 
-    def few(self) -> Iterator[tuple[Values, Classes | None, int]]:
+    def few(self) -> Iterator[tuple[Goal, int]]:
         """Yield what items have to be if they are to be different: nothing."""
         return iter(())
 
@@ -679,25 +654,20 @@ class ListedItems(ListedParts):
             )
         return self._known[key]
 
-    def values(self, state: Remaining) -> Values | None:
-        """Return the values of the next item; None if there may be none."""
+    def goal(self, state: Remaining) -> Goal | None:
+        """Return what the next item is to be; None if there may be none."""
         groups = self._groups(state)
-        return self._values(groups) if groups else None
+        return self._asked(state, 0, groups) if groups else None
 
-    def wanted(self, state: Remaining) -> Classes | None:
-        """Return the classes that it may have; None if it has one value."""
-        return self._wanted(self._groups(state))
+    def after(self, state: Remaining, goal: Goal, class_tag: int) -> Remaining:
+        """Return the state after the item, which has met some goal."""
+        return self._state(self._among(self._groups(state), goal, class_tag), state.passed + 1)
 
-    def after(self, state: Remaining, wanted: Classes | None, class_tag: int) -> Remaining:
-        """Return the state after the item, of which classes were wanted."""
-        among = self._among(self._groups(state), wanted, class_tag)
-        return self._state(among, state.passed + 1)
-
-    def path(self, state: Remaining, _cost: Cost) -> list[Classes | None]:
-        """Return the classes of the items that still come: of a constant with a short rest."""
+    def path(self, state: Remaining, _cost: Cost) -> list[Goal]:
+        """Return what the items are that still come: of a constant with a short rest."""
         place = state.passed
         number = min(state.constants, key=lambda number: sum(self._lengths[number][place:]))
-        return [(frozenset((node,)),) for node in self._items[number][place:]]
+        return [self._goal([node]) for node in self._items[number][place:]]
 
 
 def _length(value: Any) -> int:
@@ -710,11 +680,16 @@ Members = PlainMembers | TrackedMembers | ListedMembers
 Items = PlainItems | TrackedItems | ListedItems
 
 
-def _tag(wanted: Classes, value_class: Any) -> int:
-    """Return the tag of a class, or `DEAD_END` if it is not wanted."""
-    return wanted.index(value_class) if value_class in wanted else DEAD_END
+def ending_after(members: Members, state: Any, path: list[Property], tags: list[int]) -> int:
+    """Return the tag of an object after the properties of a path, whose values have some tags."""
+    if members.is_every:  # it has only this one
+        return 0
+    for (tag, goal), class_tag in zip(path, tags, strict=True):
+        state = members.after(state, tag, goal, class_tag)
+    return members.ending(state)
 
 
-def _unless_all(values: Values, found: Classes) -> Classes | None:
-    """Return the wanted classes; None if only values are wanted for which all nodes hold."""
-    return None if found == (values.every,) else found
+def _tag(goal: Goal, value_class: ValueClass, kind: str) -> int:
+    """Return the tag of a class, or `DEAD_END` if a value of this kind does not meet the goal."""
+    tag = goal.tag(value_class, kind)
+    return DEAD_END if tag is None else tag

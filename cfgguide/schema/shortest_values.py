@@ -18,18 +18,16 @@ from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.scalars import ScalarAutomaton
 from cfgguide.engine.byte_machine.short_ends import ShortestLexemes, Written
 from cfgguide.schema.automaton import SchemaAutomaton
-from cfgguide.schema.members import Items, Members, TrackedMembers
-from cfgguide.schema.solver.paths import Path, Property
-from cfgguide.schema.solver.tracked_values import Classes
-from cfgguide.schema.solver.values import Values
+from cfgguide.schema.members import Items, Members, TrackedMembers, ending_after
+from cfgguide.schema.solver.goals import Goal
+from cfgguide.schema.solver.paths import Property
 from cfgguide.schema.unique import UniqueItems, Used, fresh_bits, written_value
 
 _MAX_NAMES = 8  # that are compared where a name has begun
-_MAX_CLASSES = 8  # of a value that are compared
+_MAX_CASES = 8  # of a value that are compared
 _MAX_REPEATED = 8  # values in other spellings that are met while different ones are looked for
 _SHORT = 2  # bytes: no array or object is shorter
 
-_Key = tuple[Values, Classes | None]
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -60,47 +58,44 @@ class ShortestValues:
         self._different = different
         self._named = named
         self.lexemes = ShortestLexemes(used)
-        self._known: dict[_Key, Written | None] = {}
-        self._best: dict[_Key, Written] = {}  # of those that are being looked for
-        self._visited: dict[_Key, None] = {}  # in this round
+        self._known: dict[Goal, Written | None] = {}
+        self._best: dict[Goal, Written] = {}  # of those that are being looked for
+        self._visited: dict[Goal, None] = {}  # in this round
         self._is_changed = False
         self._search = new_lock()  # held by one: whatever interrupts it, it is free afterwards
         self._found: dict[tuple[Any, ...], Any] = {}  # by what finds it, and of what
 
-    def of(self, values: Values, wanted: Classes | None) -> Written | None:
+    def of(self, goal: Goal) -> Written | None:
         """Return a shortest value and the tag of its class; None if none is known yet."""
-        if wanted == (values.every,):
-            wanted = None
-        key = (values, wanted)
-        if key in self._known:
-            return self._known[key]
+        if goal in self._known:
+            return self._known[goal]
         if not self._search.locked():
-            return self._settled(key)
-        if key not in self._visited:
-            self._visited[key] = None
-            self._look_for(key)
-        return self._best.get(key)
+            return self._settled(goal)
+        if goal not in self._visited:
+            self._visited[goal] = None
+            self._look_for(goal)
+        return self._best.get(goal)
 
-    def _settled(self, key: _Key) -> Written | None:
+    def _settled(self, goal: Goal) -> Written | None:
         """Look for a value, and for all that it needs, until none becomes shorter."""
         with self._search:
             self._best, self._is_changed = {}, True
             while self._is_changed:
                 self._is_changed = False
-                self._visited = {key: None}
-                self._look_for(key)
+                self._visited = {goal: None}
+                self._look_for(goal)
             self._known |= {each: self._best.get(each) for each in self._visited}
-        return self._known[key]
+        return self._known[goal]
 
-    def _look_for(self, key: _Key) -> None:
+    def _look_for(self, goal: Goal) -> None:
         check_step()
-        found = self._shortest(*key)
-        if found is not None and (key not in self._best or _is_less(found, self._best[key])):
-            self._best[key] = found
+        found = self._shortest(goal)
+        if found is not None and (goal not in self._best or _is_less(found, self._best[goal])):
+            self._best[goal] = found
             self._is_changed = True
 
-    def _shortest(self, values: Values, wanted: Classes | None) -> Written | None:
-        options = self._automaton.options(values, wanted)
+    def _shortest(self, goal: Goal) -> Written | None:
+        options = self._automaton.options(goal)
         found: list[Written] = []
         for lexer, quote in (
             (options.constants, b""),
@@ -153,15 +148,13 @@ class ShortestValues:
             return self._different(items, state)
         texts: list[bytes] = []
         n_left = LONGEST
-        for wanted in path:
+        for goal in path:
             check_step()
-            values = items.values(state)
-            assert values is not None, "there is such an item"
-            written = self.of(values, wanted)
+            written = self.of(goal)
             if written is None or (n_left := n_left - len(written.text) - 1) < 0:
                 return None
             texts.append(written.text)
-            state = items.after(state, wanted, written.tag)
+            state = items.after(state, goal, written.tag)
         return self._joined(texts, items.ending(state))
 
     def _joined(self, texts: list[bytes], tag: int) -> Written | None:
@@ -225,34 +218,36 @@ class ShortestValues:
         path = self.path(members, state)
         if path is None:
             return None
-        if path.properties and members.are_counted:
+        if path and members.are_counted:
             return self._named(members, state)
-        if path.properties or not is_some:
-            return self._written(members, path)
+        if path or not is_some:
+            return self._written(members, state, path)
         return self._any(members, state)
 
-    def path(self, members: Members, state: Any) -> Path | None:
+    def path(self, members: Members, state: Any) -> list[Property] | None:
         """Return the properties that still have to come; None if no way is known yet."""
         return self._kept(members.path, state, self.length)
 
-    def _written(self, members: Members, path: Path) -> Written | None:
+    def _written(self, members: Members, state: Any, path: list[Property]) -> Written | None:
         """Return the properties of a path."""
-        texts = []
+        texts, tags = [], []
         n_left = LONGEST
-        for each in path.properties:
-            text = self._kept(self._property, members, each)
-            if text is None or (n_left := n_left - len(text)) < 0:
+        for each in path:
+            written = self._kept(self._property, members, each)
+            if written is None or (n_left := n_left - len(written.text)) < 0:
                 return None
-            texts.append(text)
-        return self._joined(texts, path.ending)
+            texts.append(written.text)
+            tags.append(written.tag)
+        return self._joined(texts, ending_after(members, state, path, tags))
 
-    def _property(self, members: Members, asked: Property) -> bytes | None:
+    def _property(self, members: Members, asked: Property) -> Written | None:
         check_step()
-        tag, values, wanted = asked
-        written = self.of(values, wanted)
+        tag, goal = asked
+        written = self.of(goal)
         if written is None:
             return None
-        return self.name(members, tag) + self._automaton.layout.colon + written.text
+        text = self.name(members, tag) + self._automaton.layout.colon + written.text
+        return Written(text, written.tag)
 
     def _any(self, members: Members, state: Any) -> Written | None:
         """Return a short property, and what has to follow, where none has to come."""
@@ -278,10 +273,10 @@ class ShortestValues:
         known = self.after_known_name(members, state, tag)
         if known is not None:
             return known
-        wanted, layout = members.wanted(state, tag), self._automaton.layout
+        goal, layout = members.goal(state, tag), self._automaton.layout
         found = []
-        for written in self.of_each_class(members.values(state, tag), wanted):
-            rest = self.members(members, members.after(state, tag, wanted, written.tag))
+        for written in self.of_each_case(goal):
+            rest = self.members(members, members.after(state, tag, goal, written.tag))
             if rest is not None:
                 texts = [layout.colon + written.text, *([rest.text] if rest.text else [])]
                 joined = self._joined(texts, rest.tag)
@@ -291,26 +286,28 @@ class ShortestValues:
     def after_known_name(self, members: Members, state: Any, tag: int) -> Written | None:
         """Return the same where a way on that begins with the name is known, but not the best."""
         path = members.path_from(state, tag) if isinstance(members, TrackedMembers) else None
-        written = None if path is None else self._written(members, path)
+        written = None if path is None else self._written(members, state, path)
         if written is None:
             return None
         return Written(written.text[len(self.name(members, tag)) :], written.tag)
 
-    def of_each_class(self, values: Values, wanted: Classes | None) -> Iterator[Written]:
-        """Yield a shortest value, and one of each class, as what has to follow may depend on it."""
-        best = self.of(values, wanted)
+    def of_each_case(self, goal: Goal) -> Iterator[Written]:
+        """Yield a shortest value, and one of each case, as what has to follow may depend on it."""
+        best = self.of(goal)
         if best is not None:
             yield best
-        if wanted is None or len(wanted) == 1:
+        if len(goal.cases) == 1:
             return
-        for number, each in enumerate(wanted[:_MAX_CLASSES]):
-            written = self.of(values, (each,))
+        for case in goal.cases[:_MAX_CASES]:
+            one = self._automaton.search.goal(goal.values, (case,))
+            written = self.of(one)
             if written is not None:
-                yield Written(written.text, number)
+                tag = goal.tag_of(one.classes[written.tag])
+                yield Written(written.text, tag)
 
-    def length(self, values: Values, wanted: Classes | None) -> int | None:
+    def length(self, goal: Goal) -> int | None:
         """Return the length of a shortest value; None if none is known yet."""
-        written = self.of(values, wanted)
+        written = self.of(goal)
         return None if written is None else len(written.text)
 
 

@@ -133,7 +133,7 @@ def test_bytes_that_are_enough_are_no_less_than_a_shortest_value_has(seed):
     except SchemaError:
         return
     (values,) = automaton.roots
-    shortest = automaton.completions.shortest.of(values, None)
+    shortest = automaton.completions.shortest.of(automaton.search.goal(values))
     assert len(shortest.text) <= Enough(automaton.search, 1, 1).of(values)
 
 

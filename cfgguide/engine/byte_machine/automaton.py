@@ -364,6 +364,14 @@ class Pushdown:
         words = NONE if allowed is None else self._set(allowed, n_tags)
         return self._frames.add_one((first, words))
 
+    def add_tags(self, frame: int, n_before: int, n_tags: int) -> None:
+        """Make room for more tags of a frame."""
+        first = int(self._frames.array[frame, FOLLOWS])
+        known = self._follows.array[first : first + n_before].tolist()
+        more = [NOT_MADE] * (n_tags - n_before)
+        first = self._follows.add([*known, *more], n_tags)
+        self._frames.array[frame, FOLLOWS] = first
+
     def _set(self, bits: int, n_bits: int) -> int:
         """Return where a set starts in `words`."""
         n_words = (n_bits + _WORD - 1) // _WORD

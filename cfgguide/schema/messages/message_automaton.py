@@ -133,7 +133,9 @@ class MessageAutomaton(SchemaAutomaton):
         for data, target in part.moves:
             entries.append((data, self.state_of(target)))
         for value, target in part.values:
-            entries += self._values(self.roots[value], None, self._frame(("hole", target), 1))
+            entries += self._values(
+                self.search.goal(self.roots[value]), self._frame(("hole", target), 1)
+            )
         self.set_row(state, entries)
 
     def _after_hole(self, _tag: int, target: int) -> int:
@@ -175,7 +177,7 @@ class MessageEndings(SchemaEndings):
         after = self._automaton.state_of(target)
         if isinstance(moved, bytes):
             return moved[:1], (after, stack)
-        written = self._values.of(self._automaton.roots[moved], None)
+        written = self._values.of(self._automaton.search.goal(self._automaton.roots[moved]))
         if written is None:
             raise NoShortEndingError
         return written.text, (after, stack)

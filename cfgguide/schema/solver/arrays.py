@@ -74,21 +74,20 @@ class ArrayMachine:
         # Of most nodes no array is asked for: then these are the one empty tuple.
         self._asking = tuple(n for n in nodes if "array" in n.kinds and not n.is_false)
         bounds = [bound for node in self._asking for bound in node.n_items if bound is not None]
-        self._prefix = max((len(node.prefix) for node in self._asking), default=0)
+        #: How many of the first items have schemas of their own.
+        self.n_prefix = max((len(node.prefix) for node in self._asking), default=0)
         # One more than any bound: greater numbers of items all mean the same.
-        self._cap = max([self._prefix, *(bound + 1 for bound in bounds)])
+        self._cap = max([self.n_prefix, *(bound + 1 for bound in bounds)])
         if self._cap > MAX_ITEMS:
             raise SchemaError(
                 f"at {nodes[-1].path or '/'}: arrays are counted up to {MAX_ITEMS} items only; use "
                 "a smaller minItems or maxItems, or leave it out"
             )
         self._containing = tuple(n for n in self._asking if n.contains is not None)
-        self._steady = frozenset(
-            filter(_is_steady, failures.excluded.intersection(self._containing))
-        )
         self._unique = tuple(node for node in self._asking if node.is_unique)
         told = told_apart(self._unique)
-        self._values = tuple(told or ())
+        #: Nodes of the values that are told apart, one for each.
+        self.values = tuple(told or ())
         self._are_told_apart = told is not None
         self._after: BoundedDict[tuple[ItemsSeen, ValueClass, bool], ItemsSeen]
         self._after = BoundedDict(_MAX_KNOWN)
@@ -99,16 +98,16 @@ class ArrayMachine:
         """Yield what may come next: one item."""
         yield self.symbol(state)
 
-    def symbol(self, state: ItemsSeen) -> MemberSymbol:
-        """Return the next item with the nodes that make a difference still."""
-        return self._symbol(self.index(state), state.failed)
+    def symbol(self, state: ItemsSeen, number: int | None = None) -> MemberSymbol:
+        """Return an item, by default the next one, with the nodes that make a difference still."""
+        return self._symbol(self.index(state) if number is None else number, state.failed)
 
     @remembered
     def _symbol(self, index: int, failed: frozenset[Node]) -> MemberSymbol:
         check_step()
         owners = [node for node in self._asking if node not in failed]
         is_unique = any(node.is_unique for node in owners)
-        seen: list[Node] = list(self._values) if is_unique else []
+        seen: list[Node] = list(self.values) if is_unique else []
         for node in owners:
             seen += self.children(node, index)
             seen += [n for n in (node.contains, node.unevaluated_items) if n is not None]
@@ -116,21 +115,19 @@ class ArrayMachine:
 
     def index(self, state: ItemsSeen) -> int:
         """Return the index of the next item; those after all prefixes have the same."""
-        return min(state.n_items, self._prefix)
+        return min(state.n_items, self.n_prefix)
+
+    def shortest(self, _index: int) -> float:
+        """Return how many bytes come with an item at least: its comma."""
+        return 1
+
+    def n_contained(self, state: ItemsSeen, node: Node) -> int:
+        """Return how many items have met what a node contains."""
+        return state.contained[self._containing.index(node)]
 
     def children(self, node: Node, index: int) -> list[Node]:
         """Return the nodes that a node applies to an item."""
         return node.of_item(index)
-
-    @property
-    def values(self) -> frozenset[Node]:
-        """Nodes of the values that are told apart, one for each."""
-        return frozenset(self._values)
-
-    def places(self) -> Iterator[ItemsSeen]:
-        """Yield a state for each index, where nothing has failed."""
-        for index in range(self._prefix + 1):
-            yield self.start._replace(n_items=index)
 
     def must_differ(self, state: ItemsSeen) -> bool:
         """Return whether nodes fail if an item comes twice, where the state does not know them."""
@@ -138,7 +135,7 @@ class ArrayMachine:
 
     def least(self, wanted_to_fail: Collection[Node]) -> int:
         """Return of how many items of one class something may depend."""
-        found = [1, self._prefix]
+        found = [1, self.n_prefix]
         for node in self._asking:
             for least, most in (node.n_items, node.n_contains):
                 found.append(least)
@@ -166,7 +163,7 @@ class ArrayMachine:
         self, state: ItemsSeen, value_class: ValueClass, *, is_repeated: bool
     ) -> ItemsSeen:
         check_step()
-        index = min(state.n_items, self._prefix)
+        index = min(state.n_items, self.n_prefix)
         failed = set(state.failed).union(self._unique if is_repeated else ())
         pending = set(state.pending)
         matched = frozenset(
@@ -186,9 +183,9 @@ class ArrayMachine:
                 continue
             # What holds wherever the node does has surely evaluated it. Of other nodes it is known
             # at the end of the array only whether they hold; the item waits.
-            if any(self._evaluates(n, index, matched) for n in hold_with(node)):
+            if any(self.evaluates(n, index, matched) for n in hold_with(node)):
                 continue
-            if any(self._evaluates(n, index, matched) for n in may_evaluate(node, "array")):
+            if any(self.evaluates(n, index, matched) for n in may_evaluate(node, "array")):
                 pending.add((node, index, matched))
             else:
                 failed.add(node)
@@ -196,7 +193,7 @@ class ArrayMachine:
             min(n + (node in matched), cap(node.n_contains))
             for n, node in zip(state.contained, self._containing, strict=True)
         )
-        value = next((value for value in self._values if value in value_class), None)
+        value = next((value for value in self.values if value in value_class), None)
         used, n_others = state.used, state.n_others
         if self._unique:
             if value is None:
@@ -207,13 +204,6 @@ class ArrayMachine:
                 failed.update(self._unique)
             else:
                 used |= {value}
-        if self._steady and contained != state.contained:
-            held = {
-                node
-                for n, node in zip(contained, self._containing, strict=True)
-                if node in self._steady and n >= node.n_contains[0]
-            }
-            failed.update(self._failures.failing_with(held))
         resolved = state.failed
         if failed != resolved:
             resolved = self._failures.resolved(failed)
@@ -234,7 +224,8 @@ class ArrayMachine:
         is_contained = node in matched and node.contains_evaluates
         return is_contained or index < len(node.prefix) or node.items is not None
 
-    def _evaluates(self, node: Node, index: int, matched: frozenset[Node]) -> bool:
+    def evaluates(self, node: Node, index: int, matched: frozenset[Node]) -> bool:
+        """Return whether a node evaluates an item that some nodes contain."""
         return self._covers(node, index, matched) or node.unevaluated_items is not None
 
     def holding(self, state: ItemsSeen) -> tuple[dict[Node, bool], list[Problem]]:
@@ -246,7 +237,7 @@ class ArrayMachine:
                 return False
             if node in counts and not is_within(counts[node], node.n_contains):
                 return False
-            is_evaluated = others_evaluate(node, found, state.pending, self._evaluates)
+            is_evaluated = others_evaluate(node, found, state.pending, self.evaluates)
             return is_evaluated and is_listed(node, found)
 
         problems = [
@@ -255,13 +246,6 @@ class ArrayMachine:
             if state.n_others > 1 and node not in state.failed
         ]
         return truths(self._nodes, "array", holds), problems
-
-
-def _is_steady(node: Node) -> bool:
-    """Return whether an array that meets a node does so whatever items are added."""
-    return node.keywords().keys() <= {"kinds", "contains", "n_contains"} and (
-        node.n_contains[1] is None
-    )
 
 
 def told_apart(unique: Iterable[Node]) -> list[Node] | None:
@@ -282,7 +266,8 @@ def told_apart(unique: Iterable[Node]) -> list[Node] | None:
                 return None
             for value in listed:
                 found.setdefault(repr(value), Node("/enum", values=scalar_values([value])))
-    return list(found.values()) if len(found) <= MAX_UNIQUE else None
+    short_first = [found[text] for text in sorted(found, key=len)]
+    return short_first if len(found) <= MAX_UNIQUE else None
 
 
 def _listed(node: Node) -> list[Any] | None:

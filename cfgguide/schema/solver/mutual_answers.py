@@ -5,9 +5,9 @@ value exists only if it can be written with an end. ::
 
     is there a value of a: {required: [b], properties: {b: a}}?     only if there is one of a: no
 
-A question that is asked again while it is being decided is answered by what is known of it so far,
-at first nothing. An answer that rests on such a one is not yet settled. The first question of those
-that rest on each other is decided again until no answer grows; then all of them are settled.
+A question that is asked again while it is being decided is answered by no. An answer that rests on
+such a one is not yet settled. The first question of those that rest on each other is decided again
+until no answer grows; then all of them are settled.
 
 Source: Chen, Warren, "Tabled evaluation with delaying for general logic programs" (1996), for
 programs without negation.
@@ -16,7 +16,6 @@ programs without negation.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
 
 from cfgguide.base.locks import tell_child
 
@@ -28,23 +27,21 @@ _N_KEPT = 128  # verdicts with one condition in common, by which others are foun
 class Settled:
     """Answers that are known.
 
-    Answers only grow: from what is false, or empty, to more. One that is `True` is settled at once;
-    sequences may grow still.
+    Answers only grow, from what is false to what is true, and one that is true is settled at once.
     """
 
     def __init__(self) -> None:
-        self._answers: dict[Hashable, Any] = {}
+        self._answers: dict[Hashable, bool] = {}
         self.begin_child()
         tell_child(self)
 
     def begin_child(self) -> None:
         """Decide nothing: what another thread was deciding when it was forked is never decided."""
-        self._so_far: dict[Hashable, Any] = {}
         self._open: dict[Hashable, int] = {}  # what is being decided, with its depth
         self._resting: dict[Hashable, int] = {}  # answers, with the depth of what they rest on
         self._rests_on = _NEVER  # the least depth that the current answer rests on
         self._has_grown = False
-        self._put_off: dict[Hashable, tuple[Callable[[], Any], Any]] = {}
+        self._put_off: dict[Hashable, Callable[[], bool]] = {}
 
     @property
     def is_idle(self) -> bool:
@@ -55,28 +52,27 @@ class Settled:
         """Return whether the answer to a question is known for good."""
         return question in self._answers
 
-    def answer(self, question: Hashable, decide: Callable[[], Any], nothing: Any = None) -> Any:
-        """Return the answer to a question; `nothing` if there is none."""
+    def answer(self, question: Hashable, decide: Callable[[], bool]) -> bool:
+        """Return the answer to a question."""
         if question in self._answers:
             return self._answers[question]
         depth = self._open.get(question, self._resting.get(question))
         if depth is not None:
             self._rests_on = min(self._rests_on, depth)
-            return self._so_far.get(question, nothing)
+            return False
         outer, depth = self._rests_on, len(self._open)
         if depth >= _DEEPEST:
-            self._put_off[question] = decide, nothing
+            self._put_off[question] = decide
             self._rests_on = 0
-            return self._so_far.get(question, nothing)
-        if not depth and (self._resting or self._so_far or self._put_off):
-            self._resting, self._so_far, self._put_off = {}, {}, {}  # of one that was interrupted
+            return False
+        if not depth and (self._resting or self._put_off):
+            self._resting, self._put_off = {}, {}  # of one that was interrupted
         n_resting = len(self._resting)
         self._open[question] = depth
         try:
-            found = self._decided(question, decide, nothing, depth, n_resting)
+            found = self._decided(question, decide, depth, n_resting)
         except BaseException:
             self._forget(n_resting)
-            self._so_far.pop(question, None)
             raise
         finally:
             self._open.popitem()  # it is the last; unlike `del`, this runs nothing of Python's
@@ -89,19 +85,16 @@ class Settled:
     def _decided(
         self,
         question: Hashable,
-        decide: Callable[[], Any],
-        nothing: Any,
+        decide: Callable[[], bool],
         depth: int,
         n_resting: int,
-    ) -> Any:
+    ) -> bool:
         has_grown_before, self._has_grown = self._has_grown, False
         while True:
             self._rests_on = _NEVER
             found = decide()
-            self._has_grown |= bool(found) and found != self._so_far.get(question, nothing)
-            self._so_far[question] = found
-            if found and not isinstance(found, tuple):
-                self._answers[question] = self._so_far.pop(question)
+            if found:
+                self._has_grown = self._answers[question] = True
                 self._forget(n_resting)
                 break
             if depth == 0:
@@ -109,7 +102,7 @@ class Settled:
             if self._rests_on < depth:
                 break
             if not self._has_grown or self._rests_on == _NEVER:
-                self._settle(question, found, n_resting)
+                self._settle(question, n_resting)
                 break
             self._has_grown = False
             self._forget(n_resting)
@@ -122,15 +115,12 @@ class Settled:
         while waiting := [each for each in self._put_off if each not in decided]:
             for each in waiting:
                 decided.add(each)
-                self.answer(each, *self._put_off[each])
+                self.answer(each, self._put_off[each])
 
-    def _settle(self, question: Hashable, found: Any, n_resting: int) -> None:
-        """Settle an answer and those that rest on it."""
-        for other in list(self._resting)[n_resting:]:
-            self._answers[other] = self._so_far.pop(other)
+    def _settle(self, question: Hashable, n_resting: int) -> None:
+        """Settle that an answer, and those that rest on it, are no."""
+        self._answers |= dict.fromkeys([question, *list(self._resting)[n_resting:]], False)
         self._forget(n_resting)
-        self._so_far.pop(question, None)
-        self._answers[question] = found
 
     def _forget(self, n_resting: int) -> None:
         """Have the answers decided again that came after some others."""

@@ -297,6 +297,10 @@ class ObjectMachine:
         """The listed names, in their order; the first classes of names are theirs."""
         return self._names
 
+    def shortest(self, number: int) -> float:
+        """Return how many bytes the shortest name of a class has, in quotes, about."""
+        return self.name_classes[number].shortest
+
     def number_of(self, name: str) -> int:
         """Return the number of a listed name."""
         return self._numbers[name]

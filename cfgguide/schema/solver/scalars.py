@@ -23,6 +23,7 @@ from cfgguide.automata.language import DEAD, Language, grouped, memberships
 from cfgguide.automata.numbers import decimals, tidy
 from cfgguide.base.limits import check_step
 from cfgguide.engine.byte_machine.scalars import is_within
+from cfgguide.schema.solver.goals import Goal
 from cfgguide.schema.solver.member_automata import ValueClass, conditions, listed, scalar_holds
 from cfgguide.schema.solver.nodes import Condition, Node, is_typed
 from cfgguide.schema.solver.truth import Truths, truths
@@ -252,15 +253,15 @@ class ScalarClasses:
         self._others = [each for each in self._asked if each.words is None]
         self._universe = [decimals()] if kind == "number" else []
 
-    def has(self, wanted: Sequence[ValueClass]) -> bool:
-        """Return whether there are numbers or strings of a wanted class."""
-        if any(each in wanted for each in self._words):
+    def has(self, goal: Goal) -> bool:
+        """Return whether there are numbers or strings that meet a goal."""
+        if any(goal.is_met_by(each, self._kind) for each in self._words):
             return True
         if self._kind == "string" and all(
-            any(node.values is not None for node in each) for each in wanted
+            any(node.values is not None for node in case.holds) for case in goal.cases
         ):
             return False  # only listed ones could be
-        return any(each in wanted for each in self._unlisted())
+        return any(goal.is_met_by(each, self._kind) for each in self._unlisted())
 
     def __iter__(self) -> Iterator[ValueClass]:
         """Yield the classes, some of them more than once."""

@@ -1,8 +1,8 @@
-"""Which classes values have, and how an array or object that has begun can be finished.
+"""Which values there are, and how an array or object that has begun can be finished.
 
-In: :class:`~cfgguide.schema.solver.values.Values`. Out: whether some value has one of the wanted
-classes, the classes that values have, and whether what has begun can become one of them. A class
-is the set of nodes that hold (:mod:`cfgguide.schema.solver.classes`).
+In: a :class:`~cfgguide.schema.solver.goals.Goal`: cases, of which a value is to meet one. Out:
+whether there is such a value, whether what has begun can become one, and what is then asked of its
+next property or item. No classes are listed but those of scalars.
 
 Only nodes that make a difference are told apart: those that surely have to hold are required of all
 values, and those that have failed are no longer asked about.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from functools import partial, reduce
+from itertools import chain
 from math import inf
 from operator import or_
 from typing import Any
@@ -20,13 +21,15 @@ from cfgguide.base.limits import check_step
 from cfgguide.base.remembered import remembered
 from cfgguide.base.sets import members
 from cfgguide.errors import SchemaError
+from cfgguide.schema.solver.array_plans import ArrayClauses, ArrayPlanner
 from cfgguide.schema.solver.counts import has_enough_items, plain_array_bounds
-from cfgguide.schema.solver.member_automata import MemberSymbol, ValueClass
+from cfgguide.schema.solver.goals import EVERY_KIND, Case, Goal, case_of
+from cfgguide.schema.solver.member_automata import ValueClass
 from cfgguide.schema.solver.mutual_answers import Settled, Verdicts
-from cfgguide.schema.solver.nodes import KINDS, UNBOUNDED, Node
-from cfgguide.schema.solver.plans import Clauses, Comes, Fails, Holds, Literal, Plan, Planner
-from cfgguide.schema.solver.tracked_values import Classes, Tracked
-from cfgguide.schema.solver.truth import surely_hold
+from cfgguide.schema.solver.nodes import UNBOUNDED, Node
+from cfgguide.schema.solver.object_plans import ObjectClauses, ObjectPlanner
+from cfgguide.schema.solver.plans import Comes, Counts, Fails, Holds, Literal, Plan
+from cfgguide.schema.solver.tracked_values import Tracked
 from cfgguide.schema.solver.values import CONSTANTS, AllValues, Values, may_hold
 
 MAX_SEARCHED = 300_000  # choices, in the searches for one state of a text
@@ -53,7 +56,10 @@ class Search:
         self.is_ordered = is_ordered
         self._settled = Settled()
         self._verdicts = Verdicts()
-        self._planner: tuple[tuple[Tracked, Any], Planner] | None = None  # the last one
+        self._planner: tuple[tuple[Tracked, str, Any], Any] | None = None  # the last one
+        self._goals: dict[tuple[Values, frozenset[Case] | None], Goal] = {}
+        #: Called before a class of a goal gets a number, with the goal and how many there are then.
+        self.make_room: Callable[[Goal, int], None] = lambda _goal, _n: None
         #: Whether there are as many different items as there have to be, where counting them does
         #: not tell.
         self.writes_enough_items: Callable[[Values], bool] = lambda _: True
@@ -65,8 +71,7 @@ class Search:
         What nodes ask of objects is forgotten: kept for all states, it would be hundreds of objects
         for Python's collector to look at, and it is quickly made again.
         """
-        self._clauses: dict[Tracked, Clauses] = {}
-        self._ends: dict[tuple[Tracked, Classes], dict[Hashable, bool]] = {}  # of arrays
+        self._clauses: dict[tuple[Tracked, str], ArrayClauses | ObjectClauses] = {}
         self._n_searched = 0
         self._most_searched = most
 
@@ -79,6 +84,16 @@ class Search:
             self.wanted_to_fail,
             is_ordered=self.is_ordered,
         )
+
+    def goal(self, values: Values, cases: Iterable[Case] | None = None) -> Goal:
+        """Return what values are to be: they meet one of some cases; by default, all nodes hold."""
+        cases = None if cases is None else tuple(cases)
+        if cases and all(case.holds == values.every for case in cases):
+            cases = None
+        key = (values, None if cases is None else frozenset(cases))
+        if key not in self._goals:
+            self._goals[key] = Goal(values, cases, lambda goal, n: self.make_room(goal, n))
+        return self._goals[key]
 
     # -- values -----------------------------------------------------------------------------
 
@@ -97,36 +112,30 @@ class Search:
 
     def _judged(self, meant: dict[Node, None], fails: Iterable[Node]) -> tuple[bool, bool]:
         """Return whether such a value exists, and whether that is settled."""
-        # What excludes a node that has to hold fails by itself; to ask for it would split classes.
-        fails = [
-            node
-            for node in fails
-            if node.is_false or not any(other.excludes(node) for other in meant)
-        ]
         if any(node.is_false for node in meant) or any(node.is_trivial for node in fails):
             return False, True
-        if not meant.keys().isdisjoint(fails):
+        case = case_of(meant, fails)
+        if not case.holds.isdisjoint(case.fails):
             return False, True
-        values = self.values.of([*meant, *(node for node in fails if not node.is_false)])
-        # Nothing is left that has to fail: the quick question, without classes, is enough.
-        is_quick = len(values.nodes) == len(meant) - sum(node.is_trivial for node in meant)
-        wanted = None if is_quick else (values.every.intersection(meant),)
-        found = self.has_value(values, wanted)
-        return found, found or self._settled.is_settled(_question("has", values, wanted))
+        values = self.values.of([*meant, *(node for node in fails if node in case.fails)])
+        if not case.fails:  # the quick question, without classes, is enough
+            found = self.has_value(values)
+            return found, found or self._settled.is_settled(_question(values, None))
+        if values.listed is not None:
+            return any(case.is_met_by(each, "null") for each in values.listed), True
+        goal = Goal(values, (case,))
+        question = _question(values, case)
+        found = self._settled.answer(question, partial(self._has_tracked, goal))
+        return found, found or self._settled.is_settled(question)
 
-    def has_value(self, values: Values, wanted: Classes | None = None) -> bool:
-        """Return whether some value is of a wanted class; by default, one for which all hold."""
+    def has_value(self, values: Values) -> bool:
+        """Return whether some value meets all nodes."""
         if not values.nodes:
             return values.is_possible
         if values.listed is not None:
-            if wanted is None:
-                return values.is_possible and values.every in values.listed
-            return any(each in values.listed for each in wanted)
-        if wanted is None:
-            decide = partial(self._has_all, values)
-        else:
-            decide = partial(self._has_tracked, values, wanted)
-        return bool(self._settled.answer(_question("has", values, wanted), decide, False))
+            return values.is_possible and values.every in values.listed
+        question = _question(values, None)
+        return self._settled.answer(question, partial(self._has_all, values))
 
     def _has_all(self, values: Values) -> bool:
         """Return whether all nodes hold for some value."""
@@ -143,7 +152,8 @@ class Search:
             return True
         # What could be asked about above is not asked about again: classes know less of it.
         kinds = values.classed
-        return bool(kinds) and self._has_tracked(values, (values.every,), kinds)
+        every = Goal(values, (Case(values.every, kinds=kinds),))
+        return bool(kinds) and self._has_tracked(every)
 
     def has_different_items(self, values: Values) -> bool:
         """Return whether there are as many different items as there have to be.
@@ -169,316 +179,224 @@ class Search:
         """Return the values of an item, where all nodes are to hold."""
         return self.values.of(c for node in values.array_nodes for c in node.of_item(index))
 
-    def _has_tracked(
-        self, values: Values, wanted: Classes, kinds: frozenset[str] = frozenset(KINDS)
-    ) -> bool:
-        """Return whether some value is of a wanted class, and of one of some kinds."""
-        tracked = self.tracked(values)
-        if any(each in wanted for kind, each in tracked.constants().items() if kind in kinds):
+    def _has_tracked(self, goal: Goal) -> bool:
+        """Return whether some value meets a goal."""
+        tracked = self.tracked(goal.values)
+        if any(goal.is_met_by(each, kind) for kind, each in tracked.constants().items()):
             return True
-        found = {kind: values.constants_among(kind, wanted) for kind in UNBOUNDED if kind in kinds}
+        found = {kind: goal.constants(kind) for kind in UNBOUNDED}
         if any(found.values()):
             return True
-        kinds = frozenset(kind for kind, listed in found.items() if listed is None)
-        arrays, objects = tracked.arrays, tracked.objects
-        if "array" in kinds and tracked.ending(arrays, arrays.start) in wanted:
+        kinds = [kind for kind, listed in found.items() if listed is None]
+        nested = [kind for kind in kinds if kind in ("array", "object")]
+        for kind in nested:
+            if goal.is_met_by(tracked.ending(kind, tracked.machine(kind).start), kind):
+                return True
+        if any(tracked.scalars(kind).has(goal) for kind in kinds if kind not in nested):
             return True
-        if "object" in kinds and tracked.ending(objects, objects.start) in wanted:
-            return True
-        if any(tracked.scalars(kind).has(wanted) for kind in ("string", "number") if kind in kinds):
-            return True
-        if "array" in kinds and self.array_ends(tracked, arrays.start, wanted):
-            return True
-        return "object" in kinds and self.object_ends(tracked, objects.start, wanted)
+        return any(self.ends(goal, kind, tracked.machine(kind).start) for kind in nested)
 
-    # -- classes ----------------------------------------------------------------------------
-
-    def classes(self, values: Values, holding: frozenset[Node] = frozenset()) -> Classes:
-        """Return the classes that values have for which some nodes hold, those of most nodes first.
-
-        Parameters
-        ----------
-        values : Values
-            The values.
-        holding : frozenset of Node
-            The nodes, as they are meant; others are no nodes of these values.
-        """
-        if not values.is_possible or not values.nodes:
-            return (values.every,)
-        holding &= values.every
-        decide = partial(self._found_classes, values, holding)
-        question = _question("classes", values, (holding,))
-        found: Classes = self._settled.answer(question, decide, ())
-        return found
-
-    def _found_classes(self, values: Values, holding: frozenset[Node]) -> Classes:
-        asked = [node for node in values.nodes if node not in holding]
-        if len(values.nodes) == 1:
-            possible = [values.every] if self.has_value(values) else []
-            if asked and (self.has((), asked) or self._may_repeat(values)):
-                possible.append(frozenset())
-            return tuple(possible)
-        if values.listed is not None:
-            return self._sorted(values, (each for each in values.listed if each >= holding))
-        tracked = self.tracked(values)
-        found = dict.fromkeys(tracked.constants().values())
-        for kind in UNBOUNDED:
-            if values.are_listed(kind, holding):
-                found |= dict.fromkeys(each for _, each in values.constants(kind))
-            elif kind == "array":
-                found |= dict.fromkeys(self._array_classes(tracked, holding))
-            elif kind == "object":
-                found |= dict.fromkeys(self._object_classes(tracked, holding, frozenset(), asked))
-            else:
-                found |= dict.fromkeys(tracked.scalars(kind))
-        return self._sorted(values, (each for each in found if each >= holding))
-
-    def _may_repeat(self, values: Values) -> bool:
-        """Return whether a node fails for some array only since an item comes twice.
-
-        No array is written to fail for that, but one that need not hold may.
-        """
-        if not any(node.is_unique for node in values.below):
-            return False
-        return frozenset() in self._array_classes(self.tracked(values), frozenset())
-
-    def _sorted(self, values: Values, found: Iterable[ValueClass]) -> Classes:
-        order = {node: number for number, node in enumerate(values.nodes)}
-        return tuple(
-            sorted(found, key=lambda each: (-len(each), sorted(order[node] for node in each)))
-        )
-
-    def _object_classes(
-        self,
-        tracked: Tracked,
-        holding: frozenset[Node],
-        failing: frozenset[Node],
-        asked: list[Node],
-        known: Plan | None = None,
-    ) -> Iterator[ValueClass]:
-        """Yield the classes of objects that meet some nodes and don't meet some others."""
-        start = tracked.objects.start
-        plan = known or self._plan(tracked, start, _goal(holding, failing))
-        if plan is None:
-            return
-        if not asked:
-            yield holding
-            return
-        node, *rest = asked
-        for is_true in (True, False):
-            more = frozenset([node])
-            goal = (holding | more, failing) if is_true else (holding, failing | more)
-            longer = self.planner(tracked, start).longer(plan, Holds(node, is_true))
-            yield from self._object_classes(tracked, *goal, rest, longer)
-
-    def _array_classes(self, tracked: Tracked, holding: frozenset[Node]) -> Iterator[ValueClass]:
-        """Yield the classes of arrays that meet some nodes."""
-        machine = tracked.arrays
-        seen: dict[Any, None] = {machine.start: None}
-        pending = [machine.start]
-        for state in pending:  # grows while it is walked
-            if not holding.isdisjoint(state.failed):
-                continue
-            found = tracked.ending(machine, state)
-            if found >= holding and self._may_be_array(tracked, found):
-                yield found
-            symbol = machine.symbol(state)
-            for value_class in self.item_choices(tracked, state, (holding,)):
-                following = [machine.after(state, symbol, value_class)]
-                if state.n_items and machine.must_differ(state):
-                    following.append(machine.after(state, symbol, value_class, is_repeated=True))
-                for after in following:
-                    shape = self.shape(tracked, after)
-                    if shape not in seen:
-                        seen[shape] = None
-                        pending.append(after)
+    def classes(self, values: Values) -> Iterator[ValueClass]:
+        """Yield the classes that values have: there may be very many."""
+        pending: list[tuple[list[Node], list[Node]]] = [([], [])]
+        while pending:
+            holding, failing = pending.pop()
             self._count(1)
+            if not self.has(holding, failing):
+                continue
+            place = len(holding) + len(failing)
+            if place == len(values.nodes):
+                yield frozenset(holding)
+                continue
+            node = values.nodes[place]
+            pending += [(holding, [*failing, node]), ([*holding, node], failing)]
 
-    # -- arrays -----------------------------------------------------------------------------
+    # -- parts ------------------------------------------------------------------------------
 
-    def item_classes(self, tracked: Tracked, state: Any, wanted: Iterable[ValueClass]) -> Classes:
-        """Return the classes that the next item of an array may have, whatever follows."""
-        machine = tracked.arrays
-        children = [
-            child
-            for node in _sure(tracked, "array", wanted, state.failed)
-            if "array" in node.kinds and not node.is_false
-            for child in machine.children(node, machine.index(state))
-        ]
-        return self._classes_with(machine.symbol(state), children)
+    def ends(self, goal: Goal, kind: str, state: Any) -> bool:
+        """Return whether an array or object can be finished so that it meets a goal."""
+        return self.plan(goal, kind, state) is not None
 
-    def _classes_with(self, symbol: MemberSymbol, children: list[Node]) -> Classes:
-        """Return the classes of a symbol's values for which some nodes hold."""
-        if any(child.meant.is_false for child in children):
-            return ()
+    def plan(
+        self, goal: Goal, kind: str, state: Any, also: tuple[Literal, ...] = ()
+    ) -> Plan | None:
+        """Return how an array or object can be finished so that more comes true; None if not."""
+        planner = self.planner(goal.values, kind, state)
+        # What a question asks below others may rest on answers that still grow.
+        known = planner.known if self._settled.is_idle and not also else {}
+        for literals in self.literals(goal, kind, state):
+            if literals not in known:
+                known[literals] = planner.plan(literals, also)
+            found: Plan | None = known[literals]
+            if found is not None:
+                return found
+        return None
+
+    def literals(self, goal: Goal, kind: str, state: Any) -> Iterator[tuple[Literal, ...]]:
+        """Yield what has to come true for an array or object to meet each case of a goal."""
+        for case in goal.cases:
+            if kind in case.kinds and case.holds.isdisjoint(state.failed):
+                is_possible = self._may_be_array if kind == "array" else _may_be_object
+                if is_possible(goal.values, case.holds):
+                    yield (
+                        *(Holds(node, True) for node in goal.values.nodes if node in case.holds),
+                        *(Holds(node, False) for node in goal.failing(case)),
+                    )
+
+    def planner(self, values: Values, kind: str, state: Any) -> Any:
+        """Return what makes plans for a state of an array or object."""
+        tracked = self.tracked(values)
+        key = (tracked, kind, state)
+        if self._planner is None or self._planner[0] != key:
+            planner: Any = ArrayPlanner if kind == "array" else ObjectPlanner
+            clauses, machine = self._clauses_of(tracked, kind), tracked.machine(kind)
+            self._planner = key, planner(machine, clauses, state, self.has, self._count)
+        return self._planner[1]
+
+    def _clauses_of(self, tracked: Tracked, kind: str) -> Any:
+        key = (tracked, kind)
+        if key not in self._clauses:
+            self._clauses[key] = (
+                ArrayClauses(tracked.arrays) if kind == "array" else ObjectClauses(tracked.objects)
+            )
+        return self._clauses[key]
+
+    def part(self, goal: Goal, kind: str, state: Any, number: int) -> Goal:
+        """Return what the next item, or property of a class of names, may be to meet a goal."""
+        tracked = self.tracked(goal.values)
+        machine: Any = tracked.machine(kind)
+        symbol, also = machine.symbol(state, number), self._coming(tracked, kind, state, number)
         values = self.values.of(symbol.nodes)
-        return self.classes(values, frozenset(child.meant for child in children))
 
-    def item_groups(
-        self, tracked: Tracked, state: Any, wanted: Iterable[ValueClass]
-    ) -> list[list[ValueClass]]:
-        """Return the classes that the next item may have, those that are alike together.
+        def found(kinds: frozenset[str], cases: list[Case]) -> Iterator[Case]:
+            planner = self.planner(goal.values, kind, state)
+            goals = self.literals(goal, kind, state)
+            yield from planner.asked(goals, also, number, kinds, cases)
+
+        first = next(found(EVERY_KIND, []), None)
+        if first is None:
+            return self.goal(values, [])
+        known: dict[Hashable, bool] = {}
+
+        def is_allowed(value_class: ValueClass) -> bool:
+            if first.is_met_by(value_class, kind):  # most are
+                return True
+            key = self._alike(tracked, state, value_class) if kind == "array" else value_class
+            if key not in known:
+                known[key] = self.ends(goal, kind, machine.after(state, symbol, value_class))
+            return known[key]
+
+        def cases(inner: str) -> list[Case]:
+            kinds = frozenset((inner,))
+            possible = all(may_hold(node, inner) for node in first.holds)
+            begun = [case_of(first.holds, first.fails, kinds)] if possible else []
+            for _ in found(kinds, begun):
+                check_step(0)
+            return begun
+
+        return self._goal_of(values, is_allowed, cases)
+
+    def _goal_of(
+        self,
+        values: Values,
+        is_allowed: Callable[[ValueClass], bool],
+        cases: Callable[[str], list[Case]],
+    ) -> Goal:
+        """Return the goal of some classes of scalars, and of some cases of arrays and objects."""
+        if values.listed is not None:
+            allowed = [Case(each, is_whole=True) for each in values.listed if is_allowed(each)]
+            return self.goal(values, allowed)
+        if len(values.nodes) == 1:
+            return self._goal_of_one(values, is_allowed)
+        scalars = self.tracked(values).scalar_classes()
+        nested = [k for k in ("array", "object") if any(may_hold(n, k) for n in values.nodes)]
+        for kind in {"array", "object"}.difference(nested):
+            scalars.setdefault(frozenset(), set()).add(kind)
+        allowed = [
+            Case(each, kinds=frozenset(kinds), is_whole=True)
+            for each, kinds in scalars.items()
+            if is_allowed(each)
+        ]
+        return self.goal(values, chain(allowed, *map(cases, nested)))
+
+    def _goal_of_one(self, values: Values, is_allowed: Callable[[ValueClass], bool]) -> Goal:
+        """Return the same for the values that one node sees."""
+        whole = [Case(each, is_whole=True) for each in (values.every, frozenset[Node]())]
+        found = [case for case in whole if is_allowed(case.holds)]
+        # No array is written to fail since an item comes twice, but one that need not hold may.
+        is_sure = not any(node.is_unique for node in values.below) and not self.has(
+            (), values.nodes
+        )
+        return self.goal(values, found[:1] if len(found) > 1 and is_sure else found)
+
+    def _alike(self, tracked: Tracked, state: Any, value_class: ValueClass) -> Hashable:
+        """Return what is equal for classes of an item after which an array can be finished alike.
 
         Of values that are told apart only since none may come twice, one is as good as another one.
         """
-        found = self.item_classes(tracked, state, wanted)
-        values = tracked.arrays.values
-        if not values:
-            return [[each] for each in found]
-        alike = self._alike(tracked)
-        groups: dict[Hashable, list[ValueClass]] = {}
-        for each in found:
-            told = frozenset((alike[value], value in state.used) for value in each & values)
-            groups.setdefault((each - values, told), []).append(each)
-        return list(groups.values())
-
-    def item_choices(
-        self, tracked: Tracked, state: Any, wanted: Iterable[ValueClass]
-    ) -> list[ValueClass]:
-        """Return the classes that the next item may have, one of those that are alike."""
-        return [alike[0] for alike in self.item_groups(tracked, state, wanted)]
-
-    def shape(self, tracked: Tracked, state: Any) -> Hashable:
-        """Return what is equal for states of an array that can be finished alike.
-
-        Of values that are alike, it matters how many have come.
-        """
-        alike = self._alike(tracked) if state.used else {}
-        return (*state._replace(used=frozenset()), *sorted(alike[each] for each in state.used))
+        told = value_class.intersection(tracked.arrays.values)
+        traits = self._traits(tracked) if told else {}
+        return value_class - told, *((traits[each], each in state.used) for each in told)
 
     @remembered
-    def _alike(self, tracked: Tracked) -> dict[Node, int]:
-        """Return a number for each value that is told apart, equal for those that are alike."""
+    def _traits(self, tracked: Tracked) -> dict[Node, Hashable]:
+        """Return what is asked of each value that is told apart, equal for those that are alike."""
         machine = tracked.arrays
+        told = frozenset(machine.values)
         found: dict[Node, list[Hashable]] = {value: [] for value in machine.values}
-        for place in machine.places():
-            values = self.values.of(machine.symbol(place).nodes)
-            for each in dict.fromkeys(self.tracked(values).scalar_classes()):
-                for value in each & machine.values:
-                    found[value].append((place.n_items, each - machine.values))
-        numbers: dict[Hashable, int] = {}
-        return {
-            value: numbers.setdefault(frozenset(traits), len(numbers))
-            for value, traits in found.items()
-        }
+        for index in range(machine.n_prefix + 1):
+            values = self.values.of(machine.symbol(machine.start, index).nodes)
+            for each in self.tracked(values).scalar_classes():
+                for value in each & told:
+                    found[value].append((index, each - told))
+        return {value: frozenset(traits) for value, traits in found.items()}
 
-    def _may_be_array(self, tracked: Tracked, value_class: ValueClass) -> bool:
+    def _may_be_array(self, values: Values, holding: frozenset[Node]) -> bool:
         """Return whether nodes may hold for an array, by their kinds and the items they need.
 
         The automaton of the arrays doesn't know how many different items there are.
         """
-        if not _may_all_hold(value_class, "array"):
+        if not all(may_hold(node, "array") for node in holding):
             return False
-        if not tracked.arrays.must_differ(tracked.arrays.start):
+        arrays = self.tracked(values).arrays
+        if not arrays.must_differ(arrays.start):
             return True
-        alone = {node: self.values.of([node]) for node in tracked.values.nodes}
+        alone = {node: self.values.of([node]) for node in values.nodes}
         # Those of which it is known how many items they need.
-        values = self.values.of(
+        counted = self.values.of(
             node
             for node, its in alone.items()
-            if node in value_class and (its.has_plain_arrays or its.has_different_items)
+            if node in holding and (its.has_plain_arrays or its.has_different_items)
         )
-        decide = partial(self.has_different_items, values)
-        return not values.has_different_items or bool(
-            self._settled.answer(_question("different", values, ()), decide, False)
+        decide = partial(self.has_different_items, counted)
+        return not counted.has_different_items or self._settled.answer(
+            ("different", id(counted)), decide
         )
-
-    def array_ends(self, tracked: Tracked, state: Any, wanted: Classes) -> bool:
-        """Return whether an array can be finished as one of the wanted classes."""
-        machine = tracked.arrays
-        wanted = tuple(each for each in wanted if self._may_be_array(tracked, each))
-        # What is known of other states, unless it may still change.
-        known = self._ends.setdefault((tracked, wanted), {}) if self._settled.is_idle else {}
-        before: dict[Hashable, Hashable] = {self.shape(tracked, state): None}
-        pending: list[Any] = [state] if wanted else []
-        while pending:  # the last that was found goes first: straight to the end
-            state = pending.pop()
-            shape = self.shape(tracked, state)
-            if known.get(shape) is False or not tracked.may_be(state.failed, wanted):
-                continue
-            if known.get(shape) or tracked.ending(machine, state) in wanted:
-                while shape is not None:
-                    known[shape] = True
-                    shape = before[shape]
-                return True
-            symbol = machine.symbol(state)
-            for value_class in reversed(self.item_choices(tracked, state, wanted)):
-                after = machine.after(state, symbol, value_class)
-                following = self.shape(tracked, after)
-                if following not in before:
-                    before[following] = shape
-                    pending.append(after)
-            self._count(1)
-        known |= dict.fromkeys(before, False)
-        return False
 
     # -- objects ----------------------------------------------------------------------------
 
-    def object_ends(self, tracked: Tracked, state: Any, wanted: Classes) -> bool:
-        """Return whether an object can be finished as one of the wanted classes."""
-        return self.object_plan(tracked, state, wanted) is not None
-
-    def object_plan(
-        self, tracked: Tracked, state: Any, wanted: Classes, also: tuple[Literal, ...] = ()
-    ) -> Plan | None:
-        """Return how an object can be finished as one of the wanted classes, and more comes true.
-
-        None if it cannot.
-        """
-        plans = (self._plan(tracked, state, goal, also) for goal in goals(tracked, state, wanted))
-        return next((plan for plan in plans if plan is not None), None)
-
-    def _plan(
-        self,
-        tracked: Tracked,
-        state: Any,
-        goal: tuple[Literal, ...],
-        also: tuple[Literal, ...] = (),
-    ) -> Plan | None:
-        planner = self.planner(tracked, state)
-        # What a question asks below others may rest on answers that still grow.
-        known = planner.known if self._settled.is_idle and not also else {}
-        if goal not in known:
-            known[goal] = planner.plan(goal, also)
-        return known[goal]
-
-    def planner(self, tracked: Tracked, state: Any) -> Planner:
-        """Return what makes plans for a state of an object."""
-        key = (tracked, state)
-        if self._planner is None or self._planner[0] != key:
-            made = Planner(tracked.objects, self._clauses_of(tracked), state, self.has, self._count)
-            self._planner = key, made
-        return self._planner[1]
-
-    def _clauses_of(self, tracked: Tracked) -> Clauses:
-        if tracked not in self._clauses:
-            self._clauses[tracked] = Clauses(tracked.objects)
-        return self._clauses[tracked]
-
-    def names(
-        self, tracked: Tracked, state: Any, wanted: Classes, within: int = -1
-    ) -> Iterator[tuple[int, Plan]]:
+    def names(self, goal: Goal, state: Any, within: int = -1) -> Iterator[tuple[int, Plan]]:
         """Yield the classes of names of which a property may come next, of some, as bits.
 
         Each with a plan that has the names, or leaves them open.
         """
-        plan = self.object_plan(tracked, state, wanted)
+        plan = self.plan(goal, "object", state)
         if plan is None:
             return
-        planner, clauses = self.planner(tracked, state), self._clauses_of(tracked)
-        n_names = planner.n_names
-        within &= reduce(or_, (clauses.names(each, state.failed) for each in wanted))
+        tracked = self.tracked(goal.values)
+        planner, clauses = (
+            self.planner(goal.values, "object", state),
+            self._clauses_of(tracked, "object"),
+        )
+        possible = [case.holds for case in goal.cases if "object" in case.kinds]
+        within &= reduce(or_, (clauses.names(holds, state.failed) for holds in possible))
         found = self._open_names(planner, plan, within, state.last)
         yield found, plan
         for number in members(within & ~found):
             check_step(0)
             if found >> number & 1:
                 continue
-            # Names are in order: with this one, those between can come no more.
-            is_passing = self.is_ordered and number < n_names
-            passed = range(state.last + 1, number) if is_passing else range(0)
-            missing = [Comes(each, False) for each in passed]
-            plan = self.object_plan(tracked, state, wanted, (Fails(number, None), *missing))
+            plan = self.plan(goal, "object", state, self._coming(tracked, "object", state, number))
             if plan is not None:
                 more = 1 << number
                 # A plan that has other names, or leaves them open, needs no search for these.
@@ -487,7 +405,16 @@ class Search:
                 yield more, plan
                 found |= more
 
-    def _open_names(self, planner: Planner, plan: Plan, within: int, last: int) -> int:
+    def _coming(self, tracked: Tracked, kind: str, state: Any, number: int) -> tuple[Literal, ...]:
+        """Return what comes true if an item, or a property of a class of names, comes next."""
+        if kind == "array":
+            return (Counts(state.n_items + 1, None),)
+        # Names are in order: with this one, those between can come no more.
+        is_passing = self.is_ordered and number < len(tracked.objects.names)
+        passed = range(state.last + 1, number) if is_passing else range(0)
+        return Fails(number, None), *(Comes(each, False) for each in passed)
+
+    def _open_names(self, planner: ObjectPlanner, plan: Plan, within: int, last: int) -> int:
         """Return the classes of names that a plan has, or that may come in it, both of some."""
         planned = {*plan.coming, *plan.failing, *plan.n_filled}
         first = min((each for each in planned if each > last), default=inf)
@@ -500,31 +427,14 @@ class Search:
                 found |= 1 << number
         return found
 
-    def ends_from(self, tracked: Tracked, state: Any, wanted: Classes, first: int) -> bool:
+    def ends_from(self, goal: Goal, state: Any, first: int) -> bool:
         """Return whether an object can be finished by listed names from one on, and others."""
         if self.is_ordered:
             return True  # what may come next follows from the order
-        machine = tracked.objects
+        machine = self.tracked(goal.values).objects
         before = range(min(first, len(machine.names)))
         also = tuple(Comes(n, False) for n in before if machine.may_come(state, n))
-        return self.object_plan(tracked, state, wanted, also) is not None
-
-    def property_classes(
-        self, tracked: Tracked, state: Any, number: int, wanted: Classes
-    ) -> Classes:
-        """Return the classes that a property may have so that the object can be finished."""
-        machine = tracked.objects
-        symbol, names = machine.symbol(state, number), machine.name_classes[number]
-        children = [
-            child
-            for node in _sure(tracked, "object", wanted, state.failed)
-            for child in machine.children(node, names)
-        ]
-        return tuple(
-            each
-            for each in self._classes_with(symbol, children)
-            if self.object_ends(tracked, machine.after(state, symbol, each), wanted)
-        )
+        return self.plan(goal, "object", state, also) is not None
 
     def _count(self, n: int) -> None:
         self._n_searched += n
@@ -536,39 +446,13 @@ class Search:
         check_step()
 
 
-def _question(kind: str, values: Values, classes: Classes | None) -> Hashable:
+def _question(values: Values, case: Case | None) -> Hashable:
     """Return what is equal for equal questions: numbers, which cost Python's collector nothing.
 
     The values live as long as the search, so no others ever have their id.
     """
-    return kind, id(values), None if classes is None else tuple(map(values.bits, classes))
+    return id(values), *(map(values.bits, case[:2]) if case is not None else ())
 
 
-def _may_all_hold(value_class: ValueClass, kind: str) -> bool:
-    """Return whether no node of a class refuses all values of a kind."""
-    return all(may_hold(node, kind) for node in value_class)
-
-
-def goals(tracked: Tracked, state: Any, wanted: Classes) -> Iterator[tuple[Literal, ...]]:
-    """Yield what has to come true for an object to be of each of the wanted classes."""
-    for each in wanted:
-        if each.isdisjoint(state.failed) and _may_all_hold(each, "object"):
-            yield _goal(each, tracked.values.every - each)
-
-
-def _goal(holding: Iterable[Node], failing: Iterable[Node]) -> tuple[Literal, ...]:
-    return (
-        *(Holds(node, True) for node in holding),
-        *(Holds(node, False) for node in failing),
-    )
-
-
-def _sure(
-    tracked: Tracked, kind: str, wanted: Iterable[ValueClass], failed: Collection[Node]
-) -> list[Node]:
-    """Return nodes that hold for all values of a kind that are of a wanted class."""
-    possible = [each for each in wanted if each.isdisjoint(failed)]
-    if not possible:
-        return []
-    common = frozenset.intersection(*possible)
-    return surely_hold((n for n in tracked.values.nodes if n in common), kind, failed)
+def _may_be_object(_values: Values, holding: frozenset[Node]) -> bool:
+    return all(may_hold(node, "object") for node in holding)

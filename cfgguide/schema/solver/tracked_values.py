@@ -7,7 +7,7 @@ In: :class:`~cfgguide.schema.solver.values.Values`. Out: :class:`Tracked`, which
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -20,9 +20,6 @@ from cfgguide.schema.solver.objects import MemberAutomaton, ObjectMachine
 from cfgguide.schema.solver.scalars import ScalarClasses
 from cfgguide.schema.solver.truth import Failures, truths
 from cfgguide.schema.solver.values import Values
-
-#: Classes of some values, in the order of their tags.
-Classes = tuple[ValueClass, ...]
 
 
 class Tracked:
@@ -83,13 +80,13 @@ class Tracked:
         """Return the nodes of these values that hold."""
         return frozenset(node for node in self.values.nodes if found[node])
 
-    def ending(self, machine: MemberAutomaton, state: Any) -> ValueClass:
-        """Return the class of an array or object that ends in a state."""
-        return self.value_class(machine.holding(state)[0])
+    def machine(self, kind: str) -> MemberAutomaton:
+        """Return the automaton of the arrays or objects."""
+        return self.arrays if kind == "array" else self.objects
 
-    def may_be(self, failed: Collection[Node], wanted: Classes) -> bool:
-        """Return whether a value may be of a wanted class, where some nodes have failed."""
-        return any(each.isdisjoint(failed) for each in wanted)
+    def ending(self, kind: str, state: Any) -> ValueClass:
+        """Return the class of an array or object that ends in a state."""
+        return self.value_class(self.machine(kind).holding(state)[0])
 
     def constants(self) -> dict[str, ValueClass]:
         """Return the classes of ``null``, ``true`` and ``false``."""
@@ -108,8 +105,12 @@ class Tracked:
         values = self.values
         return ScalarClasses(values.nodes, values.below, kind, is_tidy=values.is_tidy)
 
-    def scalar_classes(self) -> Iterator[ValueClass]:
-        """Yield the classes of all scalars, some of them more than once."""
-        yield from self.constants().values()
+    def scalar_classes(self) -> dict[ValueClass, set[str]]:
+        """Return the classes of all scalars, with the kinds that these have."""
+        found: dict[ValueClass, set[str]] = {}
+        for kind, value_class in self.constants().items():
+            found.setdefault(value_class, set()).add(kind)
         for kind in ("number", "string"):
-            yield from self.scalars(kind)
+            for value_class in self.scalars(kind):
+                found.setdefault(value_class, set()).add(kind)
+        return found

@@ -12,7 +12,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from cfgguide.base.derived import derived
 from cfgguide.base.limits import check_step
 from cfgguide.schema.solver.nodes import Node
 
@@ -162,7 +161,6 @@ class Failures:
     def __init__(self, nodes: Sequence[Node], asked: Iterable[Node]) -> None:
         self._nodes = nodes
         self._combining = tuple(node for node in nodes if not node.is_alone)
-        self._excluding = tuple(n for n in self._combining if n.one_of or n.negated is not None)
         self._asked = frozenset(asked)
 
     def resolved(self, failed: Collection[Node]) -> frozenset[Node]:
@@ -192,30 +190,6 @@ class Failures:
             elif node not in found:
                 needed.update(node.in_place)
         return frozenset(found)
-
-    @derived
-    def excluded(self) -> frozenset[Node]:
-        """Nodes because of which others fail if they hold."""
-        branches = [node for each in self._excluding for node in each.one_of or ()]
-        return frozenset(
-            [*branches, *(n.negated for n in self._excluding if n.negated is not None)]
-        )
-
-    def failing_with(self, held: Collection[Node]) -> list[Node]:
-        """Return the nodes that fail for good since others hold for good.
-
-        Examples
-        --------
-        >>> part, other = Node("/oneOf/0"), Node("/oneOf/1")
-        >>> failures = Failures(closure([Node("", one_of=(part, other))]), [])
-        >>> failures.failing_with({part}), failures.failing_with({part, other})[0].path
-        ([], '')
-        """
-        return [
-            node
-            for node in self._excluding
-            if node.negated in held or sum([each in held for each in node.one_of or ()]) > 1
-        ]
 
     @staticmethod
     def _must_fail(node: Node, failed: Collection[Node]) -> bool:

@@ -8,7 +8,7 @@ them (:mod:`cfgguide.schema.solver.classes`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
@@ -135,15 +135,6 @@ class Values:
     def constants(self, kind: str) -> ClassifiedConstants:
         """Return the listed values of a kind, with their classes."""
         return self._listed_of(kind) or ()
-
-    def constants_among(
-        self, kind: str, wanted: Collection[ValueClass]
-    ) -> list[tuple[Constant, ValueClass]] | None:
-        """Return the values of a kind that are of some classes; None if they are not listed."""
-        if not all(self.are_listed(kind, each) for each in wanted):
-            return None
-        classes = set(wanted)
-        return [each for each in self.constants(kind) if each[1] in classes]
 
     @remembered
     def _listed_of(self, kind: str) -> ClassifiedConstants | None:

@@ -1,0 +1,504 @@
+"""How an array that has begun can go on: plans of items.
+
+In: an :class:`~cfgguide.schema.solver.arrays.ArrayMachine` and a state of it. Out: plans
+(:mod:`cfgguide.schema.solver.plans`). Items are numbered: the first ones, which have schemas
+of their own, and all that follow with one number.
+
+What an array contains, and what has to fail, may be in any item. Once all clauses are met, each
+need has items of its own where there is room, and else some that others have, too. ::
+
+    contains a, contains b                 two items
+    contains a, contains b, maxItems 1     one item that meets a and b
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations, islice
+from math import inf
+from typing import NamedTuple
+
+from cfgguide.base.limits import check_step
+from cfgguide.base.remembered import remembered
+from cfgguide.engine.byte_machine.scalars import Bounds
+from cfgguide.schema.solver.arrays import ArrayMachine, ItemsSeen
+from cfgguide.schema.solver.nodes import Node
+from cfgguide.schema.solver.plans import (
+    Alternative,
+    Asked,
+    Clauses,
+    Contains,
+    Counts,
+    Fails,
+    Holds,
+    IsNew,
+    Literal,
+    Overlooked,
+    Part,
+    Plan,
+    Planner,
+    Price,
+    Repeats,
+    Slot,
+    Topic,
+    Waits,
+)
+
+_NONE: frozenset[Node] = frozenset()
+_Slots = tuple[Slot, ...]
+_Counted = tuple[Slot, Mapping[Node, int]]  # items, and how many more may meet what is contained
+
+
+class _Need(NamedTuple):
+    """What so many items have to meet; None for items of any number."""
+
+    number: int | None
+    holds: tuple[Node, ...]
+    fails: tuple[Node, ...]
+    n: int
+
+
+class ArrayClauses(Clauses[ArrayMachine]):
+    """What nodes ask of arrays."""
+
+    kind = "array"
+
+    def _holding_alone(self, node: Node) -> Iterator[Sequence[Alternative]]:
+        if node.n_items != (0, None):
+            yield [(Counts(*node.n_items),)]
+        places = range(self._machine.n_prefix + 1)
+        first = next((n for n in places if any(c.meant.is_false for c in node.of_item(n))), None)
+        if first is not None:
+            yield [(Counts(0, first),)]
+        if node.contains is not None:
+            yield [(Contains(node, *node.n_contains),)]
+        if node.unevaluated_items is not None:
+            yield from self.deciding(node)
+
+    def _failing_alone(self, node: Node) -> Iterator[Alternative]:
+        least, most = node.n_items
+        if least > 0:
+            yield (Counts(0, least - 1),)
+        if most is not None:
+            yield (Counts(most + 1, None),)
+        if node.contains is not None:
+            least, most = node.n_contains
+            if least > 0:
+                yield (Contains(node, 0, least - 1),)
+            if most is not None:
+                yield (Contains(node, most + 1, None),)
+        for index in range(self._machine.n_prefix + 1):
+            check_step()
+            children = node.of_item(index)
+            yield from ((Fails(index, child),) for child in children)
+            rest = node.unevaluated_items
+            if rest is not None and not children:
+                yield Waits(node, index), Overlooked(node, index, is_past=True)
+                yield Fails(index, rest), Overlooked(node, index)
+        if node.is_unique and self._machine.values:
+            yield (Repeats(),)
+
+    @remembered
+    def is_steady(self, node: Node) -> bool:
+        """Return whether an array that meets a node does so whatever items are added."""
+        is_endless = node.contains is not None and node.n_contains[1] is None
+        return is_endless and node.keywords().keys() <= {"kinds", "contains", "n_contains"}
+
+
+class ArrayPlanner(Planner[ArrayMachine, ItemsSeen]):
+    """Finds plans for one state of an array."""
+
+    # -- clauses ----------------------------------------------------------------------------
+
+    def _topics(self, literal: Literal) -> Iterable[Topic]:
+        return [literal.node] if isinstance(literal, Holds) else []
+
+    def _known_of_parts(self, plan: Plan, literal: Literal) -> bool | None:
+        n_items = self.state.n_items
+        if isinstance(literal, Fails):
+            if literal.node in plan.failing.get(literal.number, ()):
+                return True
+            is_past = literal.number < min(n_items, self.machine.n_prefix)
+            return False if is_past or literal.number >= _most(plan.most) else None
+        if isinstance(literal, Contains):
+            return _known(self._contained(plan, literal.node), (literal.least, literal.most))
+        if isinstance(literal, Counts):
+            return _known((max(plan.least, n_items), plan.most), (literal.least, literal.most))
+        if isinstance(literal, Repeats):
+            return plan.repeats or None
+        if isinstance(literal, Waits):
+            return (literal.node, literal.number) in [each[:2] for each in self.state.pending]
+        return None
+
+    def _contained(self, plan: Plan, node: Node) -> Bounds:
+        """Return how many items of the whole array meet what a node contains."""
+        return plan.contained.get(node) or (self.machine.n_contained(self.state, node), None)
+
+    def _assume_of_parts(self, plan: Plan, literal: Literal) -> None:
+        if isinstance(literal, Fails) and literal.node is not None:
+            plan.failing.setdefault(literal.number, {})[literal.node] = None
+            plan.least = max(plan.least, literal.number + 1)
+        elif isinstance(literal, Contains):
+            least, most = self._contained(plan, literal.node)
+            bounds = [each for each in (most, literal.most) if each is not None]
+            plan.contained[literal.node] = max(least, literal.least), min(bounds, default=None)
+        elif isinstance(literal, Repeats):
+            plan.repeats = True
+
+    def _fails_by_parts(self, plan: Plan, node: Node) -> bool:
+        return False
+
+    def _surely_holds(self, plan: Plan, node: Node) -> bool:
+        if not self._clauses.is_steady(node) or not self._may_hold(node):
+            return False
+        return self._contained(plan, node)[0] >= node.n_contains[0]
+
+    # -- items ------------------------------------------------------------------------------
+
+    def holding(self, plan: Plan, number: int) -> list[Node]:
+        """Return the nodes that have to hold for an item, as far as it is decided."""
+        return [child for node in plan.held for child in node.of_item(number)]
+
+    def _failing(self, plan: Plan, number: int) -> Iterable[Node]:
+        # Others that follow may come for what has to fail.
+        return plan.failing.get(number, ()) if number < self.machine.n_prefix else ()
+
+    def properties(self, plan: Plan) -> Iterator[Part]:
+        """Yield the items that come."""
+        for slot in sorted(plan.slots or (), key=lambda each: each.number):
+            for _ in range(slot.n):
+                yield slot.number, [*slot.holds], [*slot.fails]
+
+    def n_parts(self, plan: Plan) -> int:
+        """Return how many items come."""
+        return sum(slot.n for slot in plan.slots or ())
+
+    def _has_values(self, plan: Plan) -> bool:
+        """Return whether there is a value for each item that surely comes, alone."""
+        first, rest = self.machine.index(self.state), self.machine.n_prefix
+        if plan.least > _most(plan.most):
+            return False
+        for number in range(first, min(plan.least, rest + 1)):
+            failing = plan.failing.get(number, {})
+            groups = [[each] for each in failing] if number == rest else [[*failing]]
+            holding = self.holding(plan, number)
+            if not all(self.has(holding, group) for group in groups or [[]]):
+                return False
+        return True
+
+    def _completes(self, plan: Plan, price: Price | None, *, is_asked: bool) -> bool:
+        for node, index, is_past in plan.overlooked:
+            waiting = [met for owner, n, met in self.state.pending if (owner, n) == (node, index)]
+            found = waiting if is_past else [_NONE]
+            if all(self._is_evaluated(plan, node, index, matched) for matched in found):
+                return False
+        if self._overlooks(plan):
+            return False
+        if is_asked:
+            return True
+        plan.slots = next(_Arrangement(self, plan, price=price).all(), None)
+        return plan.slots is not None
+
+    def _asked_of(self, plan: Plan, number: int, is_new: IsNew) -> Iterator[Asked]:
+        for first, *_ in _Arrangement(self, plan, is_new).all():
+            yield first.holds, first.fails
+
+    # -- evaluation -------------------------------------------------------------------------
+
+    def _overlooks(self, plan: Plan) -> bool:
+        return any(
+            plan.truth.get(node) and not self._is_evaluated(plan, node, index, matched)
+            for node, index, matched in self.state.pending
+        )
+
+    def _is_evaluated(self, plan: Plan, node: Node, index: int, matched: frozenset[Node]) -> bool:
+        """Return whether another node may evaluate an item that some nodes contain."""
+        others = (each for each in self._evaluators(plan, node) if each is not node)
+        return any(self.machine.evaluates(each, index, matched) for each in others)
+
+    def evaluating(self, plan: Plan, node: Node) -> list[Node]:
+        """Return the nodes that evaluate the items that meet them, where a node sees that."""
+        return [
+            each.contains
+            for each in self._evaluators(plan, node)
+            if each.contains is not None and each.contains_evaluates
+        ]
+
+    def ways(self, plan: Plan, index: int) -> list[list[Node]]:
+        """Return which nodes may hold for an item, in all ways, so that it is evaluated."""
+        ways = [self.holding(plan, index)]
+        for node in plan.held:
+            rest = node.unevaluated_items
+            if rest is None or node.of_item(index) or self._is_evaluated(plan, node, index, _NONE):
+                continue
+            options = [rest, *self.evaluating(plan, node)]
+            ways = [[*way, option] for option in options for way in ways]
+        return ways
+
+
+class _Arrangement:
+    """Gives what items have to meet to items, where a plan is complete but for them.
+
+    Parameters
+    ----------
+    planner : ArrayPlanner
+        Knows the array.
+    plan : Plan
+        Nothing is changed in it.
+    is_new : callable, optional
+        If given, the next item comes, and is the first one; what is asked of it has to be new.
+    price : callable, optional
+        What an item costs. If given, an item that others need is tried before one of its own, and
+        each item is evaluated in the way that costs least.
+    """
+
+    def __init__(
+        self,
+        planner: ArrayPlanner,
+        plan: Plan,
+        is_new: IsNew | None = None,
+        price: Price | None = None,
+    ) -> None:
+        self._planner = planner
+        self._plan = plan
+        self._is_new = is_new
+        self._price = price
+        self._machine, self._state = planner.machine, planner.state
+        self._rest = self._machine.n_prefix
+        self._ways: dict[int, list[list[Node]]] = {}
+        #: Of what is contained, how many more items may meet it.
+        self._left = {
+            node: most - self._machine.n_contained(self._state, node)
+            for node, (_, most) in plan.contained.items()
+            if most is not None
+        }
+        self._never = _contained(node for node, n in self._left.items() if not n)
+        self._needs = [*self._failing(), *self._contained()]
+
+    def _failing(self) -> Iterator[_Need]:
+        for index, nodes in self._plan.failing.items():
+            alone = [self._failing_with(index, node) for node in nodes]
+            if index < self._rest:  # there is only one such item
+                alone = [tuple(chain(*alone))]
+            yield from (_Need(index, (), each, 1) for each in alone)
+
+    def _failing_with(self, index: int, node: Node) -> tuple[Node, ...]:
+        """Return what fails where an item has to fail a node: also what would evaluate it."""
+        found = [node]
+        for owner, number, is_past in self._plan.overlooked:
+            if owner.unevaluated_items is node and number == index and not is_past:
+                found += self._planner.evaluating(self._plan, owner)
+        return tuple(found)
+
+    def _contained(self) -> Iterator[_Need]:
+        for node, (least, _) in self._plan.contained.items():
+            n = least - self._machine.n_contained(self._state, node)
+            if n > 0 and node.contains is not None:
+                yield _Need(None, (node.contains,), (), n)
+
+    def all(self) -> Iterator[_Slots]:
+        """Yield which items come, with all that holds and fails for each."""
+        begun = () if self._is_new is None else (Slot(self._machine.index(self._state)),)
+        if not self._plan.repeats:
+            yield from self._placed(self._needs, begun)
+            return
+        for value in self._machine.values:
+            twice = _Need(None, (value,), (), 1 if value in self._state.used else 2)
+            yield from self._placed([*self._needs, twice], begun)
+
+    # -- items ------------------------------------------------------------------------------
+
+    def _placed(self, needs: Sequence[_Need], slots: _Slots) -> Iterator[_Slots]:
+        """Yield the arrangements in which some items have more needs."""
+        self._planner.count(1)
+        if not self._may_be_first(slots):
+            return
+        if not needs:
+            yield from self._completed(slots)
+            return
+        need, *others = needs
+        ways = (self._alone(need, slots), self._together(need, slots))
+        for after, changed in chain(*(reversed(ways) if self._price is not None else ways)):
+            if self._n_items(after) > _most(self._plan.most) or not self._may_be(changed):
+                continue
+            left = [need._replace(n=need.n - changed.n)] if changed.n < need.n else []
+            yield from self._placed([*left, *others], after)
+
+    def _alone(self, need: _Need, slots: _Slots) -> Iterator[tuple[_Slots, Slot]]:
+        """Yield the ways in which new items meet a need."""
+        if need.number in (None, self._rest):
+            for n in dict.fromkeys((need.n, 1)):
+                slot = Slot(self._rest, need.holds, need.fails, n)
+                yield (*slots, slot), slot
+        taken = {slot.number for slot in slots}
+        for index in range(self._machine.index(self._state), self._rest):
+            if need.number in (None, index) and index not in taken:
+                slot = Slot(index, need.holds, need.fails)
+                yield (*slots, slot), slot
+
+    def _together(self, need: _Need, slots: _Slots) -> Iterator[tuple[_Slots, Slot]]:
+        """Yield the ways in which items that others need meet a need, too."""
+        for place, slot in enumerate(slots):
+            is_met = bool(need.holds) and set(need.holds) <= {*slot.holds}
+            if need.number in (None, slot.number) and not is_met:
+                holds, fails = (*slot.holds, *need.holds), (*slot.fails, *need.fails)
+                changed = Slot(slot.number, holds, fails)
+                left = [slot._replace(n=slot.n - 1)] if slot.n > 1 else []
+                yield (*slots[:place], changed, *left, *slots[place + 1 :]), changed
+
+    def _n_items(self, slots: _Slots) -> int:
+        """Return how many items there are in the end, if these come."""
+        n_rest = sum(slot.n for slot in slots if slot.number == self._rest)
+        if n_rest:
+            return max(self._state.n_items, self._rest) + n_rest
+        return max([self._state.n_items, *(slot.number + 1 for slot in slots)])
+
+    def _of(self, index: int) -> list[list[Node]]:
+        if index not in self._ways:
+            self._ways[index] = self._planner.ways(self._plan, index)
+        return self._ways[index]
+
+    def _may_be(self, slot: Slot) -> bool:
+        """Return whether there is such an item."""
+        has, fails = self._planner.has, (*self._never, *slot.fails)
+        # What has to hold comes again in other plans, with others that have to fail.
+        ways = ([*way, *slot.holds] for way in self._of(slot.number))
+        return any(has(holds, ()) and has(holds, fails) for holds in ways)
+
+    def _may_be_first(self, slots: _Slots) -> bool:
+        """Return whether something new is asked of the next item, if it is asked about."""
+        if self._is_new is None:
+            return True
+        first = slots[0]
+        fails = (*self._never, *first.fails)
+        return any(self._is_new([*way, *first.holds], fails) for way in self._of(first.number))
+
+    def _completed(self, slots: _Slots) -> Iterator[_Slots]:
+        """Yield the arrangements with the items that come only for their number."""
+        n_items = max(self._n_items(slots), self._plan.least)
+        taken = {slot.number for slot in slots}
+        indices = range(self._machine.index(self._state), min(self._rest, n_items))
+        filled = [Slot(index) for index in indices if index not in taken]
+        n_left = n_items - self._n_items((*slots, *filled))
+        filled += [Slot(self._rest, n=n_left)] if n_left > 0 else []
+        if all(map(self._may_be, filled)):
+            yield from self._counted((*slots, *filled), self._left, ())
+
+    def _counted(self, slots: _Slots, left: Mapping[Node, int], done: _Slots) -> Iterator[_Slots]:
+        """Yield the arrangements in which no more items meet what is contained than may."""
+        self._planner.count(1)
+        while len(done) < len(slots):
+            slot, is_asked = slots[len(done)], not done and self._is_new is not None
+            ways = self._ways_to_count(slot, left, are_all=is_asked or self._price is not None)
+            if is_asked and self._is_new is not None:
+                is_new = self._is_new
+                ways = (way for way in ways if is_new(way[0].holds, way[0].fails))
+            elif self._price is not None:
+                ways = iter(sorted(ways, key=self._cost))
+            found = [*islice(ways, 2)]
+            if not found:
+                return
+            if len(found) > 1:
+                for each, after in chain(found, ways):
+                    yield from self._counted(slots, after, (*done, each))
+                return
+            ((each, left),) = found
+            done = (*done, each)
+        yield from self._told_apart(done)
+
+    def _ways_to_count(
+        self, slot: Slot, left: Mapping[Node, int], *, are_all: bool
+    ) -> Iterator[_Counted]:
+        """Yield what some items are, and how many more may then meet what is contained.
+
+        No more than have to meet it, unless all ways are asked for; then those first that leave
+        most open.
+        """
+        limited = [node for node in left if node.contains not in slot.holds]
+        free = [node for node in limited if left[node] >= slot.n]
+        sizes = range(len(free), -1, -1) if are_all else range(len(free) + 1)
+        for way in self._of(slot.number):
+            met: list[frozenset[Node]] = []
+            for counted in map(frozenset, chain(*(combinations(free, n) for n in sizes))):
+                check_step()
+                if not are_all and any(each <= counted for each in met):
+                    continue
+                none = _contained(node for node in limited if node not in counted)
+                holds, fails = (*way, *slot.holds), (*slot.fails, *none)
+                if self._planner.has(holds, fails):
+                    met.append(counted)
+                    n_met = {n: slot.n * (n in counted or n not in limited) for n in left}
+                    after = {node: n - n_met[node] for node, n in left.items()}
+                    if min(after.values(), default=0) >= 0:
+                        yield Slot(slot.number, holds, fails, slot.n), after
+                    if not counted and not are_all:  # nothing is better
+                        return
+
+    def _cost(self, counted: _Counted) -> float:
+        number, holds, fails, _ = counted[0]
+        return 0 if self._price is None else self._price(number, [*holds], [*fails])
+
+    def _told_apart(self, slots: _Slots) -> Iterator[_Slots]:
+        """Yield the arrangements in which items differ if they have to, of values told apart.
+
+        Of an item that is asked about, each of its values makes one.
+        """
+        is_asked = any(node.is_unique for node in self._plan.held)
+        if not is_asked or self._machine.must_differ(self._state):
+            yield slots
+            return
+        values = [each for each in self._machine.values if each not in self._state.used]
+        options: list[list[Node]] = []
+        for slot in slots:
+            own = [each for each in values if self._planner.has([each, *slot.holds], slot.fails)]
+            options += [own] * min(slot.n, len(values) + 1)
+        if self._is_new is None:
+            found = _matched(options)
+            if found is not None:
+                items = [slot._replace(n=1) for slot in slots for _ in range(slot.n)]
+                pairs = zip(items, found, strict=True)
+                yield tuple([item._replace(holds=(*item.holds, value)) for item, value in pairs])
+            return
+        first, *others = slots
+        for value in options[0]:
+            holds = (*first.holds, value)
+            if self._is_new(holds, first.fails) and _matched([[value], *options[1:]]):
+                yield first._replace(holds=holds), *others
+
+
+def _matched(options: list[list[Node]]) -> list[Node] | None:
+    """Return a value for each item, of its options, all different; None if there are too few."""
+    takers: dict[Node, int] = {}  # the item that a value is for
+
+    def finds(item: int, tried: set[Node]) -> bool:
+        check_step()
+        value = next((each for each in options[item] if each not in takers), None)
+        for other in options[item] if value is None else ():
+            if other not in tried:
+                tried.add(other)
+                if finds(takers[other], tried):
+                    value = other
+                    break
+        if value is not None:
+            takers[value] = item
+        return value is not None
+
+    if not all(finds(item, set()) for item in range(len(options))):
+        return None
+    return sorted(takers, key=takers.__getitem__)
+
+
+def _contained(nodes: Iterable[Node]) -> list[Node]:
+    """Return what some nodes contain."""
+    return [node.contains for node in nodes if node.contains is not None]
+
+
+def _most(most: int | None) -> float:
+    return inf if most is None else most
+
+
+def _known(known: Bounds, asked: Bounds) -> bool | None:
+    """Return whether a number that has some bounds has others; None if that is open."""
+    if _most(known[1]) < asked[0] or _most(asked[1]) < known[0]:
+        return False
+    return True if asked[0] <= known[0] and _most(known[1]) <= _most(asked[1]) else None
