@@ -45,6 +45,11 @@ KERNELS = [
     "cfgguide/models/bitmask_kernels",
 ]
 
+#: What Cython writes for all of them alike, as one more module: in each of them it would take more
+#: than half of the time, and of the space.
+SHARED = "cfgguide/shared_by_kernels"
+COMPILED = [SHARED, *KERNELS]
+
 #: C's arithmetic and no checks: what uncompiled kernels do without an error, they do compiled.
 DIRECTIVES = {
     "annotation_typing": False,  # the types stand in the `.pxd`
@@ -80,14 +85,17 @@ def compile_kernels(modules: list[str], folder: Path) -> None:
     from setuptools.errors import BaseError, CompileError, LinkError
 
     with tempfile.TemporaryDirectory() as work:
+        sources = {name: f"{name}.py" for name in modules}
+        sources[SHARED] = f"{work}/{Path(SHARED).name}.c"  # which names the module
         extensions = cythonize(
             [
-                Extension(name.replace("/", "."), [f"{name}.py"], extra_compile_args=FLAGS)
-                for name in modules
+                Extension(name.replace("/", "."), [source], extra_compile_args=FLAGS)
+                for name, source in sources.items()
             ],
             build_dir=work,
             compiler_directives=DIRECTIVES,
             quiet=True,
+            shared_utility_qualified_name=SHARED.replace("/", "."),
         )
         command: Any = Distribution({"ext_modules": extensions}).get_command_obj("build_ext")
         command.build_lib, command.build_temp, command.parallel = str(folder), work, True
@@ -99,8 +107,10 @@ def compile_kernels(modules: list[str], folder: Path) -> None:
 
 
 def digest(module: str) -> str:
-    """Return what changes with all that a compiled module is made from."""
-    sources = [ROOT / f"{module}.py", Path(__file__), *sorted(ROOT.glob("cfgguide/**/*.pxd"))]
+    """Return what changes with all that a compiled module is made from, but for Cython."""
+    sources = [Path(__file__)]
+    if module != SHARED:
+        sources += [ROOT / f"{module}.py", *sorted(ROOT.glob("cfgguide/**/*.pxd"))]
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
 
 
@@ -109,7 +119,7 @@ def stale() -> list[str]:
     known = json.loads(DIGESTS.read_text()) if DIGESTS.is_file() else {}
     return [
         name
-        for name in KERNELS
+        for name in COMPILED
         if not (ROOT / (name + SUFFIX)).is_file() or known.get(name + SUFFIX) != digest(name)
     ]
 
@@ -121,7 +131,10 @@ def is_misleading() -> bool:
 
 def compile_in_place() -> None:
     """Compile beside the sources what is stale; without a compiler nothing stays there."""
-    modules = stale()
+    from Cython import __version__ as version  # of which all have to be that use what is shared
+
+    known = json.loads(DIGESTS.read_text()) if DIGESTS.is_file() else {}
+    modules = stale() if known.get("Cython") == version else COMPILED
     for name in modules:
         (ROOT / (name + SUFFIX)).unlink(missing_ok=True)
     if not modules:
@@ -130,8 +143,7 @@ def compile_in_place() -> None:
         compile_kernels(modules, Path(folder))
         for name in modules:
             shutil.move(Path(folder) / (name + SUFFIX), ROOT / (name + SUFFIX))
-    known = json.loads(DIGESTS.read_text()) if DIGESTS.is_file() else {}
-    known |= {name + SUFFIX: digest(name) for name in modules}
+    known |= {name + SUFFIX: digest(name) for name in modules} | {"Cython": version}
     DIGESTS.parent.mkdir(exist_ok=True)
     DIGESTS.write_text(json.dumps(known, indent=1))
 
@@ -172,7 +184,7 @@ class KernelsHook(BuildHookInterface):
             return
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
-        for name in KERNELS:
+        for name in COMPILED:
             build_data["force_include"][name + SUFFIX] = name + SUFFIX
 
 

@@ -59,11 +59,11 @@ def _compile(folder: Path) -> None:
     sources = ["build_kernels.py", *(str(p.relative_to(ROOT)) for p in _pxds(ROOT))]
     is_alike = sources == ["build_kernels.py", *(str(p.relative_to(folder)) for p in _pxds(folder))]
     is_alike = is_alike and all(_is_equal(folder, name) for name in sources)
-    for module in _pxds(folder) if is_alike else ():
-        source = module.relative_to(folder).with_suffix(".py")
-        if _is_equal(folder, str(source)):
-            for compiled in (ROOT / source).parent.glob(f"{source.stem}.*.so"):
-                shutil.copy2(compiled, folder / source.parent / compiled.name)
+    pxds = [module.relative_to(folder) for module in _pxds(folder)]
+    equal = [path for path in pxds if _is_equal(folder, str(path.with_suffix(".py")))]
+    for path in [*equal, Path("cfgguide", "shared_by_kernels.pxd")] if is_alike else ():
+        for compiled in (ROOT / path).parent.glob(f"{path.stem}.*.so"):
+            shutil.copy2(compiled, folder / path.parent / compiled.name)
     if is_alike and (ROOT / "build" / "kernels.json").is_file():
         (folder / "build").mkdir(exist_ok=True)
         shutil.copy2(ROOT / "build" / "kernels.json", folder / "build" / "kernels.json")
