@@ -102,6 +102,10 @@ class Table:
             }
             assert fresh, f"without an end: {self._templates.keys() - self._heights.keys()}"
             self._heights |= fresh
+        self._by_height = {
+            symbol: [(self._height(each) or 0, each) for each in templates]
+            for symbol, templates in self._templates.items()
+        }
 
     def _height(self, template: tuple[str, ...]) -> int | None:
         """Return how deep a template is at least; None if that is not known yet."""
@@ -111,11 +115,8 @@ class Table:
 
     def draw(self, rng: random.Random, symbol: str = "start", depth: int = DEPTH) -> Node:
         """Return a random text of a symbol; few are longer than :data:`MOST`."""
-        templates = self._templates[symbol]
-        chosen = [each for each in templates if (self._height(each) or 0) <= depth]
-        if not chosen:
-            least = self._heights[symbol]
-            chosen = [each for each in templates if self._height(each) == least]
+        most = max(depth, self._heights[symbol])
+        chosen = [each for height, each in self._by_height[symbol] if height <= most]
         return self._filled(rng, symbol, rng.choice(chosen), depth)
 
     def _filled(

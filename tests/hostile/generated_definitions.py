@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from functools import cache
 from itertools import islice, permutations
 
 from hostile.cases import Named
@@ -17,13 +18,18 @@ def request(definitions: object) -> str:
     return f'cfgguide:sql_select {{"tables": {json.dumps(definitions)}}}'
 
 
-def drawn() -> Named:
-    """Yield requests of statements that must not run, among definitions."""
+@cache
+def texts_drawn() -> tuple[str, ...]:
+    """Return requests of statements that must not run, among definitions."""
     rng = random.Random(64)
     texts: dict[str, None] = {}
     while len(texts) < N_DRAWN:
         texts[DEFINITION.draw(rng, "attack").text] = None
-    for number, text in enumerate(texts):
+    return (*texts,)
+
+
+def drawn() -> Named:
+    for number, text in enumerate(texts_drawn()):
         yield f"drawn {number}", text
 
 

@@ -69,14 +69,10 @@ class Sample:
 
 
 @cache
-def listed_texts() -> dict[str, list[str]]:
-    """Return the listed cases of each kind that are not too long to be changed."""
-    found: dict[str, list[str]] = {}
-    for case in all_cases():
-        text = case.make()
-        if len(text) <= MOST:
-            found.setdefault(case.kind, []).append(text)
-    return found
+def listed_texts(kind: str) -> list[str]:
+    """Return the listed cases of a kind that are not too long to be changed."""
+    texts = (case.make() for case in all_cases() if case.kind == kind)
+    return [text for text in texts if len(text) <= MOST]
 
 
 def measured(sample: Sample) -> tuple[Step, ...]:
@@ -268,7 +264,7 @@ class Search:
         if tops and rng.random() < 0.3:
             top = max(rng.choices(tops, k=2), key=_weight)
             return Sample(kind, table.changed(rng, top.node, table.draw(rng)), top.seed)
-        listed = listed_texts().get(kind)
+        listed = listed_texts(kind)
         if listed and rng.random() < 0.25:
             return Sample(kind, leaf(rng.choice(listed)), seed)
         if rng.random() < 0.25 and (text := beside_the_table(kind, rng)) and len(text) <= MOST:
