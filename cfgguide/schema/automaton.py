@@ -352,7 +352,8 @@ class SchemaAutomaton(Pushdown):
             if isinstance(members, TrackedMembers):
                 self._names(members, members.start)
                 for tag in members.first_planned:
-                    members.goal(members.start, tag)
+                    if members.values(members.start, tag).listed is not None:  # a tag of kinds
+                        members.goal(members.start, tag)
 
     def _tell_apart(self, node: Node) -> None:
         """Find out which classes the first item and each property may have."""
@@ -360,17 +361,18 @@ class SchemaAutomaton(Pushdown):
         with self.lock, self.steps.begun():
             self.search.begin(_MAX_COMBINED)
             options = self.options(self.search.goal(values))
-            if options.members is not None:
+            if isinstance(options.members, TrackedMembers):
                 self._tell_properties_apart(options.members, options.members.start)
             if options.items is not None:
                 first: Any = options.items.start
                 self.search.begin(_MAX_COMBINED)
                 options.items.goal(first)
 
-    def _tell_properties_apart(self, members: Members, start: Any) -> None:
+    def _tell_properties_apart(self, members: TrackedMembers, start: Any) -> None:
         for tag in range(members.n_tags):
             self.search.begin(_MAX_COMBINED)
-            members.goal(start, tag)
+            if len(members.values(start, tag).nodes) >= _MANY_ALTERNATIVES:
+                members.goal(start, tag)
 
     def meaning(self, state: int) -> Any:
         """Return what a state means: a kind and more, or the automaton of a lexeme and its key."""

@@ -337,6 +337,10 @@ class TrackedMembers:
         """Return whether it can end without the listed names from `first` on, before a tag."""
         return self._search.ends_from(self._goal, state, tag)
 
+    def values(self, state: Any, tag: int) -> Values:
+        """Return what sees the value of a property."""
+        return self._search.values.of(self._machine.symbol(state, tag).nodes)
+
     def goal(self, state: Any, tag: int) -> Goal:
         """Return what the value of a property is to be."""
         if (state, tag) not in self._known:
