@@ -22,12 +22,14 @@ if its ending fits, and nothing else is looked at.
 
 Three things hold. No token is allowed after which nothing fits (sound), since a bound is the length
 of a completion that the recogniser has read. After an allowed token, some token is allowed again
-(live): an ending is a function of the configuration, and the rest of one on which a mask rests is
-remembered. Only, a walk leaves stacks whole that `advance` shortens, and the ending of a shortened
-stack might be longer; so with the step that led to a configuration comes the ending that the mask
-before rested on. What stands for texts that have begun differently counts as many tokens as its
-ending has bytes: others may have endings of other items. And in a small grammar, within the effort,
-every token is allowed after which something fits (complete). See `docs/design/0016-budgets.md`.
+(live): an ending is a function of the configuration. Only, the rest of an ending may be shorter
+than what is found after its first token, and a walk leaves stacks whole that `advance` shortens. So
+with the step that led to a configuration comes the ending that the mask before rested on, and where
+nothing else fits, its rest does; a step keeps it. Where nothing is searched, what was asked of
+other texts changes no mask. What stands for texts that have begun differently counts as many tokens
+as its ending has bytes: others may have endings of other items. And in a small grammar, within the
+effort, every token is allowed after which something fits (complete). See
+`docs/design/0016-budgets.md`.
 """
 
 from __future__ import annotations
@@ -170,22 +172,20 @@ class TokenBudget:
         """Return that of an index, which is made once."""
         return index.derived(cls)
 
-    def shortest(self, step: Step) -> Tokens | None:
+    def shortest(self, step: Step, *, before: Step | None = None) -> Tokens | None:
         """Return tokens that finish a sentence, EOS last: the fewest that were found.
 
         None if no ending was found, which may happen with an indenter or a monitor, or where
-        deciding what follows would cost more than the limit.
+        deciding what follows would cost more than the limit. `before` is as for :meth:`within`.
         """
         configuration = step.configuration
         with self._lock, self._steps.begun():
-            if not self.is_quick and 2 < self._distance(configuration) <= _TOO_FAR:
-                self._look_ahead(configuration)
-            before = _TOO_FAR
-            while self.is_quick and 1 < self._distance(configuration) < before:
-                before = self._distance(configuration)
+            n = _TOO_FAR
+            while self.is_quick and 1 < self._distance(configuration) < n:
+                n = self._distance(configuration)
                 effort = self._effort_at_first(configuration)
-                self._look_around(configuration, before - 1, effort)
-            return self._path(configuration)
+                self._look_around(configuration, n - 1, effort)
+            return self._shortest_known(step, 2, before)
 
     def check(self, step: Step, n: int) -> None:
         """Raise an error if no sentence can be finished within `n` tokens.
@@ -196,15 +196,13 @@ class TokenBudget:
             If none was found.
         """
         with self._lock, self._steps.begun():
-            if self._distance(step.configuration) > n:
-                is_all = False
-                if self.is_quick:
-                    effort = self._effort_at_first(step.configuration)
-                    is_all = self._look_around(step.configuration, n, effort)
-                else:
-                    self._look_ahead(step.configuration)
-                if self._distance(step.configuration) > n:
-                    raise BudgetError(self._refusal(step, n, is_all=is_all))
+            is_all = False
+            if self.is_quick and self._distance(step.configuration) > n:
+                effort = self._effort_at_first(step.configuration)
+                is_all = self._look_around(step.configuration, n, effort)
+            path = self._shortest_known(step, n, None)
+            if path is None or len(path) > n:
+                raise BudgetError(_refusal(path, n, is_all=is_all))
 
     def _effort_at_first(self, configuration: Configuration) -> int:
         """Return how much is searched for the length of the shortest ending itself."""
@@ -252,22 +250,24 @@ class TokenBudget:
         """
         configuration = step.configuration
         with self._lock, self._steps.begun():
-            if before is not None and self._distance(configuration) > n:
-                self._keep_promise(before.configuration, step, n)
             reach = self._reaches.get(configuration) or self._reach(configuration)
             # No token leads further from an end than the budget: all such budgets have one mask.
             is_all = n > reach.most
             if is_all and step.subset is not None:
                 return step.subset.bitmask
             mask = reach.masks.get(NEVER if is_all else n)
-            path = self._path(configuration) or ()
-            is_near = 0 < len(path) <= n
-            if mask is None or (is_near and not is_in_bitmask(path[0], mask)):  # it was far then
+            if mask is None:
                 mask = self._mask_within(configuration, reach, n)
-                if not mask.any():
-                    raise BudgetError(self._refusal(step, n, is_all=False))
                 reach = self._reaches.get(configuration, reach)
                 self._keep(configuration, reach, NEVER if is_all else n, mask)
+            path = self._shortest_known(step, n, before)
+            if path is not None and len(path) <= n and not is_in_bitmask(path[0], mask):
+                token = self._vocabulary.tokens[path[0]] or b""
+                # Of too many readings, that one is not followed.
+                if self._machine.advance(configuration, token) is not None:
+                    mask = mask | bitmask_of(path[:1], self._vocabulary.n_words)
+            if not mask.any():
+                raise BudgetError(_refusal(path, n, is_all=False))
             return mask
 
     # -- masks ------------------------------------------------------------------------------
@@ -291,11 +291,8 @@ class TokenBudget:
         return _Reach(walk.trie, *packed, most, {}, self._n_remembered)
 
     def _mask_within(self, configuration: Configuration, reach: _Reach, n: int) -> Int32Array:
-        path = self._promise(configuration)
-        is_searched = n <= reach.most and self.is_quick
-        if is_searched:
+        if n <= reach.most and self.is_quick:
             self._look_around(configuration, n, self._effort)
-            path = self._promise(configuration)
         walk = self._walker.walk(configuration)
         # Shorter ends may have been found since, and over another trie outcomes have other numbers.
         if self._n_remembered != reach.n_remembered or walk.trie is not reach.trie:
@@ -318,24 +315,31 @@ class TokenBudget:
         assert subset is not None, "an index is asked for budgets"
         allowed: Int32Array = subset(configuration).bitmask
         mask &= allowed
-        if path is not None and len(path) <= n:  # the token was read: not every mask has all
-            mask |= bitmask_of(path[:1], self._vocabulary.n_words)
         return mask
 
-    def _keep_promise(self, before: Configuration, step: Step, n: int) -> None:
-        """Remember the ending of a whole stack for the configuration where `advance` shortened it.
+    def _shortest_known(self, step: Step, n: int, before: Step | None) -> Tokens | None:
+        """Return a path of at most `n` tokens, or the shortest that is known.
 
-        The mask before may have rested on that.
+        It may be the rest of one on which the mask before rested.
         """
-        configuration = step.configuration
-        after = self._walker.advance(before, self._vocabulary.tokens[step.token_id] or b"")
-        if after is None:
-            return  # EOS
-        if self._distance(after) > n and self.is_quick:  # it was found there, and forgotten
-            self._look_around(before, n + 1, self._effort)
-        path = self._path(after)
-        if path is not None and len(path) < self._distance(configuration):
-            self._remember(configuration, path)
+        path = self._path(step.configuration)
+        if path is not None and len(path) <= n:
+            return path
+        if not self.is_quick:
+            path = self._look_ahead(step.configuration)
+        rests = [step.rest]
+        if before is not None and not step.is_end:
+            token = self._vocabulary.tokens[step.token_id] or b""
+            whole = self._walker.advance(before.configuration, token)
+            if self.is_quick:  # it was found there, and perhaps forgotten
+                self._look_around(before.configuration, n + 1, self._effort)
+            rests.append(None if whole is None else self._path(whole))
+            for other in (before.rest, self._path(before.configuration)):
+                rests += [other[1:]] if other is not None and other[0] == step.token_id else []
+        shortest = min(filter(None, rests), key=len, default=None)
+        if shortest is not None and (path is None or len(shortest) < len(path)):
+            step.rest = path = shortest
+        return path
 
     def _keep(self, configuration: Configuration, reach: _Reach, n: int, mask: Int32Array) -> None:
         """Remember a mask."""
@@ -377,19 +381,6 @@ class TokenBudget:
                     n_more = len(text) - len(tokens)
                 return (*tokens, *[self._eos] * n_more, self._eos)
         return None
-
-    def _promise(self, configuration: Configuration) -> Tokens | None:
-        """Return a path to the end; its rest is remembered for the configuration after a token."""
-        path = self._path(configuration)
-        if path is None or len(path) < 2:
-            return path
-        token = self._vocabulary.tokens[path[0]]
-        after = self._machine.advance(configuration, token or b"")
-        if after is None:
-            return None  # of too many readings, that one is not followed
-        if self._distance(after) >= len(path):
-            self._remember(after, path[1:])
-        return path
 
     def _remember(self, configuration: Configuration, path: Tokens) -> None:
         """Remember a shorter path; the oldest are forgotten first."""
@@ -445,25 +436,31 @@ class TokenBudget:
                 if here is not root and self._distance(here) <= 2:
                     continue  # a sentence, or one token away from one
                 steps[here] = around = self._around(here)
-                effort -= around.effort
+                effort -= around.effort if here is not root else 0  # its mask needs that walk, too
                 following |= dict.fromkeys(around.configurations)
             level = [here for here in following if here not in steps]
             depth += 1
         self._shorten(root, steps, most)
         return is_all
 
-    def _look_ahead(self, configuration: Configuration) -> None:
-        """Make a distance at most one more than those after a token, on which masks rest too."""
-        around, best = self._around(configuration), self._distance(configuration)
+    def _look_ahead(self, configuration: Configuration) -> Tokens | None:
+        """Return a path that is at most one longer than those after a token, as masks are made.
+
+        It is not remembered: masks before would allow more than if nothing had been asked.
+        """
+        best = self._path(configuration)
+        if best is not None and len(best) > _TOO_FAR:
+            return best
+        around = self._around(configuration)
         for token_id, near in zip(around.tokens, around.configurations, strict=True):
-            if self._distance(near) + 1 >= best:
+            if best is not None and self._distance(near) + 1 >= len(best):
                 continue
             # A walk may have left out what a text remembers: then only the length is right.
             after = self._machine.advance(configuration, self._vocabulary.tokens[token_id] or b"")
             path = self._path(after) if after is not None else None
-            if path is not None and len(path) + 1 < best:
-                best = len(path) + 1
-                self._remember(configuration, (token_id, *path))
+            if path is not None and (best is None or len(path) + 1 < len(best)):
+                best = (token_id, *path)
+        return best
 
     def _shorten(
         self, root: Configuration, steps: dict[Configuration, _Surroundings], most: int
@@ -486,15 +483,14 @@ class TokenBudget:
                         self._remember(here, (token_id, *path))
                         changed = True
 
-    def _refusal(self, step: Step, n: int, *, is_all: bool) -> str:
-        path = self._path(step.configuration)
-        within = "1 token" if n == 1 else f"{n} tokens"
-        if path is None:
-            return f"no way was found to finish a sentence within {within}; allow more"
-        known = f"{len(path)} tokens, EOS included, finish one"
-        if is_all:
-            return f"no sentence can be finished within {within}: {known}; allow more"
-        return f"no sentence was found that is finished within {within}: {known}; allow more"
+
+def _refusal(path: Tokens | None, n: int, *, is_all: bool) -> str:
+    within = "1 token" if n == 1 else f"{n} tokens"
+    if path is None:
+        return f"no way was found to finish a sentence within {within}; allow more"
+    known = f"{len(path)} tokens, EOS included, finish one"
+    which = "can be" if is_all else "was found that is"
+    return f"no sentence {which} finished within {within}: {known}; allow more"
 
 
 def check_max_new_tokens(n: int) -> None:

@@ -252,9 +252,13 @@ class Guide:
             return np.empty(0, dtype=np.int64)
         return token_ids_in(self._within(n))
 
+    @property
+    def _before(self) -> Step | None:
+        """The step before the last token."""
+        return self._steps[-2] if len(self._steps) > 1 else None
+
     def _within(self, n: int) -> Int32Array:
-        *before, step = self._steps[-2:]
-        return allowed_within(self._index, step, n, before=before[0] if before else None)
+        return allowed_within(self._index, self.step, n, before=self._before)
 
     def shortest_completion(self) -> tuple[int, ...]:
         """Return tokens that finish a sentence from here, EOS last; none after EOS.
@@ -280,7 +284,7 @@ class Guide:
         """
         if self.is_finished:
             return ()
-        token_ids = TokenBudget.of(self._index).shortest(self.step)
+        token_ids = TokenBudget.of(self._index).shortest(self.step, before=self._before)
         if token_ids is None:
             raise BudgetError(f"no way was found to finish a sentence after {self.text!r}")
         if len(token_ids) > 1 and token_ids[-2] in self._index.vocabulary.eos_token_ids:

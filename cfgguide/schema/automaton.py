@@ -177,6 +177,22 @@ class _Options:
     items: Items | None = None
     unique: UniqueItems | None = None
 
+    @property
+    def lexers(self) -> list[tuple[_Lexer, bytes]]:
+        """The automata of scalars, each with the quote that begins it."""
+        kinds = ((self.constants, b""), (self.numbers, b""), (self.strings, b'"'))
+        return [(lexer, quote) for lexer, quote in kinds if lexer is not None]
+
+    @property
+    def enclosed(self) -> list[tuple[str, Any, bytes]]:
+        """What is inside of objects and arrays: the kind of its state, and the brackets."""
+        kinds = (
+            ("open", self.members, b"{}"),
+            ("items", self.items, b"[]"),
+            ("different", self.unique, b"[]"),
+        )
+        return [each for each in kinds if each[1] is not None]
+
 
 _MARKS = {
     "{": "LBRACE",
@@ -683,21 +699,12 @@ class SchemaAutomaton(Pushdown):
         """Return the bytes that begin a value."""
         options = self.options(goal)
         entries: list[tuple[Iterable[int], int]] = []
-        for lexer in (options.constants, options.numbers):
-            if lexer is not None:
-                entries += self._beginnings(lexer, frame)
-        if options.strings is not None:
-            entries.append(self._quote(options.strings, frame))
+        for lexer, quote in options.lexers:
+            entries += [self._quote(lexer, frame)] if quote else self._beginnings(lexer, frame)
         space = self.layout.space
-        if options.members is not None:
-            start = self._state(("open", options.members, options.members.start, space))
-            entries.append((b"{", self.action(PUSH, frame, start)))
-        if options.items is not None:
-            start = self._state(("items", options.items, options.items.start, space))
-            entries.append((b"[", self.action(PUSH, frame, start)))
-        if options.unique is not None:
-            start = self._state(("different", options.unique, options.unique.start, space))
-            entries.append((b"[", self.action(PUSH, frame, start)))
+        for kind, what, brackets in options.enclosed:
+            start = self._state((kind, what, what.start, space))
+            entries.append((brackets[:1], self.action(PUSH, frame, start)))
         return entries
 
     def _beginnings(self, lexer: _Lexer, frame: int) -> list[tuple[Iterable[int], int]]:

@@ -14,8 +14,9 @@ of names in each set only one order, of numbers one spelling.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from heapq import heappop, heappush
 from itertools import chain, islice
 from math import inf
 from typing import Any, NamedTuple, TypeVar
@@ -197,7 +198,7 @@ class MemoryCompletions:
                 if has_ways:
                     return True
             with self._bounded(is_needed=True):
-                return self.ending(state, stack, memory) is not None
+                return next(self.endings(state, stack, memory), None) is not None
         except RecursionError:
             raise SchemaError(TOO_DEEP) from None
 
@@ -206,12 +207,8 @@ class MemoryCompletions:
 
         As far as they are found in so many steps; in any number if it is needed.
         """
-        found = set()
         with suppress(_TooLongError), self._bounded(is_needed=is_needed):
-            for text, _ in self._values(goal):
-                found.add(value_of(text))
-                if len(found) >= n:
-                    return True
+            return _n_different((each.text for each in self._values(goal)), n) >= n
         return False
 
     def takes_more(self, state: int, stack: Stack, memory: SeenParts) -> bool:
@@ -301,11 +298,9 @@ class MemoryCompletions:
 
     def _is_at_risk(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether a part that is being read, or has to come, may be one that has come."""
-        if not any(each.used for each in memory.opens):
-            return False
-        if self._has_to_begin(state, stack, memory):
-            return True
-        return self.may_repeat(memory)
+        return any(each.used for each in memory.opens) and (
+            self._has_to_begin(state, stack, memory) or self.may_repeat(memory)
+        )
 
     def may_repeat(self, memory: SeenParts) -> bool:
         """Return whether a part that is being read may become one that has come."""
@@ -392,13 +387,9 @@ class MemoryCompletions:
         if known <= n and not is_all:
             text = memory.text[part.start :]
             opens = (Open(part.height, _NOTHING, 0), *inner)
-            found: set[Hashable] = set()
-            for ending in self.endings(state, stack, SeenParts(opens, text)):
-                found.add(value_of(text + ending))
-                # More than was asked for: with the next part of the text, `n` grows.
-                if len(found) > 2 * n:
-                    break
-            known = len(found)
+            endings = self.endings(state, stack, SeenParts(opens, text))
+            # More than is asked for: with the next part of the text, `n` grows.
+            known = _n_different((text + ending for ending in endings), 2 * n + 1)
             self._n_ways[key] = known, known <= 2 * n
         return known > n
 
@@ -427,15 +418,11 @@ class MemoryCompletions:
                 tags = [tag for tag in range(members.n_tags) if allowed >> tag & 1]
                 if tags and tags[0] < members.n_listed:
                     return True  # a listed name that is allowed has not come
-                names = chain.from_iterable(self._names(members, tag, _NOTHING) for tag in tags)
-                found = set(map(value_of, islice(names, 2 * n + 1)))
+                texts: Iterator[bytes]
+                texts = chain.from_iterable(self._names(members, tag, _NOTHING) for tag in tags)
             else:
-                found = set()
-                for text, _ in self._values(rest[0]):
-                    found.add(value_of(text))
-                    if len(found) > 2 * n:
-                        break
-            known = len(found)
+                texts = (each.text for each in self._values(rest[0]))
+            known = _n_different(texts, 2 * n + 1)
             self._n_ways[state,] = known, known <= 2 * n
         return known > n
 
@@ -463,15 +450,11 @@ class MemoryCompletions:
 
     # -- parts that are being read ----------------------------------------------------------
 
-    def ending(self, state: int, stack: Stack, memory: SeenParts) -> bytes | None:
-        """Return what finishes the outermost part that is being read; None if nothing does.
+    def endings(self, state: int, stack: Stack, memory: SeenParts) -> Iterator[bytes]:
+        """Yield what finishes the outermost part that is being read.
 
         If none is being read, what finishes the array or object where another has to begin.
         """
-        return next(self.endings(state, stack, memory), None)
-
-    def endings(self, state: int, stack: Stack, memory: SeenParts) -> Iterator[bytes]:
-        """Yield what finishes the outermost part that is being read, as `ending` does."""
         outermost = memory.outermost
         limit = memory.opens[-1].height - 1 if outermost is None else outermost.height
         n = len(memory.text)
@@ -531,7 +514,10 @@ class MemoryCompletions:
         elif isinstance(kind, str):
             bracket = b"}" if kind in ("open", "name", "more") else b"]"
             comma = layout.comma if kind in ("next", "more", "used") else b""
-            for text, tag in self._inside(kind, rest[0], rest[1], stack, memory):
+            used = _NOTHING
+            if memory.opens and memory.opens[-1].height == stack.height + 1:
+                used = memory.opens[-1].used
+            for text, tag in self._inside(kind, rest[0], rest[1], used):
                 # Without text the array or object ends here, and no comma may come.
                 text = comma + text if text else text
                 yield from self._popped(text, bracket, tag, stack, memory)
@@ -566,12 +552,12 @@ class MemoryCompletions:
         return _longer(begun, written.text).ended(part)
 
     def _inside(
-        self, kind: str, what: Any, inside: Any, stack: Stack, memory: SeenParts
+        self, kind: str, what: Any, inside: Any, used: frozenset[Hashable]
     ) -> Iterator[Written]:
-        """Yield what finishes an array or object, without its bracket."""
-        used = _NOTHING
-        if memory.opens and memory.opens[-1].height == stack.height + 1:
-            used = memory.opens[-1].used
+        """Yield what finishes an array or object in which some parts have come.
+
+        It has no bracket.
+        """
         if kind in ("different", "unused", "used"):
             return self._unique(what, inside, is_some=kind == "unused")
         if kind in ("items", "next"):
@@ -586,20 +572,21 @@ class MemoryCompletions:
         if shortest is not None:
             yield shortest
         options = self._automaton.options(goal)
-        lexers = ((options.constants, b""), (options.numbers, b""), (options.strings, b'"'))
-        for lexer, quote in lexers:
-            if lexer is not None:
-                for end in self._lexemes(lexer.lexemes, lexer.lexemes.start):
-                    yield Written(quote + end.text, lexer.tags[end.tag])
-        if options.items is not None:
-            for text, tag in self._items(options.items, options.items.start, _NOTHING):
-                yield Written(b"[" + text + b"]", tag)
-        if options.unique is not None:
-            for text, tag in self._unique(options.unique, options.unique.start):
-                yield Written(b"[" + text + b"]", tag)
-        if options.members is not None:
-            for text, tag in self._members(options.members, options.members.start, _NOTHING):
-                yield Written(b"{" + text + b"}", tag)
+        lexemes = [self._scalars(*each) for each in options.lexers]
+        yield from _by_length([*lexemes, *(self._enclosed(*each) for each in options.enclosed)])
+
+    def _scalars(self, lexer: Any, quote: bytes) -> Iterator[Written]:
+        """Yield the scalars of a kind, the shortest first."""
+        for end in self._lexemes(lexer.lexemes, lexer.lexemes.start):
+            yield Written(quote + end.text, lexer.tags[end.tag])
+
+    def _enclosed(self, kind: str, what: Any, brackets: bytes) -> Iterator[Written | int]:
+        """Yield arrays or objects; before, how long the shortest one is."""
+        yield len(brackets)  # to find out how long it is may take longer than anything else
+        least = self.shortest.inside(kind, what, what.start)
+        yield LONGEST if least is None else len(brackets) + len(least.text)
+        for text, tag in self._inside(kind, what, what.start, _NOTHING):
+            yield Written(brackets[:1] + text + brackets[1:], tag)
 
     def _different(self, items: Items, state: Any) -> Written | None:
         """Return the items that an array still needs, where they are to be different."""
@@ -863,6 +850,16 @@ def _has_many_scalars(goal: Goal) -> bool:
     )
 
 
+def _n_different(texts: Iterable[bytes], most: int) -> int:
+    """Return of how many values some texts are, or `most`; no more are looked for."""
+    found: set[Hashable] = set()
+    for text in texts:
+        found.add(value_of(text))
+        if len(found) >= most:
+            break
+    return len(found)
+
+
 def _n_texts(most: int, least: int) -> float:
     """Return of how many texts of any characters at least there are ends."""
     if most < 0:
@@ -872,3 +869,21 @@ def _n_texts(most: int, least: int) -> float:
 
 def _longer(memory: SeenParts, text: bytes) -> SeenParts:
     return memory._replace(text=memory.text + text)
+
+
+def _by_length(kinds: Iterable[Iterator[Written | int]]) -> Iterator[Written]:
+    """Yield what several iterators do, of their next texts a shortest one.
+
+    A number instead of a text says that nothing shorter follows.
+    """
+    pending: list[tuple[int, int, Written | None, Iterator[Written | int]]]
+    pending = [(0, place, None, each) for place, each in enumerate(kinds)]
+    while pending:
+        _, place, text, each = heappop(pending)
+        if text is not None:
+            yield text
+        following = next(each, None)
+        if isinstance(following, int):
+            heappush(pending, (following, place, None, each))
+        elif following is not None:
+            heappush(pending, (len(following.text), place, following, each))

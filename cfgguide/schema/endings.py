@@ -15,7 +15,7 @@ answer, so an ending is a function of the state and the stack.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from itertools import islice
 from typing import Any
 
@@ -29,7 +29,7 @@ from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import TOO_DEEP, SchemaAutomaton
 from cfgguide.schema.completions import MemoryCompletions
 from cfgguide.schema.members import DEAD_END, Members
-from cfgguide.schema.unique import FRESH, UNKNOWN, UniqueItems, Used
+from cfgguide.schema.unique import FRESH, UNKNOWN, UniqueItems, Used, fresh_bits
 
 _MAX_BYTES = 20_000_000  # of endings that are remembered, about
 _OVERHEAD = 500  # bytes of what is remembered beside a text
@@ -113,29 +113,25 @@ class SchemaEndings:
         n = 1
         if configuration.stands_for_others and any(each.used for each in memory.opens):
             n += sum(len(each.used) + (each.start != BETWEEN) for each in memory.opens)
-        endings = self._after_closings(configuration, n)
-        if not endings:
+        longest = self._after_closings(configuration, n)
+        with nullcontext() if longest is None else suppress(NoShortEndingError):
             plain = self._ending((state, stack))  # if that is too long, no other is shorter
-            if not configuration.stands_for_others and self._completes(configuration, plain):
+            is_shorter = longest is None or len(plain) < len(longest)
+            is_candidate = is_shorter and not configuration.stands_for_others
+            if is_candidate and self._completes(configuration, plain):
                 return plain
-            endings = self._after_closings(configuration, n, is_needed=True)
-            if not endings:
-                raise SchemaError(_NO_ENDING)
-            return max(endings, key=len)
-        ending = max(endings, key=len)
-        if not configuration.stands_for_others:
-            with suppress(NoShortEndingError):
-                plain = self._ending((state, stack))
-                if len(plain) < len(ending) and self._completes(configuration, plain):
-                    return plain
-        return ending
+        longest = longest or self._after_closings(configuration, n, is_needed=True)
+        if longest is None:
+            raise SchemaError(_NO_ENDING)
+        return longest
 
     def _after_closings(
         self, configuration: ByteConfiguration, n: int, *, is_needed: bool = False
-    ) -> list[bytes]:
-        """Return endings after the first closings of all that remembers its parts."""
-        closings = self._completions.closings(*configuration[:3], is_needed=is_needed)
-        return [each.text + self._ending((each.state, each.stack)) for each in islice(closings, n)]
+    ) -> bytes | None:
+        """Return the longest ending after the first closings of all that remembers its parts."""
+        closings = islice(self._completions.closings(*configuration[:3], is_needed=is_needed), n)
+        endings = [each.text + self._ending((each.state, each.stack)) for each in closings]
+        return max(endings, key=len, default=None)
 
     def _completes(self, configuration: ByteConfiguration, ending: bytes) -> bool:
         after = self._reader.read(configuration, ending)
@@ -191,8 +187,6 @@ class SchemaEndings:
                 (colon + written.text, (self._automaton.follow(frame, written.tag), stack))
                 for written in self._values.of_each_case(goal)
             ]
-            if not ways:
-                raise NoShortEndingError
             return self._shortest(ways)
         return self._inside(kind, rest[0], rest[1], stack)
 
@@ -200,19 +194,16 @@ class SchemaEndings:
         """Return the way after which the whole ending is shortest."""
         if len(ways) == 1:
             return ways[0]
+        if not ways:
+            raise NoShortEndingError
         return min(ways, key=lambda way: len(way[0] + self._ending(way[1])))
 
     def _inside(self, kind: str, what: Any, inside: Any, stack: Stack) -> tuple[bytes, _Place]:
         """Return the end of an object or array, before or after which something has come."""
         if kind == "used" and UNKNOWN in inside:
             return self._after_some(what, inside, stack)
-        if kind in ("different", "unused", "used"):
-            written, bracket = self._values.different(what, inside, is_some=kind == "unused"), b"]"
-        elif kind in ("items", "next"):
-            written, bracket = self._values.items(what, inside), b"]"
-        else:
-            written = self._values.members(what, inside, is_some=kind == "name")
-            bracket = b"}"
+        written = self._values.inside(kind, what, inside)
+        bracket = b"}" if kind in ("open", "name", "more") else b"]"
         if written is None:
             raise NoShortEndingError
         if written.tag == DEAD_END:
@@ -233,8 +224,6 @@ class SchemaEndings:
             return self._name(lexer, key, stack, *frame)
         ends = self._ends(lexer, key)
         ways = [(end.text, self._popped(stack, lexer.tags[end.tag])) for end in ends if end]
-        if not ways:
-            raise NoShortEndingError
         return self._shortest(ways)
 
     def _ends(self, lexer: Any, key: Any) -> list[Written | None]:
@@ -256,7 +245,7 @@ class SchemaEndings:
 
         After a walk, it may not be known how the item begins; so neither is what has come with it.
         """
-        end = self._values.fresh(lexer.lexemes, key, lexer.tags)
+        end = self._values.lexemes.end(lexer.lexemes, key, tags=fresh_bits(lexer.tags))
         if end is None:
             raise NoShortEndingError
         frame = stack.state

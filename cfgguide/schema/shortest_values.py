@@ -90,40 +90,36 @@ class ShortestValues:
     def _look_for(self, goal: Goal) -> None:
         check_step()
         found = self._shortest(goal)
-        if found is not None and (goal not in self._best or _is_less(found, self._best[goal])):
+        known = self._best.get(goal)
+        if found is not None and (known is None or _order(found) < _order(known)):
             self._best[goal] = found
             self._is_changed = True
 
     def _shortest(self, goal: Goal) -> Written | None:
         options = self._automaton.options(goal)
         found: list[Written] = []
-        for lexer, quote in (
-            (options.constants, b""),
-            (options.numbers, b""),
-            (options.strings, b'"'),
-        ):
-            if lexer is not None:
-                end = self.lexemes.end(lexer.lexemes, lexer.lexemes.start)
-                if end is not None:
-                    found.append(Written(quote + end.text, lexer.tags[end.tag]))
+        for lexer, quote in options.lexers:
+            end = self.lexemes.end(lexer.lexemes, lexer.lexemes.start)
+            if end is not None:
+                found.append(Written(quote + end.text, lexer.tags[end.tag]))
         # What arrays and objects need is looked for, level by level, only if they could be shorter.
         if any(len(each.text) <= _SHORT for each in found):
             return _least(found)
-        if options.items is not None:
-            items = self.items(options.items, options.items.start)
-            if items is not None:
-                found.append(Written(b"[" + items.text + b"]", items.tag))
-        if options.unique is not None:
-            unique = self.different(options.unique, options.unique.start)
-            if unique is not None:
-                found.append(Written(b"[" + unique.text + b"]", unique.tag))
-        if options.members is not None:
-            members = self.members(options.members, options.members.start)
-            if members is not None:
-                found.append(Written(b"{" + members.text + b"}", members.tag))
+        for kind, what, brackets in options.enclosed:
+            inside = self.inside(kind, what, what.start)
+            if inside is not None:
+                found.append(Written(brackets[:1] + inside.text + brackets[1:], inside.tag))
         return _least(found)
 
     # -- arrays and objects -----------------------------------------------------------------
+
+    def inside(self, kind: str, what: Any, state: Any) -> Written | None:
+        """Return what still has to come in an array or object, by the kind of its state."""
+        if kind in ("different", "unused", "used"):
+            return self.different(what, state, is_some=kind == "unused")
+        if kind in ("items", "next"):
+            return self.items(what, state)
+        return self.members(what, state, is_some=kind == "name")
 
     def items(self, items: Items, state: Any) -> Written | None:
         """Return the items that still have to come, and the tag of the array then."""
@@ -168,13 +164,9 @@ class ShortestValues:
         self, items: UniqueItems, state: Used, *, is_some: bool = False
     ) -> Written | None:
         """Return the different items that still have to come, and the tag of the array then."""
-        n = items.n_missing(state)
-        if n > LONGEST:
-            return None
-        texts = self.shortest_items(items, state, max(n, 1) if is_some else n)
-        if len(texts) < n or (is_some and not texts):
-            return None
-        return self._joined(texts, 0)
+        n = max(items.n_missing(state), is_some)
+        texts = self.shortest_items(items, state, n) if n <= LONGEST else []
+        return self._joined(texts, 0) if len(texts) >= n else None
 
     def shortest_items(self, items: UniqueItems, state: Used, n: int) -> list[bytes]:
         """Return the shortest items that have not come: so many, if there are so many."""
@@ -202,10 +194,6 @@ class ShortestValues:
         quote = b'"' if kind == "strings" else b""
         for end in self.lexemes.ends(lexemes, lexemes.start, fresh_bits(tags)):
             yield Written(quote + end.text, int(kind == "strings"))
-
-    def fresh(self, lexemes: ScalarAutomaton, key: Any, tags: Sequence[int]) -> Written | None:
-        """Return the end of an item that is unlike those before."""
-        return self.lexemes.end(lexemes, key, tags=fresh_bits(tags))
 
     def members(self, members: Members, state: Any, *, is_some: bool = False) -> Written | None:
         """Return the properties that still have to come, and the tag of the object then.
@@ -309,10 +297,6 @@ class ShortestValues:
         """Return the length of a shortest value; None if none is known yet."""
         written = self.of(goal)
         return None if written is None else len(written.text)
-
-
-def _is_less(one: Written, other: Written) -> bool:
-    return (len(one.text), one.text) < (len(other.text), other.text)
 
 
 def _least(found: list[Written]) -> Written | None:

@@ -95,7 +95,8 @@ def compare_with_jsonschema(schema: Any, seed: int, counts: Counter[str]) -> Non
             counts["schemas compiled"] += 1
             _compare(schema, grammar, values, rng, counts)
             index = cfgguide.compile(grammar, SMALL)
-            check_endings(index, rng, counts, is_exact=not _is_joint(schema))
+            text = check_endings(index, rng, counts, is_exact=not _is_joint(schema))
+            check_memory(index, cfgguide.compile(grammar, SMALL, use_cache=False), text)
             check_steps(schema, rng.choice((SMALL, small_vocabulary())), rng, counts)
     except (CfgGuideError, RecursionError) as error:
         raise Late(f"{type(error).__name__}: {error}") from error
@@ -152,13 +153,13 @@ def _is_joint(schema: Any) -> bool:
 
 def check_endings(
     index: cfgguide.Index, rng: random.Random, counts: Counter[str], *, is_exact: bool
-) -> None:
+) -> tuple[int, ...]:
     """Check the law of endings, at places of random texts.
 
     From each there is an ending. What is allowed within a budget grows with it, and is all that the
     mask allows in the end. The first budget that works is the length of the shortest ending; if all
     that is not longer can be tried, that there is. Where endings are exact, no token leads to one
-    that has less bytes.
+    that has less bytes. The tokens of the last text are returned.
 
     Raises
     ------
@@ -177,6 +178,31 @@ def check_endings(
                 if shorter is not None:
                     raise UnlawfulEnding(f"after {guide.text!r}, {shorter!r} is shorter")
             guide.advance(rng.choice(guide.allowed_token_ids().tolist()))
+    return guide.token_ids
+
+
+def check_memory(asked: cfgguide.Index, fresh: cfgguide.Index, text: tuple[int, ...]) -> None:
+    """Check that budgets after a text are the same, whatever was asked of other texts before.
+
+    Raises
+    ------
+    UnlawfulEnding
+        If they are not.
+    """
+    guides = [cfgguide.Guide(index) for index in (asked, fresh)]
+    for token_id in text:
+        if not guides[0].accepts(token_id) or token_id in asked.vocabulary.eos_token_ids:
+            break
+        for guide in guides:
+            guide.advance(token_id)
+    one, other = guides
+    n = len(one.shortest_completion())
+    for more in (-1, *LONGER):
+        if _fits(one, n + more) != _fits(other, n + more) or (
+            _fits(one, n + more)
+            and one.allowed_within(n + more).tolist() != other.allowed_within(n + more).tolist()
+        ):
+            raise UnlawfulEnding(f"after {one.text!r}, {n + more} tokens allow what was asked for")
 
 
 def _check_ending(index: cfgguide.Index, guide: cfgguide.Guide, counts: Counter[str]) -> None:

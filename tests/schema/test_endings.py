@@ -342,6 +342,73 @@ def test_a_text_that_takes_more_than_a_hundred_kilobytes_is_refused(schema: Any)
         guide.advance(int(allowed[-1]))
 
 
+def test_a_budget_is_the_same_whatever_endings_were_asked_for_before() -> None:
+    """After `[1` a shorter ending is found than was known: the mask before it allowed more then."""
+    schema = {"type": "array", "uniqueItems": True, "minItems": 3}
+    least = []
+    for texts in ((), (b"[", b"[1", b"[1,")):
+        index = cfgguide.compile(json_schema(schema), BYTES, use_cache=False)
+        for text in texts:
+            guide = cfgguide.Guide(index)
+            for byte in text:
+                guide.advance(byte)
+            guide.shortest_completion()
+        least.append(next(n for n in range(30) if is_enough(cfgguide.Guide(index), n)))
+    assert least[0] == least[1]
+
+
+@pytest.mark.parametrize("n", [3, 12, 30])
+def test_the_shortest_different_items_come(n: int) -> None:
+    index = cfgguide.compile(
+        json_schema({"type": "array", "uniqueItems": True, "minItems": n}), BYTES
+    )
+    text = index.vocabulary.spell(cfgguide.Guide(index).shortest_completion())
+    assert len({value_of(json.dumps(item).encode()) for item in json.loads(text)}) == n
+    # The digits, then `""`, `[]`, `{}` and numbers of two digits, `-1` to `-9` among them.
+    assert len(text) == 1 + sum(1 + (number >= 10) for number in range(n)) + n
+
+
+def test_a_token_that_begins_an_item_counts_the_tokens_of_its_own_ending() -> None:
+    schema = {"type": "array", "uniqueItems": True, "minItems": 2}
+    index = cfgguide.compile(json_schema(schema), cfgguide.Vocabulary.of_bytes([b"[-", b"0,1]"]))
+    tokens = index.vocabulary.tokens
+    assert [tokens[each] for each in cfgguide.Guide(index).allowed_within(3)] == [b"[", b"[-"]
+
+
+#: Texts of which thousands of characters have to come.
+MANY_CHARACTERS: list[Any] = [
+    {"type": "string", "minLength": 70_000},
+    {"type": "string", "minLength": 6_000, "pattern": "^a*b$"},
+    {"type": "string", "not": {"maxLength": 20_000}},
+    {"oneOf": [{"type": "string", "maxLength": 70_000}, {"type": "string", "maxLength": 6_000}]},
+    {"oneOf": [{"properties": {"a": {"type": "string", "maxLength": 70_000}}},
+               {"properties": {"é": {"type": "string", "maxLength": 6_000}}, "required": ["é"]}]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("schema", MANY_CHARACTERS)
+def test_characters_that_only_have_to_be_many_are_not_searched_one_by_one(schema: Any) -> None:
+    index = cfgguide.compile(json_schema(schema), BYTES, use_cache=False)
+    find = finder(index)
+    guide, most = cfgguide.Guide(index), 0
+    for byte in '{"a":"x","é":"xy'.encode() if "properties" in str(schema) else b'"aa':
+        guide.advance(byte)
+        before = work_of_thread()
+        find(guide.configuration)
+        most = max(most, work_of_thread() - before)
+        ending = check_ending(index, find, guide.configuration)
+        assert is_valid(schema, (guide.text + ending).decode("utf-8", "ignore")) or byte > 127
+    assert most < 5_000
+
+
+def is_enough(guide: cfgguide.Guide, n: int) -> bool:
+    """Return whether a budget of so many tokens allows any."""
+    try:
+        return bool(len(guide.allowed_within(n)))
+    except BudgetError:
+        return False
+
+
 def test_a_short_value_is_found_beside_one_that_is_long() -> None:
     schema = {"anyOf": [{"$ref": "#/$defs/l60"}, {"type": "object"}], "$defs": DOUBLED}
     guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), SMALL))

@@ -38,6 +38,7 @@ Int32Array = npt.NDArray[np.int32]
 
 _NO_RANGES = np.empty((0, 2), dtype=np.int32)
 _WINDOW = 16  # topmost frames that a walk gets at first
+_N_ALONE = 16  # tokens that lead to the same but for what texts remember, which is read of so many
 
 
 class ByteWalker:
@@ -130,6 +131,8 @@ class ByteWalker:
         if has_parts:
             # A comma may stand between two parts, so the token may add parts of its own.
             outcome = np.where(self._commas[places], NONE, outcome)
+        for number in range(len(found)):
+            outcome[np.flatnonzero(outcome == number)[:_N_ALONE]] = NONE
         is_live = np.ones(len(places), dtype=np.bool_)
         for index in np.flatnonzero(outcome == NONE).tolist():
             token = self._tokens[self.trie.packed.token_ids[places[index]]]

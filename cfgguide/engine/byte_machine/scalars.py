@@ -54,6 +54,7 @@ QUOTE = 0x22
 _N_KEPT = 128  # automata of strings or numbers
 _LONGEST = 4_096  # characters of a token
 _FEW = 30  # characters: most tokens have no more
+_AT_ONCE = 256  # characters that a step to an end adds at most: each is remembered
 _RAW = kinds_in(RAW)  # that stand in a string of JSON as they are
 
 Bounds = tuple[int, int | None]  # the least and the most; None for no maximum
@@ -649,7 +650,7 @@ class Bounded(ScalarAutomaton):
             self._languages[place].within(*bounds).may_end for place, bounds in self._parts
         ]
         self._cap = max(max(least, 0 if most is None else most + 1) for _, (least, most) in parts)
-        self._least = min(least for _, (least, _) in parts)
+        self._leasts = sorted(least for _, (least, _) in parts)
         self.start = ("c", self._texts.start, 0)
         self.is_empty = not self._may_end(self._texts.start, 0)
 
@@ -736,16 +737,22 @@ class Bounded(ScalarAutomaton):
     def nearest(self, key: Any) -> float:
         """Return how many bytes have to come at least, with the quote."""
         kind, state, n = key
-        return max(self._base.nearest((kind, state)), float(self._least - n + 1))
+        return max(self._base.nearest((kind, state)), float(self._leasts[0] - n + 1))
 
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
-        """Yield short texts that lead on, each to the end of a character."""
+        """Yield short texts that lead on, each to the end of a character.
+
+        A byte that leads back to the same state only adds to the length: many come at once.
+        """
         kind, state, n = key
-        counted = min(n + 1, self._cap) if kind == "c" else n
+        least = n + self._base.nearest(key[:2])  # characters, if it goes straight to an end
+        missing = next((each - least for each in self._leasts if each > least + 1), 1)
         for text, after in self._base.steps((kind, state), used):
+            n_more = min(int(missing), _AT_ONCE) if after == key[:2] and len(text) == 1 else 1
+            counted = min(n + n_more, self._cap) if kind == "c" else n
             target = self._counted(key, counted, after)
             if target is not None:
-                yield text, target
+                yield text * n_more, target
 
     def _is_live(self, key: Any, n: int) -> bool:
         """Return whether a text may end, in one of the states that a key leads to."""

@@ -93,6 +93,7 @@ cdef class Step:
     cdef public int number
     cdef public int token_id
     cdef public bint is_end
+    cdef public object rest
     cdef object _configuration
 
     @cython.locals(place=int)

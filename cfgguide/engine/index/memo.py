@@ -512,15 +512,18 @@ class Step:
         The token; `NONE` before any.
     is_end : bool
         Whether the token ended the text.
+    rest : tuple of int or None
+        Tokens that finish a sentence, where a mask within a budget rests on them.
     """
 
     memo: Memo
     number: int
     token_id: int
     is_end: bool
+    rest: tuple[int, ...] | None
     _configuration: Any  # None until it is asked for
 
-    __slots__ = ("_configuration", "is_end", "memo", "number", "token_id")
+    __slots__ = ("_configuration", "is_end", "memo", "number", "rest", "token_id")
 
     @property
     def configuration(self) -> Any:
@@ -558,5 +561,5 @@ class Step:
 def _made(memo: Memo, number: int, token_id: int, configuration: Any) -> Step:
     step = Step.__new__(Step)
     step.memo, step.number, step.token_id = memo, number, token_id
-    step._configuration, step.is_end = configuration, False
+    step._configuration, step.is_end, step.rest = configuration, False, None
     return step
