@@ -334,8 +334,8 @@ MUTATIONS = [
     Mutation(
         "the ending that a mask rested on is kept for a shortened stack",
         "guide/budget",
-        "            if before is not None and self._distance(configuration) > n:\n",
-        "            if False:\n",
+        "        if before is not None and not step.is_end:\n",
+        "        if False:\n",
     ),
     Mutation(
         "schemas: names that have come are not allowed again",

@@ -285,6 +285,7 @@ def test_what_was_promised_of_a_whole_stack_is_kept_for_a_shortened_one(name):
         step, before = index.start, None
         while True:
             words = token_budget.within(step, n, before=before)
+            assert len(token_budget.shortest(step, before=before)) <= n
             token_id = rng.choice(ids_of(words))
             if token_id in index.vocabulary.eos_token_ids:
                 break
