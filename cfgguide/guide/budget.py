@@ -297,7 +297,7 @@ class TokenBudget:
         # Shorter ends may have been found since, and over another trie outcomes have other numbers.
         if self._n_remembered != reach.n_remembered or walk.trie is not reach.trie:
             before, reach = reach, self._measured(walk)
-            if walk.trie is before.trie and (reach.distances != before.distances).any():
+            if walk.trie is before.trie and not np.array_equal(reach.distances, before.distances):
                 # A mask with more tokens left that rests on longer ends would allow less.
                 self._n_masks -= len(before.masks)
                 self._reaches[configuration] = reach
