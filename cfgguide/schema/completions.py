@@ -229,39 +229,51 @@ class MemoryCompletions:
             return kind in _WITH_PARTS and bool(what.takes_more)
         return what.each is not None and self._are_many(what.each)
 
-    def rests_of_strings(self, state: int, stack: Stack, memory: SeenParts) -> list[bytes] | None:
-        """Return how a string that is an item may go on as one that has come; None if it is none.
+    def rests_of_strings(
+        self, state: int, stack: Stack, memory: SeenParts
+    ) -> tuple[list[bytes], bool] | None:
+        """Return how a string may go on as one that has come, and whether beginnings stay free.
 
-        However else it goes on, there are ways to finish it. Rests are without the quote.
+        None if something else is being read that may become what has come. Rests are without the
+        quote.
         """
+        if not self.may_repeat(memory):
+            return [], True
         text = memory.text[memory.opens[-1].start :]
         if b"\\" in text or not text.startswith(b'"') or memory.opens[-1].height != stack.height:
             return None
-        words = self._used_strings(state, stack, memory)
-        if words is None:
+        found = self._used_strings(state, stack, memory)
+        if found is None:
             return None
+        words, is_free = found
         begun = text[1:]
         whole = (word.encode(errors="surrogatepass") for word in words)
-        return [each[len(begun) :] for each in whole if each.startswith(begun)]
+        return [each[len(begun) :] for each in whole if each.startswith(begun)], is_free
 
     def has_string_next(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether a string has to begin as an item, that can be finished in more ways."""
-        if self._used_strings(state, stack, memory) is None:
+        kind, items = self._part_of(state, stack, memory.opens[-1])
+        if kind == "name" or not (self._used_strings(state, stack, memory) or ([], False))[1]:
             return False
-        items = self._part_of(state, stack, memory.opens[-1])[1]
         return bool(items.each.kinds == {"string"})
 
-    def _used_strings(self, state: int, stack: Stack, memory: SeenParts) -> list[str] | None:
-        """Return the strings that an item may become; None unless its beginnings stay free."""
+    def _used_strings(
+        self, state: int, stack: Stack, memory: SeenParts
+    ) -> tuple[list[str], bool] | None:
+        """Return the strings that an item or name may become, and whether beginnings stay free.
+
+        None if other parts matter, too.
+        """
         *outer, part = memory.opens
         kind, what = self._part_of(state, stack, part)
-        if kind not in ("item", "items", "next") or what.each is None:
+        if any(each.possible for each in outer):
             return None
-        strings = what.each.strings
         words = [each for each in part.possible or part.used if isinstance(each, str)]
-        if strings is None or any(each.possible for each in outer):
+        if kind == "name":
+            return words, False
+        if kind not in ("item", "items", "next") or what.each is None or not what.each.strings:
             return None
-        return None if any(len(word) > n_free(strings) for word in words) else words
+        return words, all(len(word) <= n_free(what.each.strings) for word in words)
 
     def _are_many(self, values: Values, depth: int = 0) -> bool:
         """Return whether there surely are more of some values than any array has."""

@@ -227,16 +227,15 @@ class SchemaMasks(ByteMasks):
                 return found
         suspects = self._after_commas(configuration)
         is_between = completions.is_between(state, stack, memory)
-        may_repeat = completions.may_repeat(memory)
         if is_between and completions.has_string_next(state, stack, memory):
             return suspects & self._matching(_WHOLE) | self._matching(_ENDED)
-        if not is_between and completions.is_followed_freely(state, stack, memory):
-            rests = completions.rests_of_strings(state, stack, memory) if may_repeat else ()
-            if rests is not None:
-                return suspects & self._matching(_ITEMS) | self._ending(rests)
-        if not is_between and not may_repeat:
-            is_free = self._is_free(configuration, suspects)
-            return suspects & self._matching(_WHOLE) if is_free else suspects
+        rests = None if is_between else completions.rests_of_strings(state, stack, memory)
+        if rests is not None:
+            if completions.is_followed_freely(state, stack, memory):
+                suspects = suspects & self._matching(_ITEMS)
+            elif self._is_free(configuration, suspects):
+                suspects = suspects & self._matching(_WHOLE)
+            return suspects | self._repeating(*rests)
         outcomes = self._walker.walk_plainly(configuration)
         tokens = outcomes.first_tokens()
         for number, token_id in enumerate(tokens):
@@ -249,10 +248,14 @@ class SchemaMasks(ByteMasks):
         bitmask |= suspects
         return bitmask if self._automaton.is_in_lexeme(state) else bitmask & ~self._matching(_BLANK)
 
-    def _ending(self, rests: Iterable[bytes]) -> Int32Array:
-        """Return the tokens that may finish a string by one of some rests."""
-        by_text = SharedMasks.of(self._vocabulary).ending_strings
-        token_ids = [each for rest in rests for each in by_text.get(rest, ())]
+    def _repeating(self, rests: Iterable[bytes], is_free: bool) -> Int32Array:
+        """Return the tokens that may finish a string by one of some rests, or begin with one.
+
+        The latter only where it may be all that is left.
+        """
+        shared = SharedMasks.of(self._vocabulary)
+        token_ids = [each for rest in rests for each in shared.ending_strings.get(rest, ())]
+        token_ids += [] if is_free else shared.beginning(rests)
         return bitmask_of(token_ids, self._vocabulary.n_words)
 
     def _ends_of_parts(self, configuration: ByteConfiguration) -> Int32Array | None:

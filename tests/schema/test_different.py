@@ -85,6 +85,10 @@ OBJECTS: list[dict[str, Any]] = [
      "additionalProperties": False},
     {**OBJECT, "minProperties": 3, "patternProperties": {"^(a|xx*)$": TRUTH},
      "additionalProperties": False},
+    {**OBJECT, "minProperties": 3, "patternProperties": {"^(a|ab|b.?|😀a)$": TRUTH},
+     "additionalProperties": False},
+    {**UNIQUE, "items": {**OBJECT, "minProperties": 2,
+                         "propertyNames": {"pattern": "^(ab?|b.*)$"}}},
     {**OBJECT, "minProperties": 2, "properties": {"a": TRUTH}, "maxProperties": 3},
     {"oneOf": [{**OBJECT, "maxProperties": 1}, {**OBJECT, "required": ["a"]}]},
     {**OBJECT, "additionalProperties": {**OBJECT, "minProperties": 2}},
@@ -96,6 +100,7 @@ BYTES = cfgguide.Vocabulary.of_bytes(
         *(b"1,1", b"[],[]", b"],[", b".0", b"0e", b"{},{}", b'"a"', b'","', b'"b":', b"}]", b"[["),
         *(b"tr", b"ue}", b'e},{"a":', b'":true,"', b'"a":1,"a"', b"[1,2],[", b"\\u0061", b',{"'),
         *(b'["",', b'"a","a"', b'x",', b'xa"', b'", "', b'"],"a":["a","a'),
+        *(b"\\u00", b"a\\u0062", b'\\u0061"', b"\\ud83d", b"ab", b'b":', "😀a".encode()),
         *(b", ", b'":0,"x', b'"x"', b'",""', b'","a"', b'"a":{"a":"', b'a"', b'"}}', b'"},{"a":"'),
     ]
 )

@@ -368,6 +368,20 @@ def test_the_shortest_different_items_come(n: int) -> None:
     assert len(text) == 1 + sum(1 + (number >= 10) for number in range(n)) + n
 
 
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"prefixItems": [{}], "contains": {}}, "[0]"),
+        ({"prefixItems": [{}, {}], "contains": {"type": "string"}}, '[""]'),
+        ({"prefixItems": [{}], "contains": {"type": "string"}, "minContains": 2}, '["",""]'),
+        ({"contains": {"type": "string"}, "allOf": [{"contains": {"minLength": 2}}]}, '["  "]'),
+    ],
+)
+def test_what_an_array_contains_comes_in_few_items(schema: Any, text: str) -> None:
+    index = cfgguide.compile(json_schema({"type": "array", **schema}), BYTES)
+    assert index.vocabulary.spell(cfgguide.Guide(index).shortest_completion()) == text.encode()
+
+
 def test_a_token_that_begins_an_item_counts_the_tokens_of_its_own_ending() -> None:
     schema = {"type": "array", "uniqueItems": True, "minItems": 2}
     index = cfgguide.compile(json_schema(schema), cfgguide.Vocabulary.of_bytes([b"[-", b"0,1]"]))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Protocol
 
@@ -40,6 +40,11 @@ _CONTINUATION, _LEAD = 0x80, 0xC0  # the first two bits of a byte inside a chara
 _QUOTE, _BACKSLASH = b'"\\'
 _MARKS = b'",]}'  # of JSON
 _ENDED = re.compile(rb'((?:[^"\\]|\\.)*)"', re.DOTALL)
+#: As much of a token as is whole characters and escapes; of a pair of those, both.
+_WHOLE = re.compile(
+    rb'(?:[^"\\]|\\["\\/bfnrt]|\\u(?![dD][89abAB])[0-9a-fA-F]{4}'
+    rb"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})*"
+)
 #: The first byte of a character in a string, or as much as there is of one that is escaped.
 _CHARACTER = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,4})?)?"
@@ -202,13 +207,31 @@ class SharedMasks:
             ended = _ENDED.match(token)
             if ended is not None:
                 text = ended[1]
-                if _BACKSLASH in text:
-                    try:
-                        added = json.loads(b'"%s"' % text, strict=False)
-                    except ValueError:
-                        continue  # no string goes on like this
-                    text = added.encode(errors="surrogatepass")
-                found.setdefault(text, []).append(token_id)
+                added = _written(text)
+                if added is not None:
+                    found.setdefault(added, []).append(token_id)
+        return found
+
+    def beginning(self, texts: Iterable[bytes]) -> list[int]:
+        """Return the tokens that may begin one of some texts inside of a string."""
+        tokens = self.vocabulary.tokens
+        begun = {text[:n] for text in texts for n in range(1, len(text) + 1)}
+        found = [token_id for added, token_id in self._escaped if not added or added in begun]
+        for byte in {text[0] for text in begun}:
+            token_ids = Subset.of(self.vocabulary.tokens_by_first_byte[byte]).token_ids()
+            found += [each for each in token_ids.tolist() if tokens[each] in begun]
+        return found
+
+    @cached_property
+    def _escaped(self) -> list[tuple[bytes | None, int]]:
+        """The tokens with escapes that end no string, with what those surely add that are whole."""
+        data, count = _counter(self.vocabulary)
+        found = []
+        for token_id in np.flatnonzero(count(data == _BACKSLASH)).tolist():
+            token = self.vocabulary.tokens[token_id] or b""
+            whole = _WHOLE.match(token)
+            if whole is not None and _ENDED.match(token) is None:
+                found.append((_written(whole[0]), token_id))
         return found
 
     @cached_property
@@ -219,6 +242,17 @@ class SharedMasks:
         is_blank = count(~np.isin(data, list(b" \t\n\r"))) == 0
         tokens = self.vocabulary.tokens
         return [(at, tokens[at] or b"") for at in np.flatnonzero(has_mark | is_blank).tolist()]
+
+
+def _written(text: bytes) -> bytes | None:
+    """Return what some text inside of a string writes; None if no string goes on like this."""
+    if _BACKSLASH not in text:
+        return text
+    try:
+        written = json.loads(b'"%s"' % text, strict=False)
+    except ValueError:
+        return None
+    return str(written).encode(errors="surrogatepass")
 
 
 def _counter(

@@ -325,15 +325,15 @@ class _Arrangement:
             yield from self._placed([*left, *others], after)
 
     def _alone(self, need: _Need, slots: _Slots) -> Iterator[tuple[_Slots, Slot]]:
-        """Yield the ways in which new items meet a need."""
-        if need.number in (None, self._rest):
-            for n in dict.fromkeys((need.n, 1)):
-                slot = Slot(self._rest, need.holds, need.fails, n)
-                yield (*slots, slot), slot
+        """Yield the ways in which new items meet a need, the nearest first."""
         taken = {slot.number for slot in slots}
         for index in range(self._machine.index(self._state), self._rest):
             if need.number in (None, index) and index not in taken:
                 slot = Slot(index, need.holds, need.fails)
+                yield (*slots, slot), slot
+        if need.number in (None, self._rest):
+            for n in dict.fromkeys((need.n, 1)):
+                slot = Slot(self._rest, need.holds, need.fails, n)
                 yield (*slots, slot), slot
 
     def _together(self, need: _Need, slots: _Slots) -> Iterator[tuple[_Slots, Slot]]:
