@@ -250,12 +250,17 @@ class MemoryCompletions:
         whole = (word.encode(errors="surrogatepass") for word in words)
         return [each[len(begun) :] for each in whole if each.startswith(begun)], is_free
 
-    def has_string_next(self, state: int, stack: Stack, memory: SeenParts) -> bool:
-        """Return whether a string has to begin as an item, that can be finished in more ways."""
+    def has_free_strings(
+        self, state: int, stack: Stack, memory: SeenParts, *, is_between: bool
+    ) -> bool:
+        """Return whether all items are strings of which each beginning has others left.
+
+        Between items those that have come count; inside of one, whatever it becomes.
+        """
         kind, items = self._part_of(state, stack, memory.opens[-1])
         if kind == "name" or not (self._used_strings(state, stack, memory) or ([], False))[1]:
             return False
-        return bool(items.each.kinds == {"string"})
+        return items.each.kinds == {"string"} and (is_between or n_free(items.each.strings) == inf)
 
     def _used_strings(
         self, state: int, stack: Stack, memory: SeenParts

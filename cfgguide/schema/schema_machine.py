@@ -46,6 +46,7 @@ _ENDED_NAME = re.compile(rb'\A[^"]*+"(?s:.)*,')  # the end of a name, and of the
 _ENDED_STRING = re.compile(rb'"[ \t\n\r\]}]*,')  # the end of a string, and of what it is in
 # Perhaps a whole item or name after a comma, or without one.
 _WHOLE = re.compile(rb',(?s:.)*(?:[,\]}:]|"(?:[^"\\]|\\.)*")')
+_STRING = re.compile(rb'\A[ \t\n\r]*"(?:[^"\\]|\\.)*"', re.DOTALL)  # where one begins
 _ENDED = re.compile(rb'[\]}]|"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BRACKET = re.compile(rb"[\]}]")
 _QUOTE_AND_BRACKET = re.compile(rb'"(?s:.)*[\]}]')
@@ -227,11 +228,14 @@ class SchemaMasks(ByteMasks):
                 return found
         suspects = self._after_commas(configuration)
         is_between = completions.is_between(state, stack, memory)
-        if is_between and completions.has_string_next(state, stack, memory):
-            return suspects & self._matching(_WHOLE) | self._matching(_ENDED)
+        are_free = completions.has_free_strings(state, stack, memory, is_between=is_between)
+        if is_between and are_free:
+            return suspects & self._matching(_WHOLE) | self._matching(_STRING)
         rests = None if is_between else completions.rests_of_strings(state, stack, memory)
         if rests is not None:
-            if completions.is_followed_freely(state, stack, memory):
+            if are_free:
+                suspects = suspects & self._matching(_WHOLE)
+            elif completions.is_followed_freely(state, stack, memory):
                 suspects = suspects & self._matching(_ITEMS)
             elif self._is_free(configuration, suspects):
                 suspects = suspects & self._matching(_WHOLE)
