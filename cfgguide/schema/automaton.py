@@ -276,11 +276,6 @@ class SchemaAutomaton(Pushdown):
         self._texts: dict[int, bytes | None] = {}  # of remembering frames
         #: Knows how texts that remember what has come can be finished.
         self.completions: MemoryCompletions
-        #: Whether arrays of different items can always go on.
-        self.is_endless = True
-        #: Up to how many characters each beginning of a string in them can be finished as one that
-        #: has not come.
-        self.n_free: float = inf
         #: Whether it is an error if it is not known whether there are enough different items; while
         #: texts are read, it is found out as they go on.
         self.refuses_few = False
@@ -794,7 +789,6 @@ class SchemaAutomaton(Pushdown):
         frame = self._frame(("name", members, inside), members.n_tags, allowed)
         if members.n_tags > members.n_listed:
             (self.recalling if members.are_counted else self.recalling_inside).add(frame)
-            self.is_endless = self.is_endless and not members.are_counted
         lexemes, tags = members.lexemes_for(allowed)
         return [self._quote(self._lexer(("name", lexemes), lexemes, tags), frame)]
 
@@ -845,7 +839,6 @@ class SchemaAutomaton(Pushdown):
         frame = self._value_frame(("item", items, inside), goal)
         if items.are_different(inside):
             self.recalling.add(frame)
-            self.is_endless = False
         return goal, frame
 
     def _after_item(self, class_tag: int, items: Items, inside: Any) -> int:
@@ -896,8 +889,6 @@ class SchemaAutomaton(Pushdown):
     ) -> int:
         frame = self._frame(("unique", items, inside, is_string, text), 2)
         self.remembering.add(frame)
-        self.is_endless = self.is_endless and items.is_endless
-        self.n_free = min(self.n_free, items.n_free)
         self._texts[frame] = text
         return frame
 
@@ -934,6 +925,11 @@ class SchemaAutomaton(Pushdown):
         _, items, inside, is_string, _ = self.meaning_of_frame(frame)
         with self.lock:
             return self._remembering(items, inside, text, is_string=is_string)
+
+    def items_of(self, frame: int) -> UniqueItems:
+        """Return the items of the array that a remembering frame is in."""
+        items: UniqueItems = self.meaning_of_frame(frame)[1]
+        return items
 
     def text_of(self, frame: int) -> bytes:
         """Return the text that a frame has so far."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, partial
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +42,7 @@ _ITEMS = re.compile(
 # Where any beginning of a string can be finished in another way, that of whole ones.
 _STRINGS = re.compile(rb'"[ \t\n\r]*,[ \t\n\r]*"(?:[^"\\]|\\.)*"', re.DOTALL)
 _OTHER_ITEMS = re.compile(rb"""(?:["0-9\]}]|null|true|false)[ \t\n\r]*,[ \t\n\r]*[0-9tfn\[{-]""")
+_BEGUN = re.compile(rb"[\[{](?s:.)*,")
 _COMMA = re.compile(rb'\A(?:[^",]|"(?:[^"\\]|\\.)*")*,', re.DOTALL)  # one outside of strings
 _ENDED_NAME = re.compile(rb'\A[^"]*+"(?s:.)*,')  # the end of a name, and of the property
 _ENDED_STRING = re.compile(rb'"[ \t\n\r\]}]*,')  # the end of a string, and of what it is in
@@ -157,22 +159,24 @@ class SchemaMasks(ByteMasks):
 
         Such a token has a comma between both; and if there may be no other item, at the end of one.
         """
+        automaton, frames = self._automaton, configuration.stack
         suspects = self._after_commas(configuration)
-        if not self._automaton.is_endless:
-            self._remove(configuration, bitmask, suspects)
-        elif self._automaton.n_free < self._longest_items:
-            self._remove(configuration, bitmask, suspects & self._matching(_ITEMS))
-        else:
-            # To look at the strings is quicker than to read them.
+        arrays = [automaton.items_of(frame) for frame in frames if frame in automaton.remembering]
+        # What has had no part yet remembers nothing: `narrowed` does not look at it.
+        is_begun = automaton.meaning(configuration.state)[0] in ("open", "items")
+        is_endless = all(items.is_endless for items in arrays)
+        if is_endless and not (is_begun and automaton.recalling):
             others = self._matching(_OTHER_ITEMS)
-            self._remove(configuration, bitmask, suspects & others)
-            frame, strings = configuration.stack.state, self._matching(_STRINGS) & ~others
-            self._remove(
-                configuration,
-                bitmask,
-                suspects & strings,
-                lambda token: self._automaton.may_repeat(frame, token),
-            )
+            strings = self._matching(_STRINGS) & ~others
+            if min((items.n_free for items in arrays), default=inf) < self._longest_items:
+                others, strings = self._matching(_ITEMS), strings & 0
+            # Of an array that begins in the token it is not known how many values there are.
+            self._remove(configuration, bitmask, suspects & (others | self._matching(_BEGUN)))
+            # To look at the strings is quicker than to read them.
+            may_repeat = partial(automaton.may_repeat, configuration.stack.state)
+            self._remove(configuration, bitmask, suspects & strings, may_repeat)
+        else:
+            self._remove(configuration, bitmask, suspects)
 
     @cached_property
     def _longest_items(self) -> int:
