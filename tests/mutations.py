@@ -436,8 +436,14 @@ MUTATIONS = [
     Mutation(
         "schemas: different strings, their rests",
         "schema/schema_machine",
-        " | self._ending(rests)\n",
+        " | self._repeating(*rests)\n",
         "\n",
+    ),
+    Mutation(
+        "schemas: different names, what begins one that has come",
+        "schema/schema_machine",
+        "[] if is_free else shared.beginning(rests)",
+        "[]",
     ),
     Mutation(
         "schemas: different strings, what one token repeats",

@@ -14,7 +14,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -56,6 +55,33 @@ from cfgguide.schema.members import (
     PlainMembers,
     TrackedItems,
     TrackedMembers,
+)
+from cfgguide.schema.places import (
+    ArrayBegun,
+    Colon,
+    End,
+    InLexeme,
+    Inside,
+    ItemEnded,
+    ItemOf,
+    Lexer,
+    Mark,
+    NameDue,
+    NameOf,
+    ObjectBegun,
+    Place,
+    PropertyEnded,
+    PropertyOf,
+    Pushed,
+    Root,
+    Shut,
+    Spaced,
+    UniqueBegun,
+    UniqueDue,
+    UniqueEnded,
+    UniqueOf,
+    Value,
+    brackets_of,
 )
 from cfgguide.schema.solver.counts import Enough, plain_array_bounds
 from cfgguide.schema.solver.goals import Goal
@@ -123,25 +149,11 @@ class TooFewError(SchemaError):
     """Items that are to be different may have too few values."""
 
 
-class _Lexer:
-    """The states of one automaton of lexemes in a schema's automaton."""
-
-    __slots__ = ("first", "lexemes", "spans", "tags")
-
-    def __init__(self, lexemes: ScalarAutomaton, tags: Iterable[int]) -> None:
-        self.lexemes = lexemes
-        self.tags = tuple(tags)
-        #: Of states that were made at once: the first, which is the start, and what they read.
-        self.first = DEAD
-        self.spans: Any = None
-
-
 class _Keys:
     """Turns keys into tuples of numbers, and back.
 
-    A key is a kind and more. Most keys repeat parts of others. Each part that is not a number is
-    kept once, and a negative number stands for it: Python's collector looks at no tuple that has
-    nothing but numbers.
+    Most keys repeat parts of others. Each part that is not a number is kept once, and a negative
+    number stands for it: Python's collector looks at no tuple that has nothing but numbers.
     """
 
     def __init__(self) -> None:
@@ -170,28 +182,30 @@ class _Keys:
 class _Options:
     """What may be written where a value is wanted; tags are those of the values' classes."""
 
-    constants: _Lexer | None = None
-    numbers: _Lexer | None = None
-    strings: _Lexer | None = None
+    constants: Lexer | None = None
+    numbers: Lexer | None = None
+    strings: Lexer | None = None
     members: Members | None = None
     items: Items | None = None
     unique: UniqueItems | None = None
 
     @property
-    def lexers(self) -> list[tuple[_Lexer, bytes]]:
+    def lexers(self) -> list[tuple[Lexer, bytes]]:
         """The automata of scalars, each with the quote that begins it."""
         kinds = ((self.constants, b""), (self.numbers, b""), (self.strings, b'"'))
         return [(lexer, quote) for lexer, quote in kinds if lexer is not None]
 
     @property
-    def enclosed(self) -> list[tuple[str, Any, bytes]]:
-        """What is inside of objects and arrays: the kind of its state, and the brackets."""
-        kinds = (
-            ("open", self.members, b"{}"),
-            ("items", self.items, b"[]"),
-            ("different", self.unique, b"[]"),
-        )
-        return [each for each in kinds if each[1] is not None]
+    def enclosed(self) -> list[Inside]:
+        """Where objects and arrays begin."""
+        found: list[Inside] = []
+        if self.members is not None:
+            found.append(ObjectBegun(self.members, self.members.start, None))
+        if self.items is not None:
+            found.append(ArrayBegun(self.items, self.items.start, None))
+        if self.unique is not None:
+            found.append(UniqueBegun(self.unique, self.unique.start, None))
+        return found
 
 
 _MARKS = {
@@ -271,8 +285,8 @@ class SchemaAutomaton(Pushdown):
         self._frame_numbers: dict[tuple[int, ...], int] = {}
         self._value_frames: dict[Goal, set[int]] = {}  # which have room for all of its classes
         self.search.make_room = self._make_room
-        self._lexers: dict[tuple[int, ...], _Lexer] = {}
-        self._blocks: list[_Lexer] = []  # whose states were made at once, by the first state
+        self._lexers: dict[tuple[int, ...], Lexer] = {}
+        self._blocks: list[Lexer] = []  # whose states were made at once, by the first state
         self._texts: dict[int, bytes | None] = {}  # of remembering frames
         #: Knows how texts that remember what has come can be finished.
         self.completions: MemoryCompletions
@@ -285,8 +299,10 @@ class SchemaAutomaton(Pushdown):
 
     def _begun(self) -> int:
         """Return the state before anything."""
-        frame = self._frame(("root",), 1)
-        return self._state(("value", self.search.goal(self.roots[0]), frame, self.layout.space))
+        return self._wanted(self.search.goal(self.roots[0]), self._frame(Root(), 1))
+
+    def _wanted(self, goal: Goal, frame: int) -> int:
+        return self._state(Value(goal, frame, self.layout.space))
 
     @property
     def has_sentence(self) -> bool:
@@ -385,43 +401,60 @@ class SchemaAutomaton(Pushdown):
             if len(members.values(start, tag).nodes) >= _MANY_ALTERNATIVES:
                 members.goal(start, tag)
 
-    def meaning(self, state: int) -> Any:
-        """Return what a state means: a kind and more, or the automaton of a lexeme and its key."""
+    def meaning(self, state: int) -> Place:
+        """Return what a state means."""
         key = self._keys.get(state)
-        return self._key_in_block(state) if key is None else self._packing.unpacked(key)
+        if key is None:
+            return self._key_in_block(state)
+        kind, *parts = self._packing.unpacked(key)
+        place: Place = kind._make(parts)
+        return place
+
+    def place(self, state: int) -> Place:
+        """Return what a state means, or inside of a punctuation mark the one after it."""
+        place = self.meaning(state)
+        while isinstance(place, Mark):
+            place = self.meaning(place.then)
+        return place
 
     def is_in_string(self, state: int) -> bool:
         """Return whether a state is inside a string or a name."""
-        kind = self.meaning(state)[0]
-        return type(kind) is _Lexer and not isinstance(kind.lexemes, Numbers | Constants)
+        place = self.meaning(state)
+        return isinstance(place, InLexeme) and not isinstance(
+            place.lexer.lexemes, Numbers | Constants
+        )
 
     def is_in_lexeme(self, state: int) -> bool:
         """Return whether a state is inside a string, a name, a number or a constant."""
-        return type(self.meaning(state)[0]) is _Lexer
+        return isinstance(self.meaning(state), InLexeme)
 
     def is_listed(self, state: int) -> bool:
         """Return whether a state is inside a string that is one of a list of texts."""
-        kind = self.meaning(state)[0]
-        return type(kind) is _Lexer and isinstance(kind.lexemes, Words)
+        place = self.meaning(state)
+        return isinstance(place, InLexeme) and isinstance(place.lexer.lexemes, Words)
 
-    def meaning_of_frame(self, frame: int) -> Any:
-        """Return what a frame was pushed for: a kind and more."""
-        return self._packing.unpacked(self._frame_keys[frame])
+    def meaning_of_frame(self, frame: int) -> Pushed:
+        """Return what a frame was pushed for."""
+        kind, *parts = self._packing.unpacked(self._frame_keys[frame])
+        pushed: Pushed = kind._make(parts)
+        return pushed
 
     # -- numbers ----------------------------------------------------------------------------
 
-    def _state(self, key: tuple[Any, ...], *, is_end: bool = False) -> int:
-        packed = self._packing.packed(key)
+    def _state(self, place: Place, *, is_end: bool = False) -> int:
+        packed = self._packing.packed((type(place), *place))
         state = self._numbers.get(packed)
         if state is None:
-            is_in_lexeme = type(key[0]) is _Lexer
-            state = self._new_lexer_state(*key) if is_in_lexeme else self.new_state(is_end=is_end)
+            if isinstance(place, InLexeme):
+                state = self._new_lexer_state(*place)
+            else:
+                state = self.new_state(is_end=is_end)
             self._keys[state] = packed
             self._numbers[packed] = state
         return state
 
-    def _frame(self, key: tuple[Any, ...], n_tags: int, allowed: int | None = None) -> int:
-        packed = self._packing.packed(key)
+    def _frame(self, pushed: Pushed, n_tags: int, allowed: int | None = None) -> int:
+        packed = self._packing.packed((type(pushed), *pushed))
         frame = self._frame_numbers.get(packed)
         if frame is None:
             frame = self.new_frame(n_tags, allowed=allowed)
@@ -429,9 +462,9 @@ class SchemaAutomaton(Pushdown):
             self._frame_numbers[packed] = frame
         return frame
 
-    def _value_frame(self, key: tuple[Any, ...], goal: Goal) -> int:
+    def _value_frame(self, pushed: Pushed, goal: Goal) -> int:
         """Return the frame of a value that is to meet a goal; its tags are those of classes."""
-        frame, frames = self._frame(key, 1), self._value_frames.setdefault(goal, set())
+        frame, frames = self._frame(pushed, 1), self._value_frames.setdefault(goal, set())
         if frame not in frames and not goal.is_every:
             self.add_tags(frame, 0, _room(len(goal.classes)))
             frames.add(frame)
@@ -445,57 +478,55 @@ class SchemaAutomaton(Pushdown):
 
     def make_row(self, state: int) -> None:
         """Make the row of a state."""
-        kind, *key = self.meaning(state)
+        place = self.meaning(state)
         self.search.begin()
         try:
             with self.steps.begun():
-                if type(kind) is _Lexer:
-                    self._lexer_row(state, kind, *key)
-                else:
-                    self._rows[kind](self, state, *key)
+                self._rows[type(place)](self, state, place)
         except RecursionError:
             raise SchemaError(TOO_DEEP) from None
 
     def make_follow(self, frame: int, tag: int) -> int:
         """Return the state that follows what a frame was pushed for."""
-        kind, *key = self.meaning_of_frame(frame)
+        pushed = self.meaning_of_frame(frame)
         self.search.begin()
         try:
             with self.steps.begun():
-                return int(self._follows_of[kind](self, tag, *key))
+                return self._follows_of[type(pushed)](self, tag, pushed)
         except RecursionError:
             raise SchemaError(TOO_DEEP) from None
 
     def expected(self, state: int, frame: int) -> list[str]:
         """Return the names of what may begin, or go on, in a state."""
         self.need_row(state)
-        key = self.meaning(state)
-        if type(key[0]) is _Lexer:
-            lexemes = key[0].lexemes
+        at = self.meaning(state)
+        if isinstance(at, InLexeme):
+            lexemes = at.lexer.lexemes
             return [next((name for each, name in _LEXEMES if isinstance(lexemes, each)), "STRING")]
         arrays = self.arrays
         first, number = arrays.states[state, :2].tolist()
         found = set()
         for byte, place in enumerate(arrays.maps[number].tolist()):
             if arrays.operations[first + place] != DEAD and byte not in _SPACES:
-                found.add("NAME" if byte == 0x22 and key[0] in ("open", "name") else _name(byte))
+                is_name = byte == 0x22 and isinstance(at, ObjectBegun | NameDue)
+                found.add("NAME" if is_name else _name(byte))
         return sorted(found)
 
     # -- lexemes ----------------------------------------------------------------------------
 
     def _lexer(
         self, key: tuple[Any, ...], lexemes: ScalarAutomaton, tags: Sequence[int] = (0,)
-    ) -> _Lexer:
+    ) -> Lexer:
         """Return the states of an automaton; those under one key share them."""
         packed = self._packing.packed(key)
         if packed not in self._lexers:
-            made = _Lexer(lexemes, tags)
+            made = Lexer(lexemes, tags)
             if isinstance(lexemes, Words | PropertyNames):
                 self._add_texts(made, lexemes)
             self._lexers[packed] = made
         return self._lexers[packed]
 
-    def _add_texts(self, lexer: _Lexer, lexemes: Words | PropertyNames) -> None:
+    def _add_texts(self, lexer: Lexer, lexemes: Words | PropertyNames) -> None:
         """Make the states of listed texts at once, if each is written in one way."""
         listed = lexemes.listed
         if not listed.texts or not listed.are_written_once:
@@ -505,19 +536,20 @@ class SchemaAutomaton(Pushdown):
         is_named = isinstance(lexemes, PropertyNames)
         base = DEAD
         if isinstance(lexemes, PropertyNames) and lexemes.other is not None:
-            base = self._state((lexer, lexemes.other))
+            base = self._state(InLexeme(lexer, lexemes.other))
         lexer.first, lexer.spans = self.add_texts(
             [*map(str.encode, listed.texts)], ends, tags if is_named else [], base
         )
         self._blocks.append(lexer)
 
-    def _key_in_block(self, state: int) -> tuple[_Lexer, Any]:
-        """Return the key of a state that was made at once with others."""
+    def _key_in_block(self, state: int) -> InLexeme:
+        """Return the meaning of a state that was made at once with others."""
         lexer = self._blocks[bisect_right(self._blocks, state, key=attrgetter("first")) - 1]
         lexemes: Any = lexer.lexemes
-        return lexer, lexemes.key(tuple(lexer.spans[state - lexer.first].tolist()))
+        span = tuple(lexer.spans[state - lexer.first].tolist())
+        return InLexeme(lexer, lexemes.key(span))
 
-    def _new_lexer_state(self, lexer: _Lexer, key: Any) -> int:
+    def _new_lexer_state(self, lexer: Lexer, key: Any) -> int:
         ending, below, (shared, shared_tag), is_named, bounds = lexer.lexemes.traits(key)
         return self.new_state(
             ending=lexer.tags[ending] if ending >= 0 else ending,
@@ -529,25 +561,25 @@ class SchemaAutomaton(Pushdown):
 
     def near(self, state: int, n: int) -> int:
         """Return a state after which as many as `n` bytes do what they do after another one."""
-        lexer, *key = self.meaning(state)
-        if type(lexer) is not _Lexer or not lexer.lexemes.counts:
+        place = self.meaning(state)
+        if not isinstance(place, InLexeme) or not place.lexer.lexemes.counts:
             return state
         with self.lock:
-            near = lexer.lexemes.near(key[0], n)
-            return state if near == key[0] else self._state((lexer, near))
+            near = place.lexer.lexemes.near(place.key, n)
+            return state if near == place.key else self._state(place._replace(key=near))
 
-    def _lexer_row(self, state: int, lexer: _Lexer, key: Any) -> None:
-        row = lexer.lexemes.row(key)
-        operations = [self._operation(lexer, after) for after in row.targets]
+    def _row_of_lexeme(self, state: int, at: InLexeme) -> None:
+        row = at.lexer.lexemes.row(at.key)
+        operations = [self._operation(at.lexer, after) for after in row.targets]
         self.set_mapped_row(state, row.places, operations, row.stays)
 
-    def _operation(self, lexer: _Lexer, after: Target) -> int:
+    def _operation(self, lexer: Lexer, after: Target) -> int:
         if after is None:
             return DEAD
         if type(after) is int:
             kind, tag = (POP, after) if after >= 0 else (END, ended(after))
             return self.action(kind, lexer.tags[tag])
-        return self._state((lexer, after))
+        return self._state(InLexeme(lexer, after))
 
     # -- values -----------------------------------------------------------------------------
 
@@ -664,7 +696,7 @@ class SchemaAutomaton(Pushdown):
             key = ("numbers", tuple(texts.items()))
             found.numbers = self._lexer(key, lexemes, _tags_to(texts))
 
-    def _number_lexer(self, parts: list[tuple[Scalars, int]]) -> _Lexer:
+    def _number_lexer(self, parts: list[tuple[Scalars, int]]) -> Lexer:
         languages = [scalars.language for scalars, _ in parts]
         tags = tuple([tag for _, tag in parts])
         key = ("number", *map(id, languages), *tags)
@@ -674,7 +706,7 @@ class SchemaAutomaton(Pushdown):
             key, numbers_in(tuple(each for each in languages if each is not None)), tags
         )
 
-    def _string_lexer(self, parts: list[tuple[Scalars, int]]) -> _Lexer:
+    def _string_lexer(self, parts: list[tuple[Scalars, int]]) -> Lexer:
         tags = tuple([tag for _, tag in parts])
         key = ("string", tuple([(each.key, each.bounds, tag) for each, tag in parts]))
         known = self._lexers.get(self._packing.packed(key))
@@ -685,10 +717,9 @@ class SchemaAutomaton(Pushdown):
             return self._lexer(key, _strings(scalars), tags)
         return self._lexer(key, _several_strings([each for each, _ in parts]), tags)
 
-    def _row_of_value(self, state: int, goal: Goal, frame: int, space: int | None) -> None:
+    def _row_of_value(self, state: int, at: Value) -> None:
         """Make the row of where a value is wanted."""
-        again = ("value", goal, frame)
-        self.set_row(state, [*self._values(goal, frame), *self._spaces(again, space)])
+        self.set_row(state, [*self._values(at.goal, at.frame), *self._spaces(at)])
 
     def _values(self, goal: Goal, frame: int) -> list[tuple[Iterable[int], int]]:
         """Return the bytes that begin a value."""
@@ -696,89 +727,81 @@ class SchemaAutomaton(Pushdown):
         entries: list[tuple[Iterable[int], int]] = []
         for lexer, quote in options.lexers:
             entries += [self._quote(lexer, frame)] if quote else self._beginnings(lexer, frame)
-        space = self.layout.space
-        for kind, what, brackets in options.enclosed:
-            start = self._state((kind, what, what.start, space))
-            entries.append((brackets[:1], self.action(PUSH, frame, start)))
+        for begun in options.enclosed:
+            start = self._state(begun._replace(space=self.layout.space))
+            entries.append((brackets_of(begun)[:1], self.action(PUSH, frame, start)))
         return entries
 
-    def _beginnings(self, lexer: _Lexer, frame: int) -> list[tuple[Iterable[int], int]]:
+    def _beginnings(self, lexer: Lexer, frame: int) -> list[tuple[Iterable[int], int]]:
         """Return the bytes that begin a lexeme without quotes."""
         return [
-            ((byte,), self.action(PUSH, frame, self._state((lexer, after))))
+            ((byte,), self.action(PUSH, frame, self._state(InLexeme(lexer, after))))
             for byte, after in lexer.lexemes.row(lexer.lexemes.start).entries()
         ]
 
-    def _quote(self, lexer: _Lexer, frame: int) -> tuple[Iterable[int], int]:
+    def _quote(self, lexer: Lexer, frame: int) -> tuple[Iterable[int], int]:
         """Return the quote that begins a string or a name."""
-        start = lexer.first or self._state((lexer, lexer.lexemes.start))
+        start = lexer.first or self._state(InLexeme(lexer, lexer.lexemes.start))
         return b'"', self.action(PUSH, frame, start)
 
-    def _after_root(self, _tag: int) -> int:
-        return self._state(("end", self.layout.space), is_end=True)
+    def _after_root(self, _tag: int, _pushed: Root) -> int:
+        return self._state(End(self.layout.space), is_end=True)
 
-    def _row_of_end(self, state: int, space: int | None) -> None:
-        self.set_row(state, self._spaces(("end",), space, is_end=True))
+    def _row_of_end(self, state: int, at: End) -> None:
+        self.set_row(state, self._spaces(at))
 
     # -- punctuation ------------------------------------------------------------------------
 
-    def _spaces(
-        self, again: tuple[Any, ...], space: int | None, *, is_end: bool = False
-    ) -> list[tuple[Iterable[int], int]]:
+    def _spaces(self, at: Spaced) -> list[tuple[Iterable[int], int]]:
         """Return white space, after which the same may come."""
-        if space == 0:
+        if at.space == 0:
             return []
-        rest = None if space is None else space - 1
-        return [(_SPACES, self._state((*again, rest), is_end=is_end))]
+        after = at if at.space is None else at._replace(space=at.space - 1)
+        return [(_SPACES, self._state(after, is_end=isinstance(at, End)))]
 
     def _end(self, bracket: bytes, tag: int) -> list[tuple[Iterable[int], int]]:
         """Return the bracket that ends an object or array, if it may end with a tag."""
         return [] if tag == DEAD_END else [(bracket, self.action(POP, tag))]
 
-    def _spaces_of_nothing(
+    def _end_of_nothing(
         self, bracket: bytes, tag: int, space: int | None
     ) -> list[tuple[Iterable[int], int]]:
-        """Return more white space for what is empty: there is some before its end, too."""
-        if space != 0 or tag == DEAD_END or not self.layout.space:
-            return []
-        return [(_SPACES, self._state(("shut", bracket, tag, self.layout.space - 1)))]
+        """Return the end of what is empty, and more white space: there is some before that, too."""
+        entries = self._end(bracket, tag)
+        if entries and space == 0 and self.layout.space:
+            shut = self._state(Shut(bracket, tag, self.layout.space - 1))
+            entries.append((_SPACES, shut))
+        return entries
 
-    def _row_of_shut(self, state: int, bracket: bytes, tag: int, space: int | None) -> None:
+    def _row_of_shut(self, state: int, at: Shut) -> None:
         """Make the row of where only white space may stand before the end."""
-        spaces = self._spaces(("shut", bracket, tag), space)
-        self.set_row(state, [(bracket, self.action(POP, tag)), *spaces])
+        self.set_row(state, [*self._end(at.bracket, at.tag), *self._spaces(at)])
 
-    def _mark(self, text: bytes, then: int) -> tuple[Iterable[int], int]:
-        """Return a punctuation mark, of one or more bytes, and the state after it."""
-        state = then
-        for place in range(len(text) - 1, 0, -1):
-            state = self._state(("text", text, place, then))
-        return text[:1], state
+    def _mark(self, text: bytes, then: int, place: int = 0) -> tuple[Iterable[int], int]:
+        """Return a byte of a punctuation mark, and the state after it."""
+        is_last = place + 1 == len(text)
+        after = then if is_last else self._state(Mark(text, place + 1, then))
+        return text[place : place + 1], after
 
-    def _row_of_text(self, state: int, text: bytes, place: int, then: int) -> None:
-        after = then if place + 1 == len(text) else self._state(("text", text, place + 1, then))
-        self.set_row(state, [(text[place : place + 1], after)])
+    def _row_of_mark(self, state: int, at: Mark) -> None:
+        self.set_row(state, [self._mark(at.text, at.then, at.place)])
 
     # -- objects ----------------------------------------------------------------------------
 
-    def _row_of_open(self, state: int, members: Members, inside: Any, space: int | None) -> None:
+    def _row_of_object(self, state: int, at: ObjectBegun) -> None:
         """Make the row of where an object has begun."""
-        tag = members.ending(inside)
-        entries = [*self._names(members, inside), *self._end(b"}", tag)]
-        entries += self._spaces(("open", members, inside), space)
-        self.set_row(state, [*entries, *self._spaces_of_nothing(b"}", tag, space)])
+        nothing = self._end_of_nothing(b"}", at.what.ending(at.inside), at.space)
+        self.set_row(state, [*self._names(at.what, at.inside), *self._spaces(at), *nothing])
 
-    def _row_of_name(self, state: int, members: Members, inside: Any, space: int | None) -> None:
+    def _row_of_name(self, state: int, at: NameDue) -> None:
         """Make the row of where a name has to come."""
-        again = ("name", members, inside)
-        self.set_row(state, [*self._names(members, inside), *self._spaces(again, space)])
+        self.set_row(state, [*self._names(at.what, at.inside), *self._spaces(at)])
 
-    def _row_of_more(self, state: int, members: Members, inside: Any, space: int | None) -> None:
+    def _row_of_property(self, state: int, at: PropertyEnded) -> None:
         """Make the row of where a property has ended."""
-        entries = self._end(b"}", members.ending(inside))
-        entries += self._spaces(("more", members, inside), space)
-        if members.allowed(inside):
-            then = self._state(("name", members, inside, self.layout.space))
+        entries = [*self._end(b"}", at.what.ending(at.inside)), *self._spaces(at)]
+        if at.what.allowed(at.inside):
+            then = self._state(NameDue(at.what, at.inside, self.layout.space))
             entries.append(self._mark(self.layout.comma, then))
         self.set_row(state, entries)
 
@@ -786,49 +809,45 @@ class SchemaAutomaton(Pushdown):
         allowed = members.allowed(inside)
         if not allowed:
             return []
-        frame = self._frame(("name", members, inside), members.n_tags, allowed)
+        frame = self._frame(NameOf(members, inside), members.n_tags, allowed)
         if members.n_tags > members.n_listed:
             (self.recalling if members.are_counted else self.recalling_inside).add(frame)
         lexemes, tags = members.lexemes_for(allowed)
         return [self._quote(self._lexer(("name", lexemes), lexemes, tags), frame)]
 
-    def _after_name(self, tag: int, members: Members, inside: Any) -> int:
+    def _after_name(self, tag: int, pushed: NameOf) -> int:
+        members, inside = pushed
         if not members.allowed(inside) >> tag & 1:
             return DEAD
         goal = members.goal(inside, tag)
-        frame = self._value_frame(("member", members, inside, tag), goal)
-        return self._state(("colon", goal, frame, self.layout.space))
+        frame = self._value_frame(PropertyOf(members, inside, tag), goal)
+        return self._state(Colon(goal, frame, self.layout.space))
 
-    def _row_of_colon(self, state: int, goal: Goal, frame: int, space: int | None) -> None:
+    def _row_of_colon(self, state: int, at: Colon) -> None:
         """Make the row of where a name has ended."""
-        then = self._state(("value", goal, frame, self.layout.space))
-        again = ("colon", goal, frame)
-        self.set_row(state, [self._mark(self.layout.colon, then), *self._spaces(again, space)])
+        then = self._wanted(at.goal, at.frame)
+        self.set_row(state, [self._mark(self.layout.colon, then), *self._spaces(at)])
 
-    def _after_member(self, class_tag: int, members: Members, inside: Any, tag: int) -> int:
+    def _after_property(self, class_tag: int, pushed: PropertyOf) -> int:
+        members, inside, tag = pushed
         after = members.after(inside, tag, members.goal(inside, tag), class_tag)
-        return self._state(("more", members, after, self.layout.space))
+        return self._state(PropertyEnded(members, after, self.layout.space))
 
     # -- arrays -----------------------------------------------------------------------------
 
-    def _row_of_items(self, state: int, items: Items, inside: Any, space: int | None) -> None:
+    def _row_of_array(self, state: int, at: ArrayBegun) -> None:
         """Make the row of where an array has begun."""
-        tag = items.ending(inside)
-        entries = [*self._end(b"]", tag), *self._spaces(("items", items, inside), space)]
-        entries += self._spaces_of_nothing(b"]", tag, space)
-        found = self._item(items, inside)
-        if found is not None:
-            entries += self._values(*found)
-        self.set_row(state, entries)
+        nothing = self._end_of_nothing(b"]", at.what.ending(at.inside), at.space)
+        found = self._item(at.what, at.inside)
+        values = [] if found is None else self._values(*found)
+        self.set_row(state, [*self._spaces(at), *nothing, *values])
 
-    def _row_of_next(self, state: int, items: Items, inside: Any, space: int | None) -> None:
+    def _row_of_item(self, state: int, at: ItemEnded) -> None:
         """Make the row of where an item has ended."""
-        entries = self._end(b"]", items.ending(inside))
-        entries += self._spaces(("next", items, inside), space)
-        found = self._item(items, inside)
+        entries = [*self._end(b"]", at.what.ending(at.inside)), *self._spaces(at)]
+        found = self._item(at.what, at.inside)
         if found is not None:
-            then = self._state(("value", *found, self.layout.space))
-            entries.append(self._mark(self.layout.comma, then))
+            entries.append(self._mark(self.layout.comma, self._wanted(*found)))
         self.set_row(state, entries)
 
     def _item(self, items: Items, inside: Any) -> tuple[Goal, int] | None:
@@ -836,39 +855,32 @@ class SchemaAutomaton(Pushdown):
         goal = items.goal(inside)
         if goal is None:
             return None
-        frame = self._value_frame(("item", items, inside), goal)
+        frame = self._value_frame(ItemOf(items, inside), goal)
         if items.are_different(inside):
             self.recalling.add(frame)
         return goal, frame
 
-    def _after_item(self, class_tag: int, items: Items, inside: Any) -> int:
+    def _after_item(self, class_tag: int, pushed: ItemOf) -> int:
+        items, inside = pushed
         after = items.after(inside, _asked(items, inside), class_tag)
-        return self._state(("next", items, after, self.layout.space))
+        return self._state(ItemEnded(items, after, self.layout.space))
 
     # -- arrays of different items ----------------------------------------------------------
 
-    def _row_of_different(
-        self, state: int, items: UniqueItems, inside: Used, space: int | None
-    ) -> None:
+    def _row_of_unique(self, state: int, at: UniqueBegun) -> None:
         """Make the row of where an array of different items has begun."""
-        tag = items.ending(inside)
-        entries = [*self._end(b"]", tag), *self._spaces(("different", items, inside), space)]
-        entries += self._spaces_of_nothing(b"]", tag, space)
-        self.set_row(state, [*entries, *self._unused(items, inside)])
+        nothing = self._end_of_nothing(b"]", at.what.ending(at.inside), at.space)
+        self.set_row(state, [*self._spaces(at), *nothing, *self._unused(at.what, at.inside)])
 
-    def _row_of_unused(
-        self, state: int, items: UniqueItems, inside: Used, space: int | None
-    ) -> None:
+    def _row_of_unused(self, state: int, at: UniqueDue) -> None:
         """Make the row of where an item has to come that is unlike those before."""
-        again = ("unused", items, inside)
-        self.set_row(state, [*self._unused(items, inside), *self._spaces(again, space)])
+        self.set_row(state, [*self._unused(at.what, at.inside), *self._spaces(at)])
 
-    def _row_of_used(self, state: int, items: UniqueItems, inside: Used, space: int | None) -> None:
+    def _row_of_used(self, state: int, at: UniqueEnded) -> None:
         """Make the row of where such an item has ended."""
-        entries = self._end(b"]", items.ending(inside))
-        entries += self._spaces(("used", items, inside), space)
-        if items.lexemes(inside):
-            then = self._state(("unused", items, inside, self.layout.space))
+        entries = [*self._end(b"]", at.what.ending(at.inside)), *self._spaces(at)]
+        if at.what.lexemes(at.inside):
+            then = self._state(UniqueDue(at.what, at.inside, self.layout.space))
             entries.append(self._mark(self.layout.comma, then))
         self.set_row(state, entries)
 
@@ -887,49 +899,49 @@ class SchemaAutomaton(Pushdown):
     def _remembering(
         self, items: UniqueItems, inside: Used, text: bytes | None, *, is_string: bool
     ) -> int:
-        frame = self._frame(("unique", items, inside, is_string, text), 2)
+        frame = self._frame(UniqueOf(items, inside, is_string, text), 2)
         self.remembering.add(frame)
         self._texts[frame] = text
         return frame
 
-    def _after_unique(
-        self, tag: int, items: UniqueItems, inside: Used, _is_string: bool, _text: bytes
-    ) -> int:
+    def _after_unique(self, tag: int, pushed: UniqueOf) -> int:
         """Return what follows an item that is not known: as if it could not come again."""
         if tag == REPEATED:
             return DEAD
-        return self._state(("used", items, (UNKNOWN, *inside), self.layout.space))
+        inside = (UNKNOWN, *pushed.inside)
+        return self._state(UniqueEnded(pushed.what, inside, self.layout.space))
 
     def follow_text(self, frame: int, tag: int, text: bytes) -> int:
         """Return the state that follows an item of an array of different items."""
         if tag == REPEATED:
             return DEAD
-        _, items, inside, is_string, _ = self.meaning_of_frame(frame)
+        items, inside, is_string, _ = self.unique(frame)
         with self.lock:
             after = items.after(inside, written_value(text, is_string=is_string))
             if after is None:
                 return DEAD
-            return self._state(("used", items, after, self.layout.space))
+            return self._state(UniqueEnded(items, after, self.layout.space))
 
     def may_repeat(self, frame: int, data: bytes) -> bool:
         """Return whether the strings that some bytes end may come twice, or have come."""
         if frame not in self.remembering:
             return True
-        _, _, inside, is_string, text = self.meaning_of_frame(frame)
-        strings = (string for string, closing in _STRING.findall(text + data) if closing)
+        _, inside, is_string, text = self.unique(frame)
+        strings = (string for string, closing in _STRING.findall((text or b"") + data) if closing)
         found = [written_value(each, is_string=True) for each in strings]
         return not is_string or len(set(found)) < len(found) or not set(found).isdisjoint(inside)
 
     def with_text(self, frame: int, text: bytes | None) -> int:
         """Return a frame with the text above it so far; None if it is not known."""
-        _, items, inside, is_string, _ = self.meaning_of_frame(frame)
+        items, inside, is_string, _ = self.unique(frame)
         with self.lock:
             return self._remembering(items, inside, text, is_string=is_string)
 
-    def items_of(self, frame: int) -> UniqueItems:
-        """Return the items of the array that a remembering frame is in."""
-        items: UniqueItems = self.meaning_of_frame(frame)[1]
-        return items
+    def unique(self, frame: int) -> UniqueOf:
+        """Return what a remembering frame was pushed for."""
+        pushed = self.meaning_of_frame(frame)
+        assert isinstance(pushed, UniqueOf), "no others remember"
+        return pushed
 
     def text_of(self, frame: int) -> bytes:
         """Return the text that a frame has so far."""
@@ -939,62 +951,61 @@ class SchemaAutomaton(Pushdown):
 
     def is_vague(self, state: int, stack: Stack) -> bool:
         """Return whether an item has come that is not known."""
-        kind, *rest = self.meaning(state)
-        while kind == "text":
-            kind, *rest = self.meaning(rest[2])
-        if kind in ("used", "unused"):
-            return UNKNOWN in rest[1]
-        frame = stack.state
-        return frame in self.remembering and UNKNOWN in self.meaning_of_frame(frame)[2]
+        place, frame = self.place(state), stack.state
+        if isinstance(place, UniqueDue | UniqueEnded):
+            return UNKNOWN in place.inside
+        return frame in self.remembering and UNKNOWN in self.unique(frame).inside
 
     def is_known(self, frame: int) -> bool:
         """Return whether it is known what has come of the item that a frame was pushed for."""
         return self._texts[frame] is not None
 
     #: What makes the row of a state of each kind, and what follows each kind of frame.
-    _rows: ClassVar[dict[str, Callable[..., None]]] = {
-        "value": _row_of_value,
-        "end": _row_of_end,
-        "shut": _row_of_shut,
-        "text": _row_of_text,
-        "open": _row_of_open,
-        "name": _row_of_name,
-        "more": _row_of_more,
-        "colon": _row_of_colon,
-        "items": _row_of_items,
-        "next": _row_of_next,
-        "different": _row_of_different,
-        "unused": _row_of_unused,
-        "used": _row_of_used,
+    _rows: ClassVar[dict[type, Callable[..., None]]] = {
+        InLexeme: _row_of_lexeme,
+        Value: _row_of_value,
+        End: _row_of_end,
+        Shut: _row_of_shut,
+        Mark: _row_of_mark,
+        ObjectBegun: _row_of_object,
+        NameDue: _row_of_name,
+        PropertyEnded: _row_of_property,
+        Colon: _row_of_colon,
+        ArrayBegun: _row_of_array,
+        ItemEnded: _row_of_item,
+        UniqueBegun: _row_of_unique,
+        UniqueDue: _row_of_unused,
+        UniqueEnded: _row_of_used,
     }
-    _follows_of: ClassVar[dict[str, Callable[..., int]]] = {
-        "root": _after_root,
-        "name": _after_name,
-        "member": _after_member,
-        "item": _after_item,
-        "unique": _after_unique,
+    _follows_of: ClassVar[dict[type, Callable[..., int]]] = {
+        Root: _after_root,
+        NameOf: _after_name,
+        PropertyOf: _after_property,
+        ItemOf: _after_item,
+        UniqueOf: _after_unique,
     }
 
     # -- memory -----------------------------------------------------------------------------
 
     def follow_repeated(self, frame: int, tag: int) -> int:
         """Return the state that follows a part that has come before, `DEAD` if it may not."""
-        kind, what, inside, *_ = self.meaning_of_frame(frame)
-        if kind != "item":
+        pushed = self.meaning_of_frame(frame)
+        if not isinstance(pushed, ItemOf):
             return DEAD
+        items, inside = pushed
         with self.lock:
-            after = what.after_repeated(inside, _asked(what, inside), tag)
+            after = items.after_repeated(inside, _asked(items, inside), tag)
             if after is None:
                 return DEAD
-            return self._state(("next", what, after, self.layout.space))
+            return self._state(ItemEnded(items, after, self.layout.space))
 
     def part(self, frame: int, tag: int, text: bytes) -> Hashable | None:
         """Return the value of a part that is to be different; None if it may come again.
 
         Names that are listed never do, and are known by their tags.
         """
-        kind, members, *_ = self.meaning_of_frame(frame)
-        if kind == "name" and tag < members.n_listed:
+        pushed = self.meaning_of_frame(frame)
+        if isinstance(pushed, NameOf) and tag < pushed.what.n_listed:
             return None
         return value_of(text)
 

@@ -47,6 +47,29 @@ from cfgguide.schema.members import (
     PlainMembers,
     ending_after,
 )
+from cfgguide.schema.places import (
+    Colon,
+    InArray,
+    InLexeme,
+    InObject,
+    Inside,
+    InUnique,
+    ItemEnded,
+    ItemOf,
+    Lexer,
+    Mark,
+    NameDue,
+    NameOf,
+    Place,
+    PropertyEnded,
+    PropertyOf,
+    Shut,
+    UniqueDue,
+    UniqueEnded,
+    UniqueOf,
+    Value,
+    brackets_of,
+)
 from cfgguide.schema.shortest_values import ShortestValues
 from cfgguide.schema.solver.counts import canonical_numbers, words_from
 from cfgguide.schema.solver.goals import Goal
@@ -83,10 +106,6 @@ Automaton = TypeVar("Automaton", bound=SchemaAutomaton)
 _Begun = tuple[list[tuple[bytes, Hashable, int]], Iterator[Written]]
 
 _Place = tuple[int, Stack, SeenParts]  # the text of the memory is all since its parts began
-
-
-#: Kinds of frames and states inside of an object or array.
-_WITH_PARTS = frozenset(("name", "member", "item", "open", "more", "items", "next"))
 
 
 class _TooLongError(Exception):
@@ -216,18 +235,18 @@ class MemoryCompletions:
         return all(self._takes_more(state, stack, each) for each in memory.opens)
 
     def _takes_more(self, state: int, stack: Stack, part: Open) -> bool:
-        kind, what = self._part_of(state, stack, part)
-        return kind in _WITH_PARTS and bool(what.takes_more)
+        of = self._part_of(state, stack, part)
+        return of is not None and of.what.takes_more
 
     def is_followed_freely(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether after each part that is open surely endlessly many others may come."""
         return all(self._is_followed_freely(state, stack, each) for each in memory.opens)
 
     def _is_followed_freely(self, state: int, stack: Stack, part: Open) -> bool:
-        kind, what = self._part_of(state, stack, part)
-        if kind not in ("item", "items", "next"):
-            return kind in _WITH_PARTS and bool(what.takes_more)
-        return what.each is not None and self._are_many(what.each)
+        of = self._part_of(state, stack, part)
+        if isinstance(of, ItemOf | InArray):
+            return of.what.each is not None and self._are_many(of.what.each)
+        return of is not None and of.what.takes_more
 
     def rests_of_strings(
         self, state: int, stack: Stack, memory: SeenParts
@@ -257,10 +276,12 @@ class MemoryCompletions:
 
         Between items those that have come count; inside of one, whatever it becomes.
         """
-        kind, items = self._part_of(state, stack, memory.opens[-1])
-        if kind == "name" or not (self._used_strings(state, stack, memory) or ([], False))[1]:
+        found, strings = self._used_strings(state, stack, memory), None
+        if found is not None and found[1]:
+            strings = self._items_of(state, stack, memory)
+        if strings is None or strings.kinds != {"string"} or strings.strings is None:
             return False
-        return items.each.kinds == {"string"} and (is_between or n_free(items.each.strings) == inf)
+        return is_between or n_free(strings.strings) == inf
 
     def _used_strings(
         self, state: int, stack: Stack, memory: SeenParts
@@ -270,15 +291,21 @@ class MemoryCompletions:
         None if other parts matter, too.
         """
         *outer, part = memory.opens
-        kind, what = self._part_of(state, stack, part)
         if any(each.possible for each in outer):
             return None
         words = [each for each in part.possible or part.used if isinstance(each, str)]
-        if kind == "name":
+        if isinstance(self._part_of(state, stack, part), NameOf):
             return words, False
-        if kind not in ("item", "items", "next") or what.each is None or not what.each.strings:
+        items = self._items_of(state, stack, memory)
+        if items is None or items.strings is None:
             return None
-        return words, all(len(word) <= n_free(what.each.strings) for word in words)
+        most = n_free(items.strings)
+        return words, all(len(word) <= most for word in words)
+
+    def _items_of(self, state: int, stack: Stack, memory: SeenParts) -> Values | None:
+        """Return the items of the array that is open, if they are all alike."""
+        of = self._part_of(state, stack, memory.opens[-1])
+        return of.what.each if isinstance(of, ItemOf | InArray) else None
 
     def _are_many(self, values: Values, depth: int = 0) -> bool:
         """Return whether there surely are more of some values than any array has."""
@@ -300,16 +327,22 @@ class MemoryCompletions:
             for tag in range(members.n_tags)
         )
 
-    def _part_of(self, state: int, stack: Stack, part: Open) -> tuple[str, Any]:
-        """Return the kind of what is open, and its members or items."""
+    def _part_of(
+        self, state: int, stack: Stack, part: Open
+    ) -> NameOf | PropertyOf | ItemOf | InObject | InArray | None:
+        """Return what is open: what its part is, or where the next one may begin."""
+        frame, of = None, None
         if part.height <= stack.height:
             frame = _at(stack, part.height).state
-            kind, what, *_ = self._automaton.meaning_of_frame(frame)
         else:
-            kind, what, *rest = self._part_to_begin(state)
-            if kind in ("value", "colon"):
-                kind, what, *_ = self._automaton.meaning_of_frame(rest[0])
-        return kind, what
+            place = self._automaton.place(state)
+            if isinstance(place, Value):
+                frame = place.frame
+            elif isinstance(place, InObject | InArray):
+                return place
+        if frame is not None:
+            of = self._automaton.meaning_of_frame(frame)
+        return of if isinstance(of, NameOf | PropertyOf | ItemOf) else None
 
     # -- what may be refused ----------------------------------------------------------------
 
@@ -342,7 +375,8 @@ class MemoryCompletions:
         if self.is_between(first, base, memory):
             if stack.height < part.height or b"," in token:
                 return False  # nothing has begun; or what other tokens are asked about
-            if self._automaton.meaning_of_frame(_at(stack, part.height).state)[0] == "member":
+            frame = _at(stack, part.height).state
+            if isinstance(self._automaton.meaning_of_frame(frame), PropertyOf):
                 return False  # the name has ended
             text = token.lstrip(_SPACES)
             memory = SeenParts((part._replace(start=0),))
@@ -360,10 +394,10 @@ class MemoryCompletions:
         above = islice(stack, stack.height - part.height + 1)
         if not self._automaton.remembering.isdisjoint(above):
             return False  # a walk does not know what a frame has to remember
-        kind, *rest = self._part_to_begin(state)
-        if kind in ("used", "unused") and UNKNOWN in rest[1]:
+        place = self._automaton.place(state)
+        if isinstance(place, UniqueDue | UniqueEnded) and UNKNOWN in place.inside:
             return False  # nor what the item was that has ended
-        if stack.height >= memory.opens[-1].height and _recalls(kind, *rest):
+        if stack.height >= memory.opens[-1].height and _recalls(place):
             return False  # nor what has come of an array or object that begins in the token
         with suppress(_TooLongError), self._bounded():
             return self._has_ways(state, stack, memory._replace(text=text), n_used)
@@ -390,14 +424,14 @@ class MemoryCompletions:
         above = list(islice(stack, stack.height - part.height + 1))
         if not self._automaton.recalling.isdisjoint(above[:-1]):
             return False
-        kind = self._automaton.meaning(state)[0]
-        if not isinstance(kind, str):
-            if isinstance(kind.lexemes, Numbers):
+        at = self._automaton.place(state)
+        if isinstance(at, InLexeme):
+            if isinstance(at.lexer.lexemes, Numbers):
                 return False  # it depends on the digits
-            traits = kind.lexemes.traits(self._automaton.meaning(state)[1])
+            traits = at.lexer.lexemes.traits(at.key)
             if traits.shared[1] >= 0 and not traits.is_named and _n_texts(*traits.bounds) > n:
                 return True
-        elif self._is_endless(*self._part_to_begin(state)):
+        elif self._is_endless(at):
             return True
         key = (state, *above, *(each.used for each in inner))
         known, is_all = self._n_ways.get(key, (0, False))
@@ -410,17 +444,17 @@ class MemoryCompletions:
             self._n_ways[key] = known, known <= 2 * n
         return known > n
 
-    def _is_endless(self, kind: str, *rest: Any) -> bool:
+    def _is_endless(self, at: Place) -> bool:
         """Return whether a string or number without conditions surely may come here."""
-        if kind in ("value", "colon"):
-            return _has_many_scalars(rest[0])
-        if rest and isinstance(rest[0], PlainItems):
-            goal = rest[0].goal(rest[1])
+        if isinstance(at, Value):
+            return _has_many_scalars(at.goal)
+        if isinstance(at, InArray) and isinstance(at.what, PlainItems):
+            goal = at.what.goal(at.inside)
             return goal is not None and _has_many_scalars(goal)
-        if rest and isinstance(rest[0], PlainMembers):
-            members, allowed = rest[0], rest[0].allowed(rest[1])
+        if isinstance(at, InObject) and isinstance(at.what, PlainMembers):
+            members, allowed = at.what, at.what.allowed(at.inside)
             return any(
-                allowed >> tag & 1 and _has_many_scalars(members.goal(rest[1], tag))
+                allowed >> tag & 1 and _has_many_scalars(members.goal(at.inside, tag))
                 for tag in range(members.n_tags)
             )
         return False
@@ -429,41 +463,37 @@ class MemoryCompletions:
         """Return whether more than `n` different parts may begin where one has to begin."""
         known, is_all = self._n_ways.get((state,), (0, False))
         if known <= n and not is_all:
-            kind, *rest = self._part_to_begin(state)
-            if kind == "name":
-                members, allowed = rest[0], rest[0].allowed(rest[1])
+            at = self._automaton.place(state)
+            if isinstance(at, NameDue):
+                members, allowed = at.what, at.what.allowed(at.inside)
                 tags = [tag for tag in range(members.n_tags) if allowed >> tag & 1]
                 if tags and tags[0] < members.n_listed:
                     return True  # a listed name that is allowed has not come
                 texts: Iterator[bytes]
                 texts = chain.from_iterable(self._names(members, tag, _NOTHING) for tag in tags)
             else:
-                texts = (each.text for each in self._values(rest[0]))
+                assert isinstance(at, Value), "no other part has to begin"
+                texts = (each.text for each in self._values(at.goal))
             known = _n_different(texts, 2 * n + 1)
             self._n_ways[state,] = known, known <= 2 * n
         return known > n
-
-    def _part_to_begin(self, state: int) -> tuple[Any, ...]:
-        """Return the meaning of a state, inside of a punctuation mark of what comes then."""
-        kind, *rest = self._automaton.meaning(state)
-        while kind == "text":
-            kind, *rest = self._automaton.meaning(rest[2])
-        return kind, *rest
 
     def is_between(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether the next part of what is open may begin, or has to."""
         if memory.opens[-1].height <= stack.height:
             return False
-        kind, *rest = self._part_to_begin(state)
-        return kind not in ("value", "colon") or rest[1] in self._automaton.recalling
+        at = self._automaton.place(state)
+        return not isinstance(at, Value) or at.frame in self._automaton.recalling
 
     def _has_to_begin(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether another part has to begin, of an array or object that has had some."""
         innermost = memory.opens[-1]
         if innermost.start != BETWEEN or innermost.height != stack.height + 1:
             return False
-        kind, *rest = self._part_to_begin(state)
-        return kind == "name" or (kind == "value" and rest[1] in self._automaton.recalling)
+        at = self._automaton.place(state)
+        if type(at) is Value:
+            return at.frame in self._automaton.recalling
+        return isinstance(at, NameDue)
 
     # -- parts that are being read ----------------------------------------------------------
 
@@ -510,37 +540,34 @@ class MemoryCompletions:
     def _following(self, state: int, stack: Stack, memory: SeenParts) -> Iterator[_Place]:
         """Yield where a text may be after what comes next: a value, or the end of a part."""
         automaton, layout = self._automaton, self._automaton.layout
-        kind, *rest = automaton.meaning(state)
-        if kind == "text":
-            text, place, then = rest
-            yield then, stack, _longer(memory, text[place:])
-        elif kind == "shut":
-            yield from self._popped(b"", rest[0], rest[1], stack, memory)
-        elif kind in ("value", "colon"):
-            goal, frame = rest[:2]
-            memory = _longer(memory, layout.colon) if kind == "colon" else memory
-            for written in self._values(goal):
-                after, is_repeated = self._with_part(frame, written, stack, memory)
+        at = automaton.meaning(state)
+        if isinstance(at, Mark):
+            yield at.then, stack, _longer(memory, at.text[at.place :])
+        elif isinstance(at, Shut):
+            yield from self._popped(b"", at.bracket, at.tag, stack, memory)
+        elif isinstance(at, Value):
+            memory = _longer(memory, layout.colon) if isinstance(at, Colon) else memory
+            for written in self._values(at.goal):
+                after, is_repeated = self._with_part(at.frame, written, stack, memory)
                 # A value that has come before may still be allowed, but it leads elsewhere.
                 if is_repeated:
-                    then = automaton.follow_repeated(frame, written.tag)
+                    then = automaton.follow_repeated(at.frame, written.tag)
                 else:
-                    then = automaton.follow(frame, written.tag)
+                    then = automaton.follow(at.frame, written.tag)
                 if then != DEAD:
                     yield then, stack, after
-        elif isinstance(kind, str):
-            bracket = b"}" if kind in ("open", "name", "more") else b"]"
-            comma = layout.comma if kind in ("next", "more", "used") else b""
+        elif isinstance(at, InLexeme):
+            for text, tag in self._ends(at.lexer, at.key, stack, memory):
+                yield from self._popped(text, b"", tag, stack, memory)
+        elif isinstance(at, InObject | InArray | InUnique):
+            has_some = isinstance(at, ItemEnded | PropertyEnded | UniqueEnded)
             used = _NOTHING
             if memory.opens and memory.opens[-1].height == stack.height + 1:
                 used = memory.opens[-1].used
-            for text, tag in self._inside(kind, rest[0], rest[1], used):
+            for text, tag in self._inside(at, used):
                 # Without text the array or object ends here, and no comma may come.
-                text = comma + text if text else text
-                yield from self._popped(text, bracket, tag, stack, memory)
-        else:
-            for text, tag in self._ends(kind, rest[0], stack, memory):
-                yield from self._popped(text, b"", tag, stack, memory)
+                text = layout.comma + text if text and has_some else text
+                yield from self._popped(text, brackets_of(at)[1:], tag, stack, memory)
 
     def _popped(
         self, text: bytes, bracket: bytes, tag: int, stack: Stack, memory: SeenParts
@@ -568,18 +595,16 @@ class MemoryCompletions:
         part = self._automaton.part(frame, written.tag, written.text)
         return _longer(begun, written.text).ended(part)
 
-    def _inside(
-        self, kind: str, what: Any, inside: Any, used: frozenset[Hashable]
-    ) -> Iterator[Written]:
+    def _inside(self, at: Inside, used: frozenset[Hashable]) -> Iterator[Written]:
         """Yield what finishes an array or object in which some parts have come.
 
         It has no bracket.
         """
-        if kind in ("different", "unused", "used"):
-            return self._unique(what, inside, is_some=kind == "unused")
-        if kind in ("items", "next"):
-            return self._items(what, inside, used)
-        return self._members(what, inside, used, is_some=kind == "name")
+        if isinstance(at, InUnique):
+            return self._unique(at.what, at.inside, is_some=isinstance(at, UniqueDue))
+        if isinstance(at, InArray):
+            return self._items(at.what, at.inside, used)
+        return self._members(at.what, at.inside, used, is_some=isinstance(at, NameDue))
 
     # -- values -----------------------------------------------------------------------------
 
@@ -590,19 +615,20 @@ class MemoryCompletions:
             yield shortest
         options = self._automaton.options(goal)
         lexemes = [self._scalars(*each) for each in options.lexers]
-        yield from _by_length([*lexemes, *(self._enclosed(*each) for each in options.enclosed)])
+        yield from _by_length([*lexemes, *map(self._enclosed, options.enclosed)])
 
-    def _scalars(self, lexer: Any, quote: bytes) -> Iterator[Written]:
+    def _scalars(self, lexer: Lexer, quote: bytes) -> Iterator[Written]:
         """Yield the scalars of a kind, the shortest first."""
         for end in self._lexemes(lexer.lexemes, lexer.lexemes.start):
             yield Written(quote + end.text, lexer.tags[end.tag])
 
-    def _enclosed(self, kind: str, what: Any, brackets: bytes) -> Iterator[Written | int]:
+    def _enclosed(self, begun: Inside) -> Iterator[Written | int]:
         """Yield arrays or objects; before, how long the shortest one is."""
+        brackets = brackets_of(begun)
         yield len(brackets)  # to find out how long it is may take longer than anything else
-        least = self.shortest.inside(kind, what, what.start)
+        least = self.shortest.inside(begun)
         yield LONGEST if least is None else len(brackets) + len(least.text)
-        for text, tag in self._inside(kind, what, what.start, _NOTHING):
+        for text, tag in self._inside(begun, _NOTHING):
             yield Written(brackets[:1] + text + brackets[1:], tag)
 
     def _different(self, items: Items, state: Any) -> Written | None:
@@ -782,14 +808,13 @@ class MemoryCompletions:
 
     # -- lexemes ----------------------------------------------------------------------------
 
-    def _ends(self, lexer: Any, key: Any, stack: Stack, memory: SeenParts) -> Iterator[Written]:
+    def _ends(self, lexer: Lexer, key: Any, stack: Stack, memory: SeenParts) -> Iterator[Written]:
         """Yield the ends of a lexeme."""
-        kind, *frame = self._automaton.meaning_of_frame(stack.state)
-        bits = -1
-        if kind == "unique":
+        pushed, bits = self._automaton.meaning_of_frame(stack.state), -1
+        if isinstance(pushed, UniqueOf):
             bits = fresh_bits(lexer.tags)
-        elif kind == "name":
-            bits = frame[0].allowed(frame[1])
+        elif isinstance(pushed, NameOf):
+            bits = pushed.what.allowed(pushed.inside)
         ends = self._lexemes(lexer.lexemes, key, bits, memory.text)
         return (Written(end.text, lexer.tags[end.tag]) for end in ends)
 
@@ -844,11 +869,11 @@ class MemoryCompletions:
                     pending.append((text + bytes((byte,)), after))
 
 
-def _recalls(kind: str, *rest: Any) -> bool:
+def _recalls(at: Place) -> bool:
     """Return whether a part has ended of an array or object in which none may come twice."""
-    if kind == "next":
-        return bool(rest[0].are_different(rest[1]))
-    return kind == "more" and bool(rest[0].n_tags > rest[0].n_listed)
+    if isinstance(at, ItemEnded):
+        return at.what.are_different(at.inside)
+    return isinstance(at, PropertyEnded) and at.what.n_tags > at.what.n_listed
 
 
 def _at(stack: Stack, height: int) -> Stack:

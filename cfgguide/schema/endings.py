@@ -29,6 +29,24 @@ from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import TOO_DEEP, SchemaAutomaton
 from cfgguide.schema.completions import MemoryCompletions
 from cfgguide.schema.members import DEAD_END, Members
+from cfgguide.schema.places import (
+    Colon,
+    End,
+    InLexeme,
+    Inside,
+    ItemEnded,
+    Lexer,
+    Mark,
+    NameOf,
+    Part,
+    PropertyEnded,
+    PropertyOf,
+    Shut,
+    UniqueEnded,
+    UniqueOf,
+    Value,
+    brackets_of,
+)
 from cfgguide.schema.unique import FRESH, UNKNOWN, UniqueItems, Used, fresh_bits
 
 _MAX_BYTES = 20_000_000  # of endings that are remembered, about
@@ -163,32 +181,30 @@ class SchemaEndings:
 
     def _step(self, state: int, stack: Stack) -> tuple[bytes, _Place | None]:
         """Return some bytes of the ending, and where they lead; None for the end."""
-        kind, *rest = self._automaton.meaning(state)
-        if not isinstance(kind, str):
-            return self._lexeme(kind, rest[0], stack)
-        if kind == "end":
+        at = self._automaton.meaning(state)
+        if isinstance(at, InLexeme):
+            return self._lexeme(at.lexer, at.key, stack)
+        if isinstance(at, End):
             return b"", None
-        if kind == "text":
-            text, place, then = rest
-            return text[place:], (then, stack)
-        if kind == "shut":
-            bracket, tag = rest[:2]
-            return bracket, self._popped(stack, tag)
-        if kind in ("value", "colon"):
-            colon = self._automaton.layout.colon if kind == "colon" else b""
-            goal, frame = rest[:2]
-            frame_kind, *place = self._automaton.meaning_of_frame(frame)
-            if frame_kind == "member" and goal.values.listed is None:
-                known = self._values.after_known_name(*place)
+        if isinstance(at, Mark):
+            return at.text[at.place :], (at.then, stack)
+        if isinstance(at, Shut):
+            return at.bracket, self._popped(stack, at.tag)
+        if isinstance(at, Value):
+            colon = self._automaton.layout.colon if isinstance(at, Colon) else b""
+            pushed = self._automaton.meaning_of_frame(at.frame)
+            if isinstance(pushed, PropertyOf) and at.goal.values.listed is None:
+                known = self._values.after_known_name(*pushed)
                 if known is not None:
                     text = known.text if colon else known.text[len(self._automaton.layout.colon) :]
                     return text + b"}", self._popped(stack, known.tag)
             ways = [
-                (colon + written.text, (self._automaton.follow(frame, written.tag), stack))
-                for written in self._values.of_each_case(goal)
+                (colon + written.text, (self._automaton.follow(at.frame, written.tag), stack))
+                for written in self._values.of_each_case(at.goal)
             ]
             return self._shortest(ways)
-        return self._inside(kind, rest[0], rest[1], stack)
+        assert not isinstance(at, Part), "a message knows what follows it"
+        return self._inside(at, stack)
 
     def _shortest(self, ways: list[tuple[bytes, _Place]]) -> tuple[bytes, _Place]:
         """Return the way after which the whole ending is shortest."""
@@ -198,35 +214,34 @@ class SchemaEndings:
             raise NoShortEndingError
         return min(ways, key=lambda way: len(way[0] + self._ending(way[1])))
 
-    def _inside(self, kind: str, what: Any, inside: Any, stack: Stack) -> tuple[bytes, _Place]:
+    def _inside(self, at: Inside, stack: Stack) -> tuple[bytes, _Place]:
         """Return the end of an object or array, before or after which something has come."""
-        if kind == "used" and UNKNOWN in inside:
-            return self._after_some(what, inside, stack)
-        written = self._values.inside(kind, what, inside)
-        bracket = b"}" if kind in ("open", "name", "more") else b"]"
+        if isinstance(at, UniqueEnded) and UNKNOWN in at.inside:
+            return self._after_some(at.what, at.inside, stack)
+        written = self._values.inside(at)
         if written is None:
             raise NoShortEndingError
         if written.tag == DEAD_END:
             raise SchemaError(_NO_ENDING)
-        is_next = kind in ("more", "next", "used") and written.text
+        is_next = isinstance(at, PropertyEnded | ItemEnded | UniqueEnded) and written.text
         comma = self._automaton.layout.comma if is_next else b""
-        return comma + written.text + bracket, self._popped(stack, written.tag)
+        return comma + written.text + brackets_of(at)[1:], self._popped(stack, written.tag)
 
     def _popped(self, stack: Stack, tag: int) -> _Place:
         return self._automaton.follow(stack.state, tag), stack.pop(1)
 
-    def _lexeme(self, lexer: Any, key: Any, stack: Stack) -> tuple[bytes, _Place]:
+    def _lexeme(self, lexer: Lexer, key: Any, stack: Stack) -> tuple[bytes, _Place]:
         """Return the end of a lexeme."""
-        frame_kind, *frame = self._automaton.meaning_of_frame(stack.state)
-        if frame_kind == "unique":
-            return self._item(lexer, key, stack, is_string=frame[2])
-        if frame_kind == "name":
-            return self._name(lexer, key, stack, *frame)
+        pushed = self._automaton.meaning_of_frame(stack.state)
+        if isinstance(pushed, UniqueOf):
+            return self._item(lexer, key, stack)
+        if isinstance(pushed, NameOf):
+            return self._name(lexer, key, stack, *pushed)
         ends = self._ends(lexer, key)
         ways = [(end.text, self._popped(stack, lexer.tags[end.tag])) for end in ends if end]
         return self._shortest(ways)
 
-    def _ends(self, lexer: Any, key: Any) -> list[Written | None]:
+    def _ends(self, lexer: Lexer, key: Any) -> list[Written | None]:
         """Return the nearest end of a lexeme; where what follows depends on its class, of each."""
         nearest = self._values.lexemes.end(lexer.lexemes, key)
         classes = dict.fromkeys(lexer.tags)
@@ -240,7 +255,7 @@ class SchemaEndings:
         others = [each for each in bits.values() if each][:_MAX_CLASSES]
         return [nearest, *(self._values.lexemes.end(lexer.lexemes, key, tags=t) for t in others)]
 
-    def _item(self, lexer: Any, key: Any, stack: Stack, *, is_string: bool) -> tuple[bytes, _Place]:
+    def _item(self, lexer: Lexer, key: Any, stack: Stack) -> tuple[bytes, _Place]:
         """Return the end of an item of an array of different ones.
 
         After a walk, it may not be known how the item begins; so neither is what has come with it.
@@ -271,7 +286,7 @@ class SchemaEndings:
         return max(texts, key=lambda text: self._n_tokens(text + rest) or 0), place
 
     def _name(
-        self, lexer: Any, key: Any, stack: Stack, members: Members, inside: Any
+        self, lexer: Lexer, key: Any, stack: Stack, members: Members, inside: Any
     ) -> tuple[bytes, _Place]:
         """Return the end of a name, and of its object where a way on from there is known."""
         end = self._end_of_name(lexer, key, members, inside)
@@ -282,7 +297,7 @@ class SchemaEndings:
             return end.text, self._popped(stack, lexer.tags[end.tag])
         return end.text + rest.text + b"}", self._popped(stack.pop(1), rest.tag)
 
-    def _end_of_name(self, lexer: Any, key: Any, members: Members, inside: Any) -> Written | None:
+    def _end_of_name(self, lexer: Lexer, key: Any, members: Members, inside: Any) -> Written | None:
         """Return the end of a name: the nearest, one that has to come anyway, or any of a few."""
         allowed = members.allowed(inside)
         nearest = self._values.lexemes.end(lexer.lexemes, key, tags=allowed)

@@ -30,6 +30,7 @@ from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.endings import SchemaEndings
+from cfgguide.schema.places import ArrayBegun, NameOf, ObjectBegun
 
 if TYPE_CHECKING:
     from cfgguide.schema.schema_grammar import SchemaGrammar
@@ -161,9 +162,10 @@ class SchemaMasks(ByteMasks):
         """
         automaton, frames = self._automaton, configuration.stack
         suspects = self._after_commas(configuration)
-        arrays = [automaton.items_of(frame) for frame in frames if frame in automaton.remembering]
+        unique = [automaton.unique(frame) for frame in frames if frame in automaton.remembering]
+        arrays = [each.what for each in unique]
         # What has had no part yet remembers nothing: `narrowed` does not look at it.
-        is_begun = automaton.meaning(configuration.state)[0] in ("open", "items")
+        is_begun = isinstance(automaton.meaning(configuration.state), ObjectBegun | ArrayBegun)
         is_endless = all(items.is_endless for items in arrays)
         if is_endless and not (is_begun and automaton.recalling):
             others = self._matching(_OTHER_ITEMS)
@@ -188,8 +190,8 @@ class SchemaMasks(ByteMasks):
         """Return the tokens after which a comma has come that ends an item or a property."""
         if not self._automaton.is_in_string(configuration.state):
             return self._matching(_COMMA)
-        kind = self._automaton.meaning_of_frame(configuration.stack.state)[0]
-        return self._matching(_ENDED_NAME if kind == "name" else _ENDED_STRING)
+        is_name = isinstance(self._automaton.meaning_of_frame(configuration.stack.state), NameOf)
+        return self._matching(_ENDED_NAME if is_name else _ENDED_STRING)
 
     def _matching(self, pattern: re.Pattern[bytes]) -> Int32Array:
         """Return the tokens in which a pattern is found."""

@@ -19,6 +19,7 @@ from cfgguide.engine.byte_machine.scalars import ScalarAutomaton
 from cfgguide.engine.byte_machine.short_ends import ShortestLexemes, Written
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.members import Items, Members, TrackedMembers, ending_after
+from cfgguide.schema.places import InArray, Inside, InUnique, NameDue, UniqueDue, brackets_of
 from cfgguide.schema.solver.goals import Goal
 from cfgguide.schema.solver.paths import Property
 from cfgguide.schema.unique import UniqueItems, Used, fresh_bits, written_value
@@ -105,21 +106,21 @@ class ShortestValues:
         # What arrays and objects need is looked for, level by level, only if they could be shorter.
         if any(len(each.text) <= _SHORT for each in found):
             return _least(found)
-        for kind, what, brackets in options.enclosed:
-            inside = self.inside(kind, what, what.start)
+        for begun in options.enclosed:
+            inside, brackets = self.inside(begun), brackets_of(begun)
             if inside is not None:
                 found.append(Written(brackets[:1] + inside.text + brackets[1:], inside.tag))
         return _least(found)
 
     # -- arrays and objects -----------------------------------------------------------------
 
-    def inside(self, kind: str, what: Any, state: Any) -> Written | None:
-        """Return what still has to come in an array or object, by the kind of its state."""
-        if kind in ("different", "unused", "used"):
-            return self.different(what, state, is_some=kind == "unused")
-        if kind in ("items", "next"):
-            return self.items(what, state)
-        return self.members(what, state, is_some=kind == "name")
+    def inside(self, at: Inside) -> Written | None:
+        """Return what still has to come in an array or object."""
+        if isinstance(at, InUnique):
+            return self.different(at.what, at.inside, is_some=isinstance(at, UniqueDue))
+        if isinstance(at, InArray):
+            return self.items(at.what, at.inside)
+        return self.members(at.what, at.inside, is_some=isinstance(at, NameDue))
 
     def items(self, items: Items, state: Any) -> Written | None:
         """Return the items that still have to come, and the tag of the array then."""

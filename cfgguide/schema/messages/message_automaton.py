@@ -17,6 +17,7 @@ from cfgguide.schema.automaton import JsonLayout, SchemaAutomaton
 from cfgguide.schema.endings import NoShortEndingError, SchemaEndings
 from cfgguide.schema.messages.parts import UnsupportedTagError
 from cfgguide.schema.messages.structure import Structure, StructureState
+from cfgguide.schema.places import Hole, Part
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.values import Values
 
@@ -32,7 +33,6 @@ _BEGINS = {
 }
 _MANY = 32  # bytes: a state that reads more reads text
 _IN_NUMBERS = frozenset(b"+-.0123456789eE")
-_PART = "part"
 LEFT = -1  # instead of a state: what comes is outside of the text
 
 
@@ -106,12 +106,12 @@ class MessageAutomaton(SchemaAutomaton):
 
     def state_of(self, number: int) -> int:
         """Return the state of the automaton for one of the structure."""
-        return self._state((_PART, number), is_end=self.structure.states[number].is_end)
+        return self._state(Part(number), is_end=self.structure.states[number].is_end)
 
     def number_of(self, state: int) -> int | None:
         """Return the number of a state in the structure; None inside a value."""
-        kind, number, *_ = self.meaning(state)
-        return number if kind == _PART else None
+        place = self.meaning(state)
+        return place.number if isinstance(place, Part) else None
 
     def leaving(self, number: int, byte: int) -> int | None:
         """Return the state of the structure after a byte, in a text that has to be left.
@@ -127,23 +127,23 @@ class MessageAutomaton(SchemaAutomaton):
         kinds = {kind for value, _ in part.values for kind in self.roots[value].kinds}
         return LEFT if any(byte in _BEGINS[kind] for kind in kinds) else None
 
-    def _row_of_part(self, state: int, number: int) -> None:
-        part = self.structure.states[number]
+    def _row_of_part(self, state: int, at: Part) -> None:
+        part = self.structure.states[at.number]
         entries: list[tuple[Iterable[int], int]] = []
         for data, target in part.moves:
             entries.append((data, self.state_of(target)))
         for value, target in part.values:
             entries += self._values(
-                self.search.goal(self.roots[value]), self._frame(("hole", target), 1)
+                self.search.goal(self.roots[value]), self._frame(Hole(target), 1)
             )
         self.set_row(state, entries)
 
-    def _after_hole(self, _tag: int, target: int) -> int:
-        return self.state_of(target)
+    def _after_hole(self, _tag: int, pushed: Hole) -> int:
+        return self.state_of(pushed.target)
 
-    _rows: ClassVar[dict[str, Callable[..., None]]] = SchemaAutomaton._rows | {_PART: _row_of_part}
-    _follows_of: ClassVar[dict[str, Callable[..., int]]] = SchemaAutomaton._follows_of | {
-        "hole": _after_hole
+    _rows: ClassVar[dict[type, Callable[..., None]]] = SchemaAutomaton._rows | {Part: _row_of_part}
+    _follows_of: ClassVar[dict[type, Callable[..., int]]] = SchemaAutomaton._follows_of | {
+        Hole: _after_hole
     }
 
     def expected(self, state: int, frame: int) -> list[str]:
