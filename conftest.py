@@ -10,10 +10,14 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+import hypothesis
 import pytest
 from support.ci import IN_CI
 
 _EVERY = 27  # of the slow cases of one test, in CI
+
+#: Examples of a law that says no other number; the slow tests and CI try Hypothesis' own 100.
+_FEW_EXAMPLES = 30
 
 os.environ["CFGGUIDE_CACHE"] = "off"
 for _name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR"):  # tests set their own
@@ -28,6 +32,13 @@ collect_ignore = [  # the doctests import each module
     for part in parts
     if find_spec(engine) is None
 ]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have the fast tests try fewer examples."""
+    if config.option.markexpr == "not slow" and not IN_CI:
+        hypothesis.settings.register_profile("fast", max_examples=_FEW_EXAMPLES)
+        hypothesis.settings.load_profile("fast")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -3,10 +3,11 @@
 The build runs it before it collects the package's files::
 
     python tools/compile_grammars.py
+    python tools/compile_grammars.py sql python    # of the grammars, only those of these languages
 
 It writes ``cfgguide/compiled/``, files like those of the user's cache, but compressed, which git
-ignores. It does nothing if they are those of the grammars, the code, and the versions of Lark and
-Python at hand.
+ignores. If some of what is there is not of the grammars, the code, and the versions of Lark and
+Python at hand, all of it is removed first.
 The same input gives the same bytes. A package without them works too: grammars are then compiled
 at their first use.
 """
@@ -17,6 +18,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -38,9 +40,8 @@ from cfgguide.languages.sql.running import runs_on
 from cfgguide.output_types import output_type
 
 
-def chosen() -> list[Grammar]:
-    """Return the bundled grammars, and what models write if these are asked for by their names."""
-    names = Grammar.bundled_names()
+def chosen(names: Sequence[str]) -> list[Grammar]:
+    """Return bundled grammars, and what models write if these are asked for by their names."""
     written = [output_type(name).grammar for name in names if name != "json"]
     starts = {name: preset_of(name).start for name in names}  # as `cfgguide generate` has it
     written += [
@@ -48,36 +49,38 @@ def chosen() -> list[Grammar]:
         for name in starts
         if starts[name] != "start"
     ]
-    running = [runs_on({"t": ["c"]}, statements=each).plain for each in ("select", "write", "all")]
+    statements = ("select", "write", "all") if "sql" in names else ()
+    running = [runs_on({"t": ["c"]}, statements=each).plain for each in statements]
     return [*map(Grammar.bundled, names), *written, *running]
 
 
+def _path(grammar: Grammar) -> Path:
+    return PACKAGED / f"{grammar_file.KIND}-{CachedGrammar(grammar, Limits()).key}"
+
+
 def _compile(grammar: Grammar) -> None:
-    compile_recognizer(grammar)  # it stays where it was made; the folder has its file
+    """Compile a grammar into a cache of its own, and from there into the package."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ[FOLDER_VARIABLE] = folder
+        compile_recognizer(grammar)
+        for entry in Path(folder, "compiled").iterdir():
+            kind, _, digest = entry.name.rpartition("-")
+            content = archive.read(entry, kind=kind, digest=digest)
+            made = PACKAGED / entry.name
+            archive.write(made, *content, kind=kind, digest=digest, is_compressed=True)
 
 
-def _compress(entry: Path) -> None:
-    kind, _, digest = entry.name.rpartition("-")
-    arrays, value = archive.read(entry, kind=kind, digest=digest)
-    archive.write(
-        PACKAGED / entry.name, arrays, value, kind=kind, digest=digest, is_compressed=True
-    )
-
-
-def main() -> None:
-    """Make the folder anew, unless it is up to date."""
-    grammars = chosen()
-    keys = [CachedGrammar(grammar, Limits()).key for grammar in grammars]
-    made = {path.name for path in PACKAGED.glob(f"{grammar_file.KIND}-*")}
-    if made != {f"{grammar_file.KIND}-{key}" for key in keys}:
-        shutil.rmtree(PACKAGED, ignore_errors=True)
-        with tempfile.TemporaryDirectory() as folder:
-            os.environ[FOLDER_VARIABLE] = folder
-            with ProcessPoolExecutor() as pool:  # what takes longest mostly has the longest text
-                list(pool.map(_compile, sorted(grammars, key=lambda each: -len(each.text))))
-            PACKAGED.mkdir(parents=True)
-            for entry in Path(folder, "compiled").iterdir():
-                _compress(entry)
+def main(languages: Sequence[str] = ()) -> None:
+    """Make what is not there, of all languages or of some; make all anew if some is out of date."""
+    names = Grammar.bundled_names()
+    known = {_path(grammar) for grammar in chosen(names)}
+    if not known.issuperset(PACKAGED.glob(f"{grammar_file.KIND}-*")):
+        shutil.rmtree(PACKAGED)
+    PACKAGED.mkdir(parents=True, exist_ok=True)
+    missing = [each for each in chosen(languages or names) if not _path(each).exists()]
+    if missing:
+        with ProcessPoolExecutor() as pool:  # what takes longest mostly has the longest text
+            list(pool.map(_compile, sorted(missing, key=lambda each: -len(each.text))))
     wanted = [format_pattern(name) for name in FORMATS]
     wanted += [f"^(?:{tidy_number(is_typed=is_typed)})$" for is_typed in (False, True)]
     patterns = {packaged_formats.path(PACKAGED, each): each for each in wanted}
@@ -90,4 +93,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

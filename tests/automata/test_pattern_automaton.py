@@ -347,7 +347,7 @@ def test_an_interruption_at_any_line_leaves_a_pattern_whole():
     n_done, is_whole = 0, False
     while not is_whole:
         automaton = _grown(pattern)
-        n_done = n_left = n_done + 7
+        n_done = n_left = n_done + 17
         before = sys.gettrace()
         sys.settrace(called)
         try:

@@ -39,7 +39,7 @@ def test_words_groups_and_choices_are_translated(benchmark, lark, ebnf):
 
 
 def test_the_table_counts_what_became_of_the_cases(benchmark):
-    cases = [Case("pattern", "family", str(number), str) for number in range(4)]
+    cases = [Case("pattern", "family", str(number), 0, str) for number in range(4)]
     outcomes = [
         Outcome("", outcome, "", 0.0, 0.0, 0, standstill)
         for outcome, standstill in ((WORKS, 0.06), (WORKS, 0.01), (REFUSED, 0.2), (TOO_SLOW, 0.0))

@@ -21,7 +21,7 @@ import random
 import re
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import lark
@@ -96,11 +96,11 @@ class _Unmeasured:
         return function(*given)
 
 
-def prepare() -> None:
+def prepare(kinds: Collection[str] = tuple(_EACH_KIND)) -> None:
     """Import everything and make what all indexes share, as a service has it after a while."""
     engine.prepare()
-    for kind, text in _EACH_KIND.items():
-        _Attack(kind, text, 0, _Unmeasured()).run()
+    for kind in kinds:
+        _Attack(kind, _EACH_KIND[kind], 0, _Unmeasured()).run()
 
 
 def attack(kind: str, text: str, seed: int, meter: Meter) -> None:

@@ -22,6 +22,7 @@ from pathlib import Path
 KINDS = ("grammar", "pattern", "schema", "definition")
 #: What a server's request for one of a kind is called.
 REQUESTS = {"grammar": "grammar", "pattern": "regex", "schema": "json", "definition": "grammar"}
+_LONG = 2000  # characters; longer texts are not kept
 _HEAD = re.compile(r"^(##?) (.*)$", re.MULTILINE)
 _FOLDER = Path(__file__).parent
 
@@ -41,6 +42,8 @@ class Case:
         What is hostile about it, and others.
     name : str
         Its own name in the family.
+    n_characters : int
+        Of the text.
     make : callable
         Returns the text.
     """
@@ -48,6 +51,7 @@ class Case:
     kind: str
     family: str
     name: str
+    n_characters: int
     make: Callable[[], str]
 
     @property
@@ -86,18 +90,19 @@ def _listed(kind: str) -> Iterator[Case]:
         content = text[head.end() + 1 : after.start() - 1 if after else None].rstrip("\n")
         if kind == "definition":
             content = f'cfgguide:sql_select {{"tables": {json.dumps(content)}}}'
-        yield Case(kind, family, head[2], lambda content=content: content)
+        yield Case(kind, family, head[2], len(content), lambda content=content: content)
 
 
 def _generated(kind: str, families: tuple[Callable[[], Named], ...]) -> Iterator[Case]:
-    """Yield the cases of generators; a text is made only when it is needed."""
+    """Yield the cases of generators; a long text is made only when it is needed."""
     for family in families:
-        for number, (name, _) in enumerate(family()):
+        for number, (name, text) in enumerate(family()):
 
             def make(family: Callable[[], Named] = family, number: int = number) -> str:
                 return next(islice(family(), number, None))[1]
 
-            yield Case(kind, family.__name__.replace("_", " "), name, make)
+            kept = text.__str__ if len(text) < _LONG else make
+            yield Case(kind, family.__name__.replace("_", " "), name, len(text), kept)
 
 
 def attacks() -> Iterator[tuple[str, str]]:

@@ -71,8 +71,8 @@ class Sample:
 @cache
 def listed_texts(kind: str) -> list[str]:
     """Return the listed cases of a kind that are not too long to be changed."""
-    texts = (case.make() for case in all_cases() if case.kind == kind)
-    return [text for text in texts if len(text) <= MOST]
+    cases = [case for case in all_cases() if case.kind == kind and case.n_characters <= MOST]
+    return [case.make() for case in cases]
 
 
 def measured(sample: Sample) -> tuple[Step, ...]:
@@ -267,7 +267,11 @@ class Search:
         listed = listed_texts(kind)
         if listed and rng.random() < 0.25:
             return Sample(kind, leaf(rng.choice(listed)), seed)
-        if rng.random() < 0.25 and (text := beside_the_table(kind, rng)) and len(text) <= MOST:
+        if (
+            rng.random() < 0.25
+            and (text := beside_the_table(kind, rng, 50 * self.seed))
+            and len(text) <= MOST
+        ):
             return Sample(kind, leaf(text), seed)
         return Sample(kind, table.draw(rng), seed)
 

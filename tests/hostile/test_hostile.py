@@ -109,14 +109,14 @@ FROZEN = [
     ("kind", "text"), FROZEN, ids=[f"{kind} {text[:12]!a}" for kind, text in FROZEN]
 )
 def test_no_text_of_a_stranger_freezes_the_process(kind, text):
-    outcome = run(Case(kind, "frozen", text[:20], lambda: text), reads, most_seconds=20)
+    outcome = run(Case(kind, "frozen", text[:20], len(text), text.__str__), reads, most_seconds=20)
     assert outcome.more != "killed"
     assert outcome.outcome not in (CRASHED, RAW), str(outcome)
 
 
 # --- The runner itself ---------------------------------------------------------------------------
 
-CASE = Case("grammar", "of the runner", "one", lambda: "x")
+CASE = Case("grammar", "of the runner", "one", 1, lambda: "x")
 
 
 def crashes(kind: str, text: str) -> tuple[str, str]:

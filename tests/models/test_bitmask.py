@@ -79,6 +79,7 @@ SIZES = [(1, 1), (7, 1), (8, 1), (31, 1), (32, 1), (33, 2), (33, 1), (64, 2), (9
          (100, 2), (257, 9), (1000, 20), (5, 0), (4001, 126)]  # fmt: skip
 
 
+@pytest.mark.few(40)
 @pytest.mark.parametrize(("n_columns", "n_words"), SIZES)
 @pytest.mark.parametrize("n_rows", [1, 2, 7])
 @pytest.mark.parametrize("dtype", NUMPY_FORMATS)
@@ -90,6 +91,7 @@ def test_arrays_of_numpy(dtype, n_rows, n_columns, n_words):
     assert bits_of(logits) == expected
 
 
+@pytest.mark.few(40)
 @pytest.mark.parametrize(("n_columns", "n_words"), SIZES)
 @pytest.mark.parametrize("n_rows", [1, 2, 7])
 @pytest.mark.parametrize("dtype", TORCH_FORMATS)

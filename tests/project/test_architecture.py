@@ -425,6 +425,7 @@ def loaded_by(statement: str) -> set[str]:
 HEAVY = {"torch", "transformers", "lark", "tokenizers", "numpy"}
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(
     ("statement", "light_of"),
     [

@@ -189,6 +189,7 @@ def one_number(rng: random.Random) -> Any:
     return schema
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("seed", range(40))
 def test_multiples_in_alternatives_are_taken_and_exact(seed: int) -> None:
     rng = random.Random(seed)

@@ -238,7 +238,7 @@ def test_values_are_read_that_jsonschema_allows(schema: Any) -> None:
         assert reads(recognizer, text) == is_valid(schema, text), text
 
 
-@pytest.mark.few(16)
+@pytest.mark.few(10)
 @pytest.mark.parametrize("schema", SCHEMAS, ids=json.dumps)
 def test_budgets_are_kept(schema: Any) -> None:
     index = cfgguide.compile(json_schema(schema), SMALL)
@@ -275,13 +275,15 @@ DEAD_ENDS: list[tuple[Any, str, str]] = [
 ]
 
 
-def test_an_ending_of_a_string_whose_beginning_is_not_known() -> None:
+@pytest.mark.few(1)
+@pytest.mark.parametrize("seed", range(4))
+def test_an_ending_of_a_string_whose_beginning_is_not_known(seed: int) -> None:
     """Tokens that begin and end several strings: after a walk, which one stands open is unknown."""
     tokens = [b'", "a', b'""', b'a","', b'a"']
     vocabulary = cfgguide.Vocabulary.of_bytes(tokens)
     index = cfgguide.compile(json_schema({**UNIQUE, "items": {"type": "string"}}), vocabulary)
-    rng = random.Random(1)
-    for _ in range(60):
+    rng = random.Random(seed)
+    for _ in range(15):
         guide = cfgguide.Guide(index)
         for left in range(40, 0, -1):
             guide.advance(int(rng.choice(guide.allowed_within(left).tolist())))

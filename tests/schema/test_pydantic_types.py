@@ -63,7 +63,7 @@ def is_read(adapter: TypeAdapter[Any], text: str) -> bool:
 POSSIBLE = sorted(set(TYPES) - IMPOSSIBLE)
 
 
-@pytest.mark.few(100)
+@pytest.mark.few(40)
 @pytest.mark.parametrize("name", POSSIBLE)
 def test_pydantic_reads_what_is_written(name: str) -> None:
     check(name, 1)

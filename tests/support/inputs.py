@@ -288,16 +288,20 @@ def _monitors(rng: random.Random, seed: int) -> Input:
     return Input("monitors", "watched", TABLES["watched"].draw(rng).text, {"monitor": monitor})
 
 
-def beside_the_table(kind: str, rng: random.Random) -> str | None:
-    """Return a text of one of the kinds of :mod:`hostile.tables` that no table draws."""
+def beside_the_table(kind: str, rng: random.Random, first: int) -> str | None:
+    """Return a text of one of the kinds of :mod:`hostile.tables` that no table draws.
+
+    What Hypothesis draws is from a few batches, from one with a seed on: each takes a second.
+    """
+    seed = first + rng.randrange(4 * _BATCH)
     if kind == "schema":
         return json.dumps(random_json_schema(rng))
     if kind == "tag":
         return _tag_text(rng)
     if kind == "pattern":
-        drawn = _patterns(rng, rng.randrange(10_000))
+        drawn = _patterns(rng, seed)
         return drawn.text if drawn.form == "regex" else None
-    return _sampled("grammars", rng.randrange(10_000)).text if kind == "grammar" else None
+    return _sampled("grammars", seed).text if kind == "grammar" else None
 
 
 #: What makes the inputs of each kind.

@@ -155,7 +155,7 @@ def test_strings_of_patterns_are_told_apart(seed: int) -> None:
 BOUNDS = [(0, None), (0, 0), (0, 3), (2, 2), (3, 3), (2, 5), (4, None), (1, 40), (30, 33)]
 
 
-@pytest.mark.few(33)
+@pytest.mark.few(12)
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize("pattern", [None, *PATTERNS, "^(aaa)*(bb)*$"])
 def test_bounded_strings(pattern: str | None, bounds: tuple[int, int | None]) -> None:
@@ -311,6 +311,7 @@ def test_rows_and_keys_are_nothing_that_the_collector_looks_through() -> None:
 NAMES = ("", "a", "ab", "abc", "b", "é", "éa", 'a"b', "a\\", "\n", "😀", "\x7f")
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("seed", range(40))
 def test_names(seed: int) -> None:
     """A listed name has its index as its tag, any other one has the next."""
@@ -355,6 +356,7 @@ def spellings_of(name: str) -> list[bytes]:
     return [json.dumps(name, ensure_ascii=each).encode()[1:] for each in (False, True)]
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("seed", range(60))
 def test_names_and_patterns(seed: int) -> None:
     """By `re.search`; a listed name counts as nothing else."""

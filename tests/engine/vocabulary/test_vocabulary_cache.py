@@ -192,6 +192,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("name", DAMAGES)
 def test_what_cannot_be_right_is_made_anew(cache, name):
     expected = read(unusual_tokenizer())

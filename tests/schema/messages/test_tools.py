@@ -83,6 +83,7 @@ def grammar_of(case, **options):
     return cfgguide.thinking(grammar) if "<think>" in case["text"] else grammar
 
 
+@pytest.mark.few(80)
 @pytest.mark.parametrize("vocabulary", [WITH, WITHOUT], ids=["tokens", "text"])
 @pytest.mark.parametrize(
     "case", CONVERSATIONS["cases"], ids=lambda case: f"{case['template']}-{case['text'][-20:]!a}"

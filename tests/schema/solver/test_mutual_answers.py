@@ -36,6 +36,7 @@ def test_what_meets_more_conditions_meets_fewer():
     assert verdicts.of(frozenset()) is None
 
 
+@pytest.mark.few(60)
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.parametrize("n", [5, 60, 400])
 def test_questions_that_ask_each_other_have_the_least_answers(seed, n):
