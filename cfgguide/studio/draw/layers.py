@@ -229,8 +229,8 @@ def _curve(
         points += _bend(points[-1], (centres[cell.column] - half, cell.y))
         points += _level(points[-1], centres[cell.column] + half)
     edge = centres[chain[-1].column] - widths[chain[-1].column] / 2
-    points += _bend(points[-1], (edge, end[1]))
-    return points + _level(points[-1], end[0])
+    level = _level((edge, end[1]), end[0])
+    return points + _bend(points[-1], (edge if level else end[0], end[1])) + level
 
 
 def _level(start: Point, x: float) -> list[Point]:

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from cfgguide.studio.draw.graph import Arrow, Graph, State
 from cfgguide.studio.draw.layers import layered
@@ -65,7 +65,14 @@ def test_states_and_labels_overlap_nothing(graph):
         assert not overlap(one, other)
 
 
+#: Two states in a column, one a little narrower.
+NARROWER = Graph(
+    "a graph", (State(()), State((), is_final=True), State(("", "[[["))), (Arrow(0, 1), Arrow(0, 2))
+)
+
+
 @settings(max_examples=60, deadline=None)
+@example(NARROWER)
 @given(graphs())
 def test_arrows_begin_and_end_at_their_states_and_cross_no_other(graph):
     layout = layered(graph)
