@@ -186,8 +186,11 @@ soak: install $(VENV_VLLM)/.installed
 	PYTHONPATH=.:tests $(VENV_VLLM)/bin/python -m engines.soak --seconds $(SECONDS) \
 		$(if $(HOSTILE),--hostile $(HOSTILE))
 
-# The tests have the documents' examples among them.
-check: lint type test test-slow doctest
+# The tests have the documents' examples among them. Fast and slow ones at once: to collect them
+# takes each time half a minute.
+check: lint type grammars
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(MAKE) VENV=$(VENV) doctest
 
 clean:
 	rm -rf $(VENV) .ci/venv dist build `find cfgguide -name '*.so'` .mypy_cache .pytest_cache .ruff_cache .hypothesis
