@@ -34,9 +34,13 @@ collect_ignore = [  # the doctests import each module
 ]
 
 
+def _is_fast_only(config: pytest.Config) -> bool:
+    return config.option.markexpr == "not slow"
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Have the fast tests try fewer examples."""
-    if config.option.markexpr == "not slow" and not IN_CI:
+    if _is_fast_only(config) and not IN_CI:
         hypothesis.settings.register_profile("fast", max_examples=_FEW_EXAMPLES)
         hypothesis.settings.load_profile("fast")
 
@@ -57,6 +61,12 @@ def only_what_is_new_is_collected() -> Iterator[None]:
     gc.freeze()
     yield
     gc.unfreeze()
+
+
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
+    """Make no cases of slow tests where only fast ones run: each worker would make all of them."""
+    is_slow = any(mark.name == "slow" for mark in getattr(obj, "pytestmark", ()))
+    return [] if is_slow and _is_fast_only(collector.config) else None
 
 
 @pytest.hookimpl(tryfirst=True)
