@@ -30,7 +30,7 @@ from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.endings import SchemaEndings
-from cfgguide.schema.places import ArrayBegun, NameOf, ObjectBegun
+from cfgguide.schema.places import ArrayBegun, InUnique, NameOf, ObjectBegun, UniqueOf
 
 if TYPE_CHECKING:
     from cfgguide.schema.schema_grammar import SchemaGrammar
@@ -162,10 +162,11 @@ class SchemaMasks(ByteMasks):
         """
         automaton, frames = self._automaton, configuration.stack
         suspects = self._after_commas(configuration)
+        place = automaton.place(configuration.state)
         unique = [automaton.unique(frame) for frame in frames if frame in automaton.remembering]
-        arrays = [each.what for each in unique]
+        arrays = [each.what for each in (*unique, place) if isinstance(each, InUnique | UniqueOf)]
         # What has had no part yet remembers nothing: `narrowed` does not look at it.
-        is_begun = isinstance(automaton.meaning(configuration.state), ObjectBegun | ArrayBegun)
+        is_begun = isinstance(place, ObjectBegun | ArrayBegun)
         is_endless = all(items.is_endless for items in arrays)
         if is_endless and not (is_begun and automaton.recalling):
             others = self._matching(_OTHER_ITEMS)

@@ -100,7 +100,7 @@ BYTES = cfgguide.Vocabulary.of_bytes(
         *(b"1,1", b"[],[]", b"],[", b".0", b"0e", b"{},{}", b'"a"', b'","', b'"b":', b"}]", b"[["),
         *(b"tr", b"ue}", b'e},{"a":', b'":true,"', b'"a":1,"a"', b"[1,2],[", b"\\u0061", b',{"'),
         *(b'["",', b'"a","a"', b'x",', b'xa"', b'", "', b'"],"a":["a","a'),
-        *(b'{"a":true,', b"[true,", b'true,"a":', b"[1,", b'"a":true,'),
+        *(b'{"a":true,', b"[true,", b'true,"a":', b"[1,", b'"a":true,', b'"",', b',"a",'),
         *(b"\\u00", b"a\\u0062", b'\\u0061"', b"\\ud83d", b"ab", b'b":', "😀a".encode()),
         *(b", ", b'":0,"x', b'"x"', b'",""', b'","a"', b'"a":{"a":"', b'a"', b'"}}', b'"},{"a":"'),
     ]
@@ -319,11 +319,13 @@ def test_strings_that_come_twice_are_refused_in_every_tokenisation(items: Any) -
 
 def test_a_token_after_which_no_other_item_is_left_is_refused() -> None:
     empty = {"type": "string", "maxLength": 0}
-    vocabulary = cfgguide.Vocabulary.of_bytes([b'["",', b'"",', b'[""'])
+    vocabulary = cfgguide.Vocabulary.of_bytes([b'["",', b'"",', b'[""', b'""'])
     guide = cfgguide.Guide(cfgguide.compile(json_schema({**UNIQUE, "items": empty}), vocabulary))
-    allowed = [vocabulary.tokens[each] for each in guide.allowed_token_ids().tolist()]
-    assert b'[""' in allowed
-    assert b'["",' not in allowed
+    for begun, allowed, refused in ((b"[", b'[""', b'["",'), (b'"', b'""', b'"",')):
+        tokens = [vocabulary.tokens[each] for each in guide.allowed_token_ids().tolist()]
+        assert allowed in tokens
+        assert refused not in tokens
+        guide.advance(vocabulary.tokens.index(begun))
 
 
 @pytest.mark.parametrize(("schema", "text", "more"), DEAD_ENDS)

@@ -326,7 +326,7 @@ def test_there_is_no_text_of_many_properties_in_any_order() -> None:
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        ({"type": "array", "maxItems": 10**9}, "arrays are counted up to"),
+        ({"type": "array", "maxItems": 10**9}, "too many states"),
         ({"type": "string", "maxLength": 10**6}, "it has more than 20000 states"),
     ],
 )

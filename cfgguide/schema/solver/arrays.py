@@ -37,7 +37,6 @@ from cfgguide.schema.solver.truth import (
 _CONSTANTS = {"null": None, "true": True, "false": False}
 _NOTHING: frozenset[Any] = frozenset()
 MAX_UNIQUE = 200  # distinct values of items that are told apart
-MAX_ITEMS = 2_000  # that are counted
 _MAX_KNOWN = 10_000  # steps from one state to another
 
 
@@ -78,11 +77,6 @@ class ArrayMachine:
         self.n_prefix = max((len(node.prefix) for node in self._asking), default=0)
         # One more than any bound: greater numbers of items all mean the same.
         self._cap = max([self.n_prefix, *(bound + 1 for bound in bounds)])
-        if self._cap > MAX_ITEMS:
-            raise SchemaError(
-                f"at {nodes[-1].path or '/'}: arrays are counted up to {MAX_ITEMS} items only; use "
-                "a smaller minItems or maxItems, or leave it out"
-            )
         self._containing = tuple(n for n in self._asking if n.contains is not None)
         self._unique = tuple(node for node in self._asking if node.is_unique)
         told = told_apart(self._unique)
