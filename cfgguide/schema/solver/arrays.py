@@ -14,7 +14,6 @@ from cfgguide.base.bounded import BoundedDict
 from cfgguide.base.limits import check_step
 from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.scalars import is_within
-from cfgguide.errors import SchemaError
 from cfgguide.schema.solver.listed_values import scalar_values
 from cfgguide.schema.solver.member_automata import (
     MemberSymbol,
