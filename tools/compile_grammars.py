@@ -77,13 +77,14 @@ def main(languages: Sequence[str] = ()) -> None:
     if not known.issuperset(PACKAGED.glob(f"{grammar_file.KIND}-*")):
         shutil.rmtree(PACKAGED)
     PACKAGED.mkdir(parents=True, exist_ok=True)
-    missing = [each for each in chosen(languages or names) if not _path(each).exists()]
+    wanted = {_path(grammar): grammar for grammar in chosen(languages or names)}  # some are alike
+    missing = [grammar for path, grammar in wanted.items() if not path.exists()]
     if missing:
         with ProcessPoolExecutor() as pool:  # what takes longest mostly has the longest text
             list(pool.map(_compile, sorted(missing, key=lambda each: -len(each.text))))
-    wanted = [format_pattern(name) for name in FORMATS]
-    wanted += [f"^(?:{tidy_number(is_typed=is_typed)})$" for is_typed in (False, True)]
-    patterns = {packaged_formats.path(PACKAGED, each): each for each in wanted}
+    expressions = [format_pattern(name) for name in FORMATS]
+    expressions += [f"^(?:{tidy_number(is_typed=is_typed)})$" for is_typed in (False, True)]
+    patterns = {packaged_formats.path(PACKAGED, each): each for each in expressions}
     for path in PACKAGED.glob(f"{packaged_formats.KIND}-*"):
         if path not in patterns:
             path.unlink()
