@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from lark.exceptions import LarkError
+from support.ci import or_in_ci
 from support.oracle import Case, Oracle, spelled_texts
 
 import cfgguide
@@ -501,7 +502,7 @@ RANDOM = settings(
 
 
 @pytest.mark.slow
-@settings(RANDOM, max_examples=400)
+@settings(RANDOM, max_examples=or_in_ci(400, 150))
 @given(grammars(), vocabularies)
 def test_random_grammars_agree_with_the_oracle(grammar, tokens):
     assert_agrees(grammar, tokens)

@@ -104,7 +104,7 @@ def test_limits_are_cpythons(text: str, is_accepted: bool) -> None:
 def test_at_a_limit_masks_lead_nowhere_else() -> None:
     """Under 200 brackets or 99 blocks another one is not allowed, nor what would need one."""
     few = [token for token in standard_library_vocabulary().tokens if token and len(token) > 1]
-    vocabulary = cfgguide.Vocabulary.of_bytes(few[:1000])  # such masks take long
+    vocabulary = cfgguide.Vocabulary.of_bytes(few[:300])  # such masks take long
     index = cfgguide.compile(cfgguide.Grammar.bundled("python"), vocabulary)
     tokens = [token or b"" for token in vocabulary.tokens]
     blocks = "".join(" " * level + "if x:\n" for level in range(99)) + " " * 99

@@ -263,7 +263,7 @@ def test_real_sentences_can_be_written_in_a_call(name):
 def test_what_masks_allow_has_a_sentence_as_its_value(name):
     grammar, index = index_of(name)
     is_sentence, rng = parses(grammar), random.Random(name)
-    for _ in range(30):
+    for _ in range(or_in_ci(30, 10)):
         guide = cfgguide.Guide(index)
         for left in range(100, 0, -1):
             guide.advance(int(rng.choice(guide.allowed_within(left))))
@@ -282,7 +282,7 @@ def test_sentences_of_postgresql_can_be_written_in_a_call():
     is_sentence, engine_says = parses(grammar), accepts(json_string(grammar))
     texts = [each for mark in "+-~" for each in texts_of("postgresql_texts.txt", mark)]
     assert len(texts) > 50
-    texts = texts[:: or_in_ci(1, 5)]
+    texts = texts[:: or_in_ci(1, 10)]
     for text in [*texts, *(f'{each}\n-- "c"' for each in texts)]:
         assert engine_says(spelled(text)) == is_sentence(text), text
 
