@@ -15,13 +15,13 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata import dfa
+from cfgguide.automata.alphabet import Alphabet, beside, letters_to
 from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES
 from cfgguide.automata.dfa import IS_DEAD, IS_END, N_LABELS, NOWHERE, OPEN
 from cfgguide.automata.distances import CountedLengths, Distances
@@ -49,12 +49,8 @@ class Part(Protocol):
     """
 
     @property
-    def cuts(self) -> Sequence[int]:
-        """The first code point of each interval, sorted; the first is 0."""
-
-    @property
-    def letters(self) -> Sequence[int]:
-        """For each interval a place in every row; intervals with one place are read alike."""
+    def alphabet(self) -> Alphabet:
+        """What it reads: each row has a place for each letter."""
 
     @property
     def start(self) -> int:
@@ -131,30 +127,13 @@ class TextAutomaton(Part, Protocol):
         """Return what knows whether a text of so many characters can end."""
 
 
-def moves_by_target(
-    cuts: Sequence[int], letters: Sequence[int], row: Sequence[int]
-) -> dict[int, Ranges]:
-    """Return the targets of a row except the dead one, with inclusive ranges of code points."""
-    read: dict[int, list[int]] = {}
-    for letter, target in enumerate(row):
-        if target != DEAD:
-            read.setdefault(target, []).append(letter)
-    places = tuple(cuts), tuple(letters)
-    return {target: _ranges_of(*places, frozenset(each)) for target, each in read.items()}
+class Lettered:
+    """An automaton that reads letters."""
 
-
-@lru_cache(maxsize=4096)
-def _ranges_of(cuts: tuple[int, ...], letters: tuple[int, ...], read: frozenset[int]) -> Ranges:
-    """Return the characters of some letters; most states tell the same few sets apart."""
-    found: list[tuple[int, int]] = []
-    for (first, end), letter in zip(pairwise((*cuts, MAX_CODE_POINT + 1)), letters, strict=True):
-        if letter not in read:
-            continue
-        if found and found[-1][1] == first - 1:
-            found[-1] = (found[-1][0], end - 1)
-        else:
-            found.append((first, end - 1))
-    return tuple(found)
+    def moves_of(self: Part, state: int) -> dict[int, Ranges]:
+        """Return the states after one more character, without the dead one, with the characters."""
+        ranges = self.alphabet.ranges
+        return {target: ranges(each) for target, each in letters_to(self.row(state)).items()}
 
 
 def words_of(automaton: TextAutomaton, most: int) -> list[str] | None:
@@ -194,12 +173,11 @@ def accepts(automaton: Part, text: str) -> bool:
 
 def after(automaton: Part, state: int, character: str) -> int:
     """Return the state of an automaton after one more character."""
-    place = bisect_right(automaton.cuts, ord(character)) - 1
-    return automaton.row(state)[automaton.letters[place]]
+    return automaton.row(state)[automaton.alphabet.letter(ord(character))]
 
 
 @dataclass(frozen=True)
-class Language:
+class Language(Lettered):
     """A set of texts, as a minimal deterministic automaton.
 
     Attributes
@@ -245,7 +223,7 @@ class Language:
             for character, target in node.items():
                 row[intervals[ord(character)]] = target
             rows.append(tuple(row))
-        return smallest(cuts, rows, 1, ends)
+        return smallest(Alphabet(cuts), rows, 1, ends)
 
     @classmethod
     def of_steps(
@@ -279,7 +257,7 @@ class Language:
                 row[place] = numbers[step(state, chr(point))]
             rows.append(tuple(row))
         ends = {at for key, at in numbers.items() if key is not None and is_accepting(key)}
-        return smallest(cuts, rows, 1, ends)
+        return smallest(Alphabet(cuts), rows, 1, ends)
 
     def accepts(self, text: str) -> bool:
         """Return whether a text is in the language."""
@@ -313,31 +291,25 @@ class Language:
         return len(self.rows)
 
     @cached_property
-    def letters(self) -> tuple[int, ...]:
-        """For each interval the first one that all states read like it."""
-        columns = np.array(self.rows, dtype=np.int32).T
-        firsts: dict[bytes, int] = {}
-        return tuple(firsts.setdefault(column.tobytes(), at) for at, column in enumerate(columns))
+    def alphabet(self) -> Alphabet:
+        """Intervals that all states read alike are one letter."""
+        columns = zip(*self.rows, strict=True)
+        letters = {(DEAD,) * len(self.rows): 0}
+        return Alphabet(self.cuts, [letters.setdefault(each, len(letters)) for each in columns])
+
+    @cached_property
+    def _by_letter(self) -> tuple[Row, ...]:
+        letters = self.alphabet.letters
+        firsts = [letters.index(letter) for letter in range(1, self.alphabet.n_letters)]
+        return tuple((DEAD, *[row[first] for first in firsts]) for row in self.rows)
 
     def row(self, state: int) -> Row:
         """Return the next states of a state, by letters."""
-        return self.rows[state]
+        return self._by_letter[state]
 
     def is_end(self, state: int) -> bool:
         """Return whether a text may end in a state."""
         return state in self.accepting
-
-    def moves_of(self, state: int) -> dict[int, Ranges]:
-        """Return the states after one more character, without the dead one, with the characters."""
-        known = self._moves.get(state)
-        if known is None:
-            letters = range(len(self.cuts))
-            known = self._moves[state] = moves_by_target(self.cuts, letters, self.rows[state])
-        return known
-
-    @cached_property
-    def _moves(self) -> dict[int, dict[int, Ranges]]:
-        return {}
 
     @cached_property
     def distances(self) -> Distances:
@@ -407,16 +379,15 @@ def grouped(
     product = _Product(languages)
     numbers = Numbered[tuple[int, ...]](product.start)
     states = numbers.order
-    rows = [[DEAD] * product.n_letters]
+    rows = [[DEAD] * product.alphabet.n_letters]
     for state in states:  # grows while it is walked
         _check_size(len(rows))
-        rows.append([numbers[target] + 1 for target in product.moves(state)])
+        rows.append([DEAD, *[numbers[target] + 1 for target in product.moves(state)]])
     ends: dict[Key, set[int]] = {}
     for number, state in enumerate(states, 1):
         ends.setdefault(group(product.memberships(state)), set()).add(number)
-    dead = np.full((1, len(rows)), DEAD, dtype=np.int32)
-    columns = np.vstack([np.array(rows, dtype=np.int32).T, dead])[product.letters]
-    return {key: _smallest(product.cuts, columns, 1, found) for key, found in ends.items()}
+    table = np.array(rows, dtype=np.int32)
+    return {key: smallest(product.alphabet, table, 1, found) for key, found in ends.items()}
 
 
 class _Product:
@@ -426,31 +397,16 @@ class _Product:
 
     Attributes
     ----------
-    cuts : list of int
-        The first code points of the intervals that no language cuts.
-    letters : list of int
-        The letter of each interval: `moves` are by letter. That of surrogates has no moves, for
-        these lead nowhere.
-    n_letters : int
-        How many others there are.
+    alphabet : Alphabet
+        That of all together.
     start : tuple of int
         The state before any character: a number for each language that has texts.
     """
 
     def __init__(self, languages: Sequence[Language]) -> None:
-        first, last = SURROGATES
-        self.cuts = sorted({0, first, last + 1}.union(*(each.cuts for each in languages)))
-        read = [
-            tuple(each.letters[bisect_right(each.cuts, cut) - 1] for each in languages)
-            for cut in self.cuts
-        ]
-        gap = self.cuts.index(first)
-        numbers = {each: n for n, each in enumerate(dict.fromkeys(read[:gap] + read[gap + 1 :]))}
-        self.n_letters = len(numbers)
-        self.letters = [numbers.get(each, self.n_letters) for each in read]
-        self.letters[gap] = self.n_letters
+        self.alphabet, letters = beside(tuple([each.alphabet for each in languages]))
         self._languages = languages
-        self._places = list(zip(*numbers, strict=True))
+        self._letters = list(zip(*letters[1:], strict=True))
         # The states of all languages are numbered one after the other; no dead one is above 0.
         self._firsts = list(itertools.accumulate((len(each.rows) for each in languages), initial=0))
         self._rows: dict[int, tuple[int, ...]] = {}
@@ -461,9 +417,9 @@ class _Product:
         )
 
     def moves(self, state: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        """Yield the next state of each letter."""
+        """Yield the next state of each letter but 0."""
         if not state:
-            yield from [()] * self.n_letters
+            yield from [()] * (self.alphabet.n_letters - 1)
         for after in zip(*[self._rows.get(here) or self._row(here) for here in state], strict=True):
             yield after if DEAD not in after else tuple(filter(None, after))
 
@@ -471,8 +427,8 @@ class _Product:
         """Return the next states of one language, by letters."""
         number = bisect_right(self._firsts, here) - 1
         first = self._firsts[number]
-        row = self._languages[number].rows[here - first]
-        targets = map(row.__getitem__, self._places[number])
+        row = self._languages[number].row(here - first)
+        targets = map(row.__getitem__, self._letters[number])
         found = self._rows[here] = tuple([each and first + each for each in targets])
         return found
 
@@ -601,17 +557,12 @@ def _check_size(n_states: int, most: int = MAX_STATES) -> None:
         )
 
 
-def smallest(cuts: Sequence[int], rows: Sequence[Row], start: int, ends: Iterable[int]) -> Language:
-    """Return the minimal automaton of a language, with as few intervals as possible."""
-    return _smallest(cuts, np.array(rows, dtype=np.int32).T, start, ends)
-
-
-def _smallest(
-    cuts: Sequence[int], columns: npt.NDArray[np.int32], start: int, ends: Iterable[int]
-) -> Language:
+def smallest(alphabet: Alphabet, rows: npt.ArrayLike, start: int, ends: Iterable[int]) -> Language:
+    """Return the minimal automaton of rows by letters, with as few intervals as possible."""
     check_step()
-    kept, columns = _without_repeated(cuts, np.where(columns == DEAD, NOWHERE, columns))
-    moves = Moves(columns.T)
+    table = np.array(rows, dtype=np.int32)
+    table[table == DEAD] = NOWHERE
+    moves = Moves(table)
     labels = np.full(moves.n_states, OPEN, dtype=np.int32)
     labels[list(ends)] = IS_END
     moves.leave_dead(labels)
@@ -620,19 +571,12 @@ def _smallest(
     classes = moves.refined(labels, N_LABELS)
     # States are numbered breadth-first, so that equal languages are equal values.
     order, numbers = moves.numbered(classes, start)
-    targets = moves.targets.reshape(columns.shape)[:, order]
-    kept, columns = _without_repeated(
-        kept, np.where(targets == NOWHERE, DEAD, numbers[classes[targets]])
-    )
-    accepting = (np.flatnonzero(labels[order] == IS_END) + 1).tolist()
-    rows = [(DEAD,) * len(kept), *map(tuple, columns.T.tolist())]
-    return Language(tuple(kept), tuple(rows), 1, frozenset(accepting))
-
-
-def _without_repeated(
-    cuts: Sequence[int], columns: npt.NDArray[np.int32]
-) -> tuple[list[int], npt.NDArray[np.int32]]:
-    """Return the cuts where the column changes, and their columns."""
-    is_new = np.ones(len(cuts), dtype=np.bool_)
+    targets = moves.targets.reshape(-1, moves.n_states)[:, order]
+    columns = np.where(targets == NOWHERE, DEAD, numbers[classes[targets]])[list(alphabet.letters)]
+    # Neighbours whose columns are equal are one interval.
+    is_new = np.ones(len(columns), dtype=np.bool_)
     is_new[1:] = (columns[1:] != columns[:-1]).any(axis=1)
-    return np.array(cuts)[is_new].tolist(), columns[is_new]
+    accepting = (np.flatnonzero(labels[order] == IS_END) + 1).tolist()
+    kept = np.array(alphabet.cuts)[is_new].tolist()
+    found = [(DEAD,) * len(kept), *map(tuple, columns[is_new].T.tolist())]
+    return Language(tuple(kept), tuple(found), 1, frozenset(accepting))

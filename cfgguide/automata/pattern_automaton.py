@@ -23,22 +23,20 @@ Source: Antimirov, "Partial Derivatives of Regular Expressions and Finite Automa
 
 from __future__ import annotations
 
-import json
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache, reduce
 from math import inf, prod
 from typing import Any, NamedTuple
 
-from cfgguide.automata.charset import ANY_CHARACTER, MAX_CODE_POINT, SURROGATES, CharacterClass
+from cfgguide.automata.alphabet import Alphabet, Fewest, alphabet_of, fewer
+from cfgguide.automata.charset import ANY_CHARACTER
 from cfgguide.automata.language import (
     DEAD,
     MAX_STATES,
     NO_TEXTS,
     Language,
     Lengths,
-    Ranges,
-    moves_by_target,
+    Lettered,
     smallest,
 )
 from cfgguide.automata.pattern_tree import (
@@ -68,7 +66,6 @@ ANYTHING = Repeat((Characters(ANY_CHARACTER),), 0, None)
 MATCH = 0  # the rest of which nothing is left
 
 Interval = tuple[float, float]  # the least and the most characters
-Fewest = tuple[float, float]  # bytes: `IN_UTF8` and `IN_JSON`
 
 
 def automaton_of(nodes: Nodes) -> GrowingAutomaton:
@@ -81,6 +78,7 @@ def automaton_of(nodes: Nodes) -> GrowingAutomaton:
 
     Examples
     --------
+    >>> from cfgguide.automata.charset import CharacterClass
     >>> from cfgguide.automata.language import accepts
     >>> from cfgguide.automata.pattern_tree import Characters, Repeat
     >>> a = Characters(CharacterClass.of_characters([97]))
@@ -88,7 +86,7 @@ def automaton_of(nodes: Nodes) -> GrowingAutomaton:
     >>> [accepts(found, "a" * n) for n in (3, 4, 5)]
     [False, True, True]
     """
-    made = _automaton(nodes, _Alphabet(nodes))
+    made = _automaton(nodes, _alphabet(nodes))
     return SideBySide([made]) if isinstance(made, LookingAutomaton) else made
 
 
@@ -100,7 +98,7 @@ def language_of(nodes: Nodes, most: int = MAX_STATES) -> Language:
     SchemaError
         If that takes more than `most` states, or as :func:`automaton_of`.
     """
-    return _automaton(nodes, _Alphabet(nodes)).whole(most)
+    return _automaton(nodes, _alphabet(nodes)).whole(most)
 
 
 def anywhere(nodes: Nodes) -> Nodes:
@@ -114,7 +112,13 @@ def anywhere(nodes: Nodes) -> Nodes:
     return (*before, *nodes[1 - len(before) : len(nodes) - 1 + len(behind)], *behind)
 
 
-def _automaton(nodes: Nodes, alphabet: _Alphabet) -> PatternAutomaton:
+def _alphabet(nodes: Nodes) -> Alphabet:
+    """Return what a pattern and all its looks read alike."""
+    classes = [node.characters for node in walk(nodes) if isinstance(node, Characters)]
+    return alphabet_of([ANY_CHARACTER, *classes])
+
+
+def _automaton(nodes: Nodes, alphabet: Alphabet) -> PatternAutomaton:
     program = _Program(nodes, alphabet)
     if not program.conditions:
         return PatternAutomaton(program)
@@ -134,49 +138,6 @@ def _uncounted(node: Node) -> Node:
             most = node.most if node.most in (0, 1) else None
             return Repeat(_without_counts(node.body), min(node.least, 1), most)
     return node
-
-
-class _Alphabet:
-    """Intervals of characters that a pattern and all its looks read alike: *letters*.
-
-    Attributes
-    ----------
-    cuts : list of int
-        The first code points of intervals that no class divides.
-    letters : list of int
-        For each interval its letter.
-    n_letters : int
-    """
-
-    def __init__(self, nodes: Nodes) -> None:
-        found = {node.characters for node in walk(nodes) if isinstance(node, Characters)}
-        classes = sorted({ANY_CHARACTER, *found}, key=lambda each: each.ranges)
-        self.cuts = cuts_of(classes)
-        member_of: list[list[int]] = [[] for _ in self.cuts]
-        for number, characters in enumerate(classes):
-            check_step()
-            for place in intervals(characters, self.cuts):
-                member_of[place].append(number)
-        places: dict[tuple[int, ...], int] = {}
-        self.letters = [places.setdefault(tuple(each), len(places)) for each in member_of]
-        self.n_letters = len(places)
-        self._n_bytes = [(inf, inf)] * len(places)
-        for letter, low, high in zip(
-            self.letters, self.cuts, [*self.cuts[1:], MAX_CODE_POINT + 1], strict=True
-        ):
-            self._n_bytes[letter] = fewer(self._n_bytes[letter], bytes_of(low, high - 1))
-        self._bits = dict.fromkeys(classes, 0)
-        for key, letter in places.items():
-            for number in key:
-                self._bits[classes[number]] |= 1 << letter
-
-    def bits(self, characters: CharacterClass) -> int:
-        """Return the letters of a class, as bits."""
-        return self._bits[characters]
-
-    def n_bytes(self, letters: int) -> Fewest:
-        """Return how many bytes a character at least has, of letters as bits."""
-        return reduce(fewer, [self._n_bytes[letter] for letter in members(letters)])
 
 
 class _Loop(NamedTuple):
@@ -339,7 +300,7 @@ class _Program:
         Of each rest how many characters it may have.
     """
 
-    def __init__(self, nodes: Nodes, alphabet: _Alphabet) -> None:
+    def __init__(self, nodes: Nodes, alphabet: Alphabet) -> None:
         self._nodes = nodes
         self.alphabet = alphabet
         self.conditions: dict[Node, None] = {}
@@ -696,7 +657,7 @@ def includes(counts: Sequence[Interval], others: Sequence[Interval]) -> bool:
     )
 
 
-class PatternAutomaton:
+class PatternAutomaton(Lettered):
     """The texts that a pattern without conditions matches as a whole; see :func:`automaton_of`.
 
     It is one for all threads.
@@ -705,11 +666,10 @@ class PatternAutomaton:
     def __init__(self, program: _Program) -> None:
         self._program = program
         self._lock = new_rlock()  # patterns are shared by all schemas
-        self.cuts, self.letters = program.alphabet.cuts, program.alphabet.letters
+        self.alphabet = program.alphabet
         self._states: list[Any] = [frozenset()]
         self._numbers: dict[Any, int] = {self._states[DEAD]: DEAD}
         self._rows = {DEAD: (DEAD,) * program.alphabet.n_letters}
-        self._moves: dict[int, dict[int, Ranges]] = {}
         self._ends = {DEAD: False}
         self.start = self._first()
 
@@ -751,8 +711,7 @@ class PatternAutomaton:
         SchemaError
             If that takes more than `most` states.
         """
-        columns = self.letters
-        rows = [(DEAD,) * len(columns)]
+        rows = [self.row(DEAD)]
         numbers, states = {DEAD: DEAD, self.start: 1}, [self.start]
         if self.is_empty:
             return NO_TEXTS
@@ -766,9 +725,9 @@ class PatternAutomaton:
                     if len(states) > most:
                         raise SchemaError(f"it has more than {most} states; use smaller bounds")
                 row.append(numbers[target])
-            rows.append(tuple([row[letter] for letter in columns]))
+            rows.append(row)
         ends = [number for number, state in enumerate(states, 1) if self.is_end(state)]
-        return smallest(self.cuts, rows, 1, ends)
+        return smallest(self.alphabet, rows, 1, ends)
 
     def _number(self, key: Any) -> int:
         """Return the number of a state; the lock is held, or nobody else has the automaton."""
@@ -828,13 +787,6 @@ class PatternAutomaton:
     def _rests(self, state: int) -> Iterable[int]:
         rests: frozenset[int] = self._states[state]
         return rests
-
-    def moves_of(self, state: int) -> dict[int, Ranges]:
-        """Return the states after one more character, without the dead one, with the characters."""
-        moves = self._moves.get(state)
-        if moves is None:
-            moves = self._moves[state] = moves_by_target(self.cuts, self.letters, self.row(state))
-        return moves
 
     def shortest(self, state: int) -> float:
         """Return how many characters at least lead from a state to an end."""
@@ -960,7 +912,7 @@ def _looks_behind(node: Node) -> bool:
 class _Behinds:
     """The automata of all look-behinds, which read a text from its start."""
 
-    def __init__(self, nodes: Nodes, alphabet: _Alphabet) -> None:
+    def __init__(self, nodes: Nodes, alphabet: Alphabet) -> None:
         self.alphabet = alphabet
         bodies = dict.fromkeys(_behind_bodies(nodes))
         self._numbers = {body: number for number, body in enumerate(bodies)}
@@ -1220,45 +1172,3 @@ def _with(owed: Obligations, more: Iterable[_Owed]) -> Obligations | None:
         else:
             found.add(each)
     return frozenset(found)
-
-
-def fewer(some: Fewest, others: Fewest) -> Fewest:
-    """Return the fewer bytes in each spelling."""
-    return min(some[0], others[0]), min(some[1], others[1])
-
-
-@lru_cache(maxsize=10_000)
-def bytes_of(low: int, high: int) -> Fewest:
-    r"""Return how many bytes a character of an interval at least has, plain and in JSON.
-
-    Examples
-    --------
-    >>> bytes_of(0x61, 0x7A), bytes_of(0xE9, 0xE9), bytes_of(0x0A, 0x0A), bytes_of(0, 0)
-    ((1, 1), (2, 2), (1, 2), (1, 6))
-    """
-    if SURROGATES[0] <= low <= SURROGATES[1]:
-        return inf, inf
-    n_bytes = len(chr(low).encode())
-    # Whatever JSON escapes comes before "a"; there is a character of one byte among these, too.
-    points = map(chr, range(low, min(high, ord("a")) + 1))
-    written = [len(json.dumps(point, ensure_ascii=False)) - 2 for point in points]
-    return n_bytes, min(written, default=n_bytes)
-
-
-def cuts_of(classes: Iterable[CharacterClass]) -> list[int]:
-    """Return the first code points of intervals that no character class divides."""
-    low, high = SURROGATES
-    points = {0, low, high + 1}
-    for characters in classes:
-        for first, last in characters.ranges:
-            points |= {first, last + 1}
-    return sorted(point for point in points if point <= MAX_CODE_POINT)
-
-
-def intervals(characters: CharacterClass, cuts: Sequence[int]) -> list[int]:
-    """Return the indices of the intervals that make up a class."""
-    return [
-        index
-        for low, high in characters.ranges
-        for index in range(bisect_right(cuts, low) - 1, bisect_right(cuts, high))
-    ]

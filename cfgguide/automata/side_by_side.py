@@ -10,21 +10,20 @@ states that are nearest to the ends of all parts. What a search has seen is know
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
 from math import inf, prod
 
-from cfgguide.automata.charset import SURROGATES
+from cfgguide.automata.alphabet import alphabet_of, beside
+from cfgguide.automata.charset import ANY_CHARACTER
 from cfgguide.automata.language import (
     DEAD,
     Language,
     Lengths,
+    Lettered,
     Part,
-    Ranges,
     TextAutomaton,
     intersection,
-    moves_by_target,
 )
 from cfgguide.base.limits import check_step
 from cfgguide.base.locks import new_rlock
@@ -35,7 +34,6 @@ from cfgguide.errors import SchemaError
 _MAX_TOGETHER = 2_000  # states of a product that is made at once
 _MAX_SEARCHED = 200_000  # states of one search
 _N_KEPT = 256  # products
-_GAP = (0, SURROGATES[0], SURROGATES[1] + 1)
 
 State = tuple[int, ...]
 
@@ -66,8 +64,7 @@ def _together(automata: tuple[TextAutomaton, ...]) -> SideBySide:
 class _Counter:
     """Texts of some lengths; a state is one more than the number of characters."""
 
-    cuts = _GAP
-    letters = (0, 1, 0)
+    alphabet = alphabet_of([ANY_CHARACTER])
     start = 1
 
     def __init__(self, least: int, most: int | None) -> None:
@@ -81,7 +78,7 @@ class _Counter:
 
     def row(self, state: int) -> State:
         """Return the next states of a state, by letters."""
-        return (self.state(state), DEAD)
+        return (DEAD, self.state(state))
 
     def is_end(self, state: int) -> bool:
         """Return whether a text may end in a state."""
@@ -106,16 +103,7 @@ class _Product:
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = parts
         self._lock = new_rlock()  # parts of a schema are shared by all that have the same ones
-        self.cuts = sorted({*_GAP}.union(*(part.cuts for part in parts)))
-        places: dict[State, int] = {}
-        self.letters = tuple(
-            places.setdefault(
-                tuple(part.letters[bisect_right(part.cuts, cut) - 1] for part in parts),
-                len(places),
-            )
-            for cut in self.cuts
-        )
-        self._places = list(places)
+        self.alphabet, self._letters = beside(tuple([part.alphabet for part in parts]))
         self._numbers: dict[State, int] = {}
         self.states: list[State] = [()]
         self._is_live: dict[int, bool | None] = {DEAD: False}
@@ -167,12 +155,12 @@ class _Product:
     def targets(self, state: int) -> tuple[int, ...]:
         """Return the next states of a state, by letters, dead or not."""
         if state == DEAD:
-            return (DEAD,) * len(self._places)
+            return (DEAD,) * len(self._letters)
         pairs = zip(self._parts, self.states[state], strict=True)
         rows = [part.row(each) for part, each in pairs]
         return tuple(
-            self.number(tuple([row[at] for row, at in zip(rows, places, strict=True)]))
-            for places in self._places
+            self.number(tuple([row[each] for row, each in zip(rows, letters, strict=True)]))
+            for letters in self._letters
         )
 
     def is_live(self, state: int) -> bool:
@@ -236,7 +224,7 @@ class _Product:
                 self._is_live[state] = False
 
 
-class SideBySide:
+class SideBySide(Lettered):
     """The texts that are in several languages, made while they are read.
 
     Examples
@@ -250,8 +238,7 @@ class SideBySide:
     def __init__(self, parts: Sequence[TextAutomaton]) -> None:
         self._parts = parts
         self._product = _Product(parts)
-        self.cuts, self.letters = self._product.cuts, self._product.letters
-        self._moves: dict[int, dict[int, Ranges]] = {}
+        self.alphabet = self._product.alphabet
         start = self._product.number(tuple(part.start for part in parts))
         self.start = start if self._product.is_live(start) else DEAD
 
@@ -293,13 +280,6 @@ class SideBySide:
     def near(self, state: int, n: int) -> int:
         """Return the same state: whether a text can end depends on all parts."""
         return state
-
-    def moves_of(self, state: int) -> dict[int, Ranges]:
-        """Return the states after one more character, without the dead one, with the characters."""
-        moves = self._moves.get(state)
-        if moves is None:
-            moves = self._moves[state] = moves_by_target(self.cuts, self.letters, self.row(state))
-        return moves
 
     def shortest(self, state: int) -> float:
         """Return how many characters lead at least to an end; there may be none that near."""

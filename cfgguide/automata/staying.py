@@ -7,9 +7,12 @@ many of them may come.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import reduce
+from operator import or_
 from typing import TypeVar
 
-from cfgguide.base.kinds import MOST, N_BITS, Ranges, kinds_in, kinds_meeting
+from cfgguide.automata.alphabet import Alphabet
+from cfgguide.base.kinds import MOST, N_BITS
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -18,8 +21,9 @@ _MAX_GROUP = 3  # states that are looked at together
 
 def staying(
     start: Key,
-    moves: Callable[[Key], Mapping[Key, Ranges]],
+    moves: Callable[[Key], Mapping[Key, int]],
     near: Callable[[Key, int], Key],
+    alphabet: Alphabet,
     raw: int,
     lengths: Iterable[float],
 ) -> int:
@@ -30,9 +34,11 @@ def staying(
     start : key
         The state.
     moves : callable
-        Returns the states after one more character, without the dead one, with the characters.
+        Returns the states after one more character, without the dead one, with its letters as bits.
     near : callable
         Returns for a state and `n` one after which `n` characters do what they do after it.
+    alphabet : Alphabet
+        That of the letters.
     raw : int
         The kinds that are asked for, as bits.
     lengths : iterable of float
@@ -44,6 +50,10 @@ def staying(
         The kinds, as bits, and above them how many characters may come: `MOST` for any number. 0
         if no kinds are found; there may be some.
     """
+
+    def leading_on(state: Key) -> int:
+        return alphabet.kinds_in(reduce(or_, moves(state).values(), 0))
+
     for n in lengths:
         n = int(min(n, MOST))
         if n <= 0:
@@ -54,17 +64,17 @@ def staying(
             # A state stands for those after which n - 1 characters do what they do after it: so of
             # n characters each leads to a state that one of the group stands for.
             group, stand_for = [start], {near(start, n - 1)}
-            found &= _leading_on(moves(start))
+            found &= leading_on(start)
             for state in group:  # grows while it is walked
-                for target, ranges in moves(state).items():
-                    if not (met := found and found & kinds_meeting(ranges)):
+                for target, letters in moves(state).items():
+                    if not (met := found and found & alphabet.kinds_meeting(letters)):
                         continue
                     like = near(target, n - 1)
                     is_counted = is_counted or like != target
                     if like in stand_for:
                         continue
                     # Either these kinds are given up, or those that do not lead on from there.
-                    with_target, without = found & _leading_on(moves(target)), found & ~met
+                    with_target, without = found & leading_on(target), found & ~met
                     if len(group) == _MAX_GROUP or with_target.bit_count() <= without.bit_count():
                         found = without
                     else:
@@ -76,8 +86,3 @@ def staying(
         if not is_counted:
             break
     return 0
-
-
-def _leading_on(moves: Mapping[Key, Ranges]) -> int:
-    """Return the kinds that lie in what leads to some states, as bits."""
-    return kinds_in(tuple(sorted(each for ranges in moves.values() for each in ranges)))

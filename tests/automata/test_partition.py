@@ -6,10 +6,13 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
+from cfgguide.automata.alphabet import Alphabet
 from cfgguide.automata.language import Language, grouped, smallest
 from cfgguide.automata.partition import refined
 
-_CUTS = (0, ord("b"), ord("c"), ord("d"))  # "a", "b", "c" and "d" are read by a column each
+_LETTERS = Alphabet(
+    (0, ord("b"), ord("c"), ord("d"))
+)  # "a", "b", "c" and "d" are read by a column each
 _TEXTS = ["".join(each) for n in range(6) for each in product("abcd", repeat=n)]
 
 
@@ -71,7 +74,7 @@ def _reads(rows, ends, text):
 @pytest.mark.parametrize("seed", range(40))
 def test_the_smallest_automaton_reads_the_same_texts(seed):
     rows, ends = _random_automaton(random.Random(seed))
-    found = smallest(_CUTS, rows, 1, ends)
+    found = smallest(_LETTERS, rows, 1, ends)
     for text in _TEXTS:
         assert found.accepts(text) == _reads(rows, ends, text)
     # No two states are equivalent, and an end can be reached from all but the dead one.
@@ -96,14 +99,14 @@ def test_equal_languages_are_equal_values(seed):
         for state in range(2 * n)
     ]
     both = {state for state in range(2 * n) if state % n in ends}
-    assert smallest(_CUTS, copied, 1 + n, both) == smallest(_CUTS, rows, 1, ends)
+    assert smallest(_LETTERS, copied, 1 + n, both) == smallest(_LETTERS, rows, 1, ends)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_texts_are_grouped_by_the_languages_that_they_are_in(seed):
     rng = random.Random(seed)
     automata = [_random_automaton(rng) for _ in range(rng.randrange(4))]
-    languages = [smallest(_CUTS, rows, 1, ends) for rows, ends in automata]
+    languages = [smallest(_LETTERS, rows, 1, ends) for rows, ends in automata]
     groups: dict[object, Language] = grouped(languages, lambda met: met)
     for text in _TEXTS:
         met = tuple(_reads(rows, ends, text) for rows, ends in automata)

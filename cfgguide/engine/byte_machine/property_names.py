@@ -21,7 +21,7 @@ from cfgguide.automata.charset import (
     branches_of,
     common_ranges,
 )
-from cfgguide.automata.language import DEAD, Language, Ranges
+from cfgguide.automata.language import DEAD, Language
 from cfgguide.automata.numbers import without_zeros
 from cfgguide.base.limits import check_step
 from cfgguide.engine.byte_machine.scalars import (
@@ -448,10 +448,10 @@ class PatternNames(ScalarAutomaton):
         """
         possible = [each != DEAD for each in texts]
 
-        def moves(state: tuple[int, ...]) -> dict[tuple[int, ...], Ranges]:
+        def moves(state: tuple[int, ...]) -> dict[tuple[int, ...], int]:
             return {
-                after: ranges
-                for after, ranges in self._texts.moves(state).items()
+                after: letters
+                for after, letters in self._texts.moves(state).items()
                 if [each != DEAD for each in after] == possible
             }
 
@@ -495,9 +495,14 @@ class PatternNames(ScalarAutomaton):
         longer = [] if beginning is None else self._listed.longer(beginning)
         found: list[Piece] = []
         listed = {ord(character): after for character, after in longer}
-        for after, ranges in self._texts.moves(texts).items():
-            rest = CharacterClass.of(ranges)
-            for point in [point for point in listed if point in rest]:
+        letter_of = self._texts.alphabet.letter
+        for after, letters in self._texts.moves(texts).items():
+            of_names = [point for point in listed if letters >> letter_of(point) & 1]
+            if not of_names:
+                found.append((self._texts.spelled(letters), (None, after)))
+                continue
+            ranges = self._texts.alphabet.ranges(letters)
+            for point in of_names:
                 single = ((point, point),)
                 found.append((plain_spelling(single), (listed.pop(point), after)))
                 kept = common_ranges(ranges, ((0, point - 1), (point + 1, MAX_CODE_POINT)))

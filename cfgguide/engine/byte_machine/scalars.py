@@ -17,9 +17,9 @@ from functools import cache, lru_cache, partial
 from math import inf
 from typing import Any, NamedTuple
 
+from cfgguide.automata.alphabet import beside, letters_to
 from cfgguide.automata.charset import (
     END,
-    MAX_CODE_POINT,
     SURROGATES,
     ByteTree,
     CharacterClass,
@@ -37,10 +37,10 @@ from cfgguide.automata.language import (
     Ranges,
     TextAutomaton,
 )
-from cfgguide.automata.language import after as after_character
 from cfgguide.automata.staying import staying
 from cfgguide.base.kinds import KINDS, N_BITS, kinds_in
 from cfgguide.base.limits import check_step
+from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.spellings import (
     any_spelling,
     n_bytes_of,
@@ -279,6 +279,10 @@ class SpelledTexts:
         self._is_plain = spelling is in_utf8
         self._bytes = IN_UTF8 if self._is_plain else IN_JSON
         self.start = tuple(language.start for language in languages)
+        alphabets = tuple([each.alphabet for each in languages])
+        self.alphabet, self._letters = (
+            beside(alphabets) if len(languages) != 1 else (alphabets[0], ())
+        )
         self._written: dict[tuple[int, frozenset[int]], list[bytes] | None] = {}
 
     def tag(self, state: tuple[int, ...]) -> int:
@@ -288,25 +292,26 @@ class SpelledTexts:
                 return tag
         return -1
 
-    def moves(self, state: tuple[int, ...]) -> dict[tuple[int, ...], Ranges]:
-        """Return the states after one more character, each with the characters."""
-        if len(state) == 1:
-            moves = self.languages[0].moves_of(state[0])
-            return {(target,): ranges for target, ranges in moves.items()}
-        found: dict[tuple[int, ...], list[tuple[int, int]]] = {}
-        cuts = sorted({0}.union(*(language.cuts for language in self.languages)))
-        for first, end in zip(cuts, [*cuts[1:], MAX_CODE_POINT + 1], strict=True):
-            after = tuple(
-                after_character(language, each, chr(first)) if each else DEAD
-                for each, language in zip(state, self.languages, strict=True)
-            )
+    @remembered
+    def moves(self, state: tuple[int, ...]) -> dict[tuple[int, ...], int]:
+        """Return the states after one more character, each with its letters as bits."""
+        rows = [language.row(each) for each, language in zip(state, self.languages, strict=True)]
+        if len(rows) == 1:
+            return {(target,): letters for target, letters in letters_to(rows[0]).items()}
+        found: dict[tuple[int, ...], int] = {}
+        for letter, read in enumerate(self._letters):
+            after = tuple([row[each] for row, each in zip(rows, read, strict=True)])
             if any(after):
-                found.setdefault(after, []).append((first, end - 1))
-        return {after: CharacterClass.of(ranges).ranges for after, ranges in found.items()}
+                found[after] = found.get(after, 0) | 1 << letter
+        return found
+
+    def spelled(self, letters: int) -> ByteTree:
+        """Return the spellings of some letters."""
+        return self.alphabet.spelled(self._spelling, letters)
 
     def pieces(self, state: tuple[int, ...]) -> tuple[Piece, ...]:
         """Return the spellings of the next character, and the state after it."""
-        return tuple((self._spelling(ranges), after) for after, ranges in self.moves(state).items())
+        return tuple([(self.spelled(each), after) for after, each in self.moves(state).items()])
 
     def near(self, state: tuple[int, ...], n: int) -> tuple[int, ...]:
         """Return a state after which `n` characters do what they do after another one."""
@@ -316,7 +321,7 @@ class SpelledTexts:
     def stays(
         self,
         state: tuple[int, ...],
-        moves: Callable[[tuple[int, ...]], dict[tuple[int, ...], Ranges]] | None = None,
+        moves: Callable[[tuple[int, ...]], dict[tuple[int, ...], int]] | None = None,
     ) -> int:
         """Return kinds of characters that may follow one another, written as they are.
 
@@ -330,6 +335,7 @@ class SpelledTexts:
             state,
             moves or self.moves,
             self.near,
+            self.alphabet,
             kinds,
             (longest - 3, longest - 1, _FEW, shortest - 1),
         )
@@ -479,19 +485,14 @@ def written_letters(
     language: TextAutomaton, spelling: Callable[[Ranges], ByteTree], used: frozenset[int]
 ) -> list[bytes] | None:
     """Return a shortest spelling of each letter; None if some bytes are missing for one."""
-    found: dict[int, bytes] = {}
-    ends = [*language.cuts[1:], MAX_CODE_POINT + 1]
-    for first, end, letter in zip(language.cuts, ends, language.letters, strict=True):
-        if SURROGATES[0] <= first <= SURROGATES[1]:
-            found.setdefault(letter, b"")  # of which there are none
-            continue
-        tree = spelling(((first, end - 1),))
+    found = [b""]  # of surrogates
+    for letter in range(1, language.alphabet.n_letters):
+        tree = language.alphabet.spelled(spelling, 1 << letter)
         text = shortest_in(tree, used)
         if text is None or len(text) > n_bytes_of(tree):
             return None
-        known = found.get(letter)
-        found[letter] = text if known is None else min(known, text, key=lambda t: (len(t), t))
-    return [found[letter] for letter in range(len(found))]
+        found.append(text)
+    return found
 
 
 def characters_of(

@@ -94,10 +94,10 @@ def _joined(parts: dict[tuple[bool, bool], Language]) -> Language:
 def _cut(language: Language) -> Language:
     """Return the texts of a language of which no beginning is one of its texts."""
     rows = [
-        (DEAD,) * len(language.cuts) if state in language.accepting else row
-        for state, row in enumerate(language.rows)
+        language.row(DEAD if state in language.accepting else state)
+        for state in range(language.n_states)
     ]
-    return smallest(language.cuts, rows, language.start, language.accepting)
+    return smallest(language.alphabet, rows, language.start, language.accepting)
 
 
 def _pattern(language: Language) -> str | None:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, count
 
+from cfgguide.automata.alphabet import Alphabet
 from cfgguide.automata.charset import (
     END,
     SURROGATES,
@@ -436,4 +437,4 @@ def text_without(words: tuple[str, ...]) -> Language:
             else:
                 row.append(DEAD if SURROGATES[0] <= cut <= SURROGATES[1] else known.get(cut, 1))
         rows[here] = tuple(row)
-    return smallest(cuts, rows, 1, set(order))
+    return smallest(Alphabet(cuts), rows, 1, set(order))
