@@ -95,8 +95,9 @@ def later_language(
             return grown
     except (SchemaError, RecursionError) as error:
         raise SchemaError(f"the pattern {shown(without_head(pattern))}: {error.args[0]}") from None
-    if not is_small:
-        pattern_language(pattern)
+    if is_small:
+        return lambda: grown.language
+    pattern_language(pattern)
     return partial(pattern_language, pattern)
 
 

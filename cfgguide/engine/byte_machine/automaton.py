@@ -152,6 +152,7 @@ class Pushdown:
         self._memory: tuple[int, Any] = (0, None)
         self._map_numbers: dict[bytes, int] = {}
         self._action_numbers: dict[tuple[int, int, int], int] = {}
+        self._stays = {0: NONE}  # kinds that lead on, and where in `words` they stand
         self._actions.add([(0, 0, 0)], 1)
         self.new_state()  # the dead one
         self.set_row(DEAD, ())
@@ -259,7 +260,6 @@ class Pushdown:
         bounds: tuple[int, int] = (NONE, NONE),
     ) -> int:
         """Return the number of a new state; `below` is a set of tags as bits."""
-        check_step()
         names, n_names = NONE, 0
         if below is not None:
             tags = [tag for tag, bit in enumerate(f"{below:b}"[::-1]) if bit == "1"]
@@ -342,7 +342,9 @@ class Pushdown:
             number = self._maps.add(np.frombuffer(places, dtype=np.uint8), 1)
             self._map_numbers[places] = number
         first = self._operations.add(operations, len(operations))
-        kinds = self._set(stays, _WORD) if stays else NONE
+        kinds = self._stays.get(stays)
+        if kinds is None:
+            kinds = self._stays[stays] = self._set(stays, _WORD)
         row = self._states.array[state]
         row[MAP], row[STAYS] = number, kinds
         row[ROW] = first
@@ -352,7 +354,6 @@ class Pushdown:
         key = (kind, first, second)
         number = self._action_numbers.get(key)
         if number is None:
-            check_step()
             number = self._action_numbers[key] = self._actions.add_one(key)
         return -number
 

@@ -30,7 +30,7 @@ cdef int _noted(
 @cython.locals(
     is_popped=bint, has_ended=bint, known=bint, end=int, state=int, cell=int, tag=int, named=int, target=int,
     kind=int, frame=int, follow=int, depth=int, n_segments=int, byte=int, knows_kinds=bint,
-    stays=cython.ulonglong, met=cython.ulonglong, first_token=int, end_token=int,
+    stays=cython.ulonglong, met=cython.ulonglong, first_token=int, end_token=int, after=int,
 )
 cdef int walk(
     ArraysView arrays, TrieView trie, const unsigned long long[::1] kinds, WorkView work, int n_base, int mode,

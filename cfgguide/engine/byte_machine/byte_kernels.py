@@ -215,15 +215,22 @@ def walk(
         state, cell = work.at_state[depth - 1], work.at_cell[depth - 1]
         known = work.is_known[depth - 1]
         if knows_kinds and not known and states[state, STAYS] != NONE:
-            stays, met = arrays.words[states[state, STAYS]], kinds[node]
-            if (met & KINDS) | stays == stays and met >> N_BITS <= stays >> N_BITS:
+            # Of most subtrees of which one is taken whole, the next ones are, too: many at once.
+            stays, after, end = arrays.words[states[state, STAYS]], node, work.end_node[depth]
+            while after < end:
+                met = kinds[after]
+                if (met & KINDS) | stays != stays or met >> N_BITS > stays >> N_BITS:
+                    break
+                after += 1
+            if after > node:
                 if cell < n_base and cell >= counts[INSPECTED] and states[state, BELOW] != NONE:
                     counts[INSPECTED] = cell + 1
-                first_token, end_token = nodes[node, FIRST_TOKEN], nodes[node, END_TOKEN]
+                first_token, end_token = nodes[node, FIRST_TOKEN], nodes[after - 1, END_TOKEN]
                 n_segments = _noted(work, n_segments, first_token, end_token, state, cell, mode)
                 if n_segments == NONE:
                     return TOO_MANY
-                work.next_node[depth] = node + 1
+                work.next_node[depth] = after
+                counts[N_VISITED] += after - node - 1
                 continue
         tag, is_popped = NONE, False
         named = state

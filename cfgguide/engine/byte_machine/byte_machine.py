@@ -202,7 +202,7 @@ class ByteMasks:
         with collector_off():
             eos = self._eos if self._machine.is_sentence(ByteConfiguration(state, stack)) else None
             subset, depth = self._walker.subset(state, stack, eos)
-        if self._machine.pushdown.arrays.states[state, ENDING] != NONE:
+        if self._machine.pushdown.memory[0][state, ENDING] != NONE:
             depth = max(depth, 1)  # whether the text may end is asked of the topmost frame
         return Mask(depth, subset.bitmask, subset=subset)
 

@@ -24,6 +24,7 @@ Int32Array = npt.NDArray[np.int32]
 
 _MAX_SIZE = 1 << 26
 _NOT_KNOWN = np.empty(0, dtype=np.uint64)
+_NO_RANGES = np.empty((0, 2), dtype=np.int32)
 
 
 class Trie:
@@ -56,8 +57,12 @@ class ByteWalk:
         self.n_segments: int = counts[views.N_SEGMENTS]
         self.n_visited: int = counts[views.N_VISITED]
         self.inspected: int = counts[views.INSPECTED]
-        #: Nodes where something has ended that is looked up, and their depth.
-        self.ends: Int32Array = work.ends[: counts[views.N_ENDS]].copy()
+        self._n_ends: int = counts[views.N_ENDS]
+
+    @property
+    def ends(self) -> Int32Array:
+        """Nodes where something has ended that is looked up, and their depth."""
+        return self._work.ends[: self._n_ends]
 
     def ranges(self) -> Int32Array:
         """Return the ranges of tokens, joined where they touch; int32, shape (n_ranges, 2)."""
@@ -66,6 +71,8 @@ class ByteWalk:
 
     def ended(self) -> Int32Array:
         """Return the tokens at each of `ends` and below it; int32, shape (n_ends, 2)."""
+        if not self._n_ends:
+            return _NO_RANGES
         nodes = self._trie.packed.nodes
         return np.ascontiguousarray(nodes[self.ends[:, 0]][:, [FIRST_TOKEN, END_TOKEN]])
 

@@ -130,15 +130,13 @@ def _hex_tree(parts: tuple[tuple[tuple[int, int], ByteTree], ...], n_digits: int
         return parts[0][1]
     check_step()
     size = 16 ** (n_digits - 1)
+    by_digit: dict[int, list[tuple[tuple[int, int], ByteTree]]] = {}
+    for (low, high), rest in parts:
+        for digit in range(low // size, high // size + 1):
+            inside = max(low - digit * size, 0), min(high - digit * size, size - 1)
+            by_digit.setdefault(digit, []).append((inside, rest))
     branches: list[tuple[int, int, ByteTree]] = []
-    for digit in range(16):
-        inside = tuple(
-            ((max(low - digit * size, 0), min(high - digit * size, size - 1)), rest)
-            for (low, high), rest in parts
-            if low < (digit + 1) * size and high >= digit * size
-        )
-        if inside:
-            below = _hex_tree(inside, n_digits - 1)
-            letters = f"{digit:x}" if digit < 10 else f"{digit:x}{digit:X}"
-            branches += [(ord(letter), ord(letter), below) for letter in letters]
+    for digit, within in by_digit.items():
+        below = _hex_tree(tuple(within), n_digits - 1)
+        branches += [(byte, byte, below) for byte in {*b"%x%X" % (digit, digit)}]
     return byte_tree(branches)

@@ -317,4 +317,6 @@ def bitmask_of(token_ids: Sequence[int] | Int32Array, n_words: int) -> Int32Arra
 
 def token_ids_in(bitmask: Int32Array) -> npt.NDArray[np.int64]:
     """Return the tokens of a bitmask, ascending."""
-    return np.flatnonzero(np.unpackbits(bitmask.view(np.uint8), bitorder="little"))
+    words = np.flatnonzero(bitmask != 0)
+    bits = np.unpackbits(bitmask[words].view(np.uint8), bitorder="little")
+    return (32 * words[:, np.newaxis] + np.arange(32))[bits.reshape(-1, 32) != 0]
