@@ -400,8 +400,8 @@ MUTATIONS = [
     Mutation(
         "schemas: how many characters a subtree has that is taken whole",
         "engine/byte_machine/byte_kernels",
-        "            if (met & KINDS) | stays == stays and met >> N_BITS <= stays >> N_BITS:\n",
-        "            if (met & KINDS) | stays == stays:\n",
+        "                if (met & KINDS) | stays != stays or met >> N_BITS > stays >> N_BITS:\n",
+        "                if (met & KINDS) | stays != stays:\n",
     ),
     Mutation(
         "schemas: the fewest characters of a string in its shared mask",

@@ -21,7 +21,6 @@ from itertools import pairwise
 from math import inf
 
 from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES, ByteTree, CharacterClass
-from cfgguide.base.kinds import Ranges, kinds_in, kinds_meeting
 from cfgguide.base.limits import check_step
 from cfgguide.base.remembered import remembered_up_to
 
@@ -29,6 +28,7 @@ _N_KEPT = 256  # alphabets of classes, and of several automata
 _N_SETS = 1_000  # of letters, of which an alphabet remembers the characters
 _GAP = (0, SURROGATES[0], SURROGATES[1] + 1)
 
+Ranges = tuple[tuple[int, int], ...]  # inclusive, of code points
 Fewest = tuple[float, float]  # bytes of a character: in UTF-8, and in a string of JSON
 
 
@@ -87,16 +87,6 @@ class Alphabet:
     def spelled(self, spelling: Callable[[Ranges], ByteTree], letters: int) -> ByteTree:
         """Return how the characters of some letters are written."""
         return spelling(self.ranges(letters))
-
-    @remembered_up_to(_N_SETS)
-    def kinds_in(self, letters: int) -> int:
-        """Return the kinds of characters that lie in some letters, as bits."""
-        return kinds_in(self.ranges(letters))
-
-    @remembered_up_to(_N_SETS)
-    def kinds_meeting(self, letters: int) -> int:
-        """Return the kinds of characters that have some of these letters, as bits."""
-        return kinds_meeting(self.ranges(letters))
 
     @remembered_up_to(_N_SETS)
     def n_bytes(self, letters: int) -> Fewest:

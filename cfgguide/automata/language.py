@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata import dfa
-from cfgguide.automata.alphabet import Alphabet, beside, letters_to
+from cfgguide.automata.alphabet import Alphabet, Ranges, beside, letters_to
 from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES
 from cfgguide.automata.dfa import IS_DEAD, IS_END, N_LABELS, NOWHERE, OPEN
 from cfgguide.automata.distances import CountedLengths, Distances
@@ -36,7 +36,6 @@ IN_UTF8, IN_JSON = range(2)  # spellings of which `fewest` counts the bytes
 _N_KEPT = 256  # intersections
 
 Row = tuple[int, ...]
-Ranges = tuple[tuple[int, int], ...]  # inclusive, of code points
 Key = TypeVar("Key", bound=Hashable)
 
 ANY_TEXT: Ranges = ((0, SURROGATES[0] - 1), (SURROGATES[1] + 1, MAX_CODE_POINT))

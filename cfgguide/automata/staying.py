@@ -7,12 +7,12 @@ many of them may come.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import or_
 from typing import TypeVar
 
 from cfgguide.automata.alphabet import Alphabet
-from cfgguide.base.kinds import MOST, N_BITS
+from cfgguide.base.kinds import MOST, N_BITS, kinds_in, kinds_meeting
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -52,7 +52,7 @@ def staying(
     """
 
     def leading_on(state: Key) -> int:
-        return alphabet.kinds_in(reduce(or_, moves(state).values(), 0))
+        return _kinds_in(alphabet, reduce(or_, moves(state).values(), 0))
 
     for n in lengths:
         n = int(min(n, MOST))
@@ -67,7 +67,7 @@ def staying(
             found &= leading_on(start)
             for state in group:  # grows while it is walked
                 for target, letters in moves(state).items():
-                    if not (met := found and found & alphabet.kinds_meeting(letters)):
+                    if not (met := found and found & _kinds_meeting(alphabet, letters)):
                         continue
                     like = near(target, n - 1)
                     is_counted = is_counted or like != target
@@ -86,3 +86,13 @@ def staying(
         if not is_counted:
             break
     return 0
+
+
+@lru_cache(maxsize=10_000)
+def _kinds_in(alphabet: Alphabet, letters: int) -> int:
+    return kinds_in(alphabet.ranges(letters))
+
+
+@lru_cache(maxsize=10_000)
+def _kinds_meeting(alphabet: Alphabet, letters: int) -> int:
+    return kinds_meeting(alphabet.ranges(letters))

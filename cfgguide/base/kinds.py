@@ -76,7 +76,6 @@ def kinds_of(points: npt.NDArray[np.integer]) -> npt.NDArray[np.uint64]:
     return np.where(is_text, bits, np.uint64(NO_TEXT))
 
 
-@lru_cache(maxsize=10_000)
 def kinds_in(ranges: Ranges) -> int:
     """Return the kinds that lie in some ranges, as bits.
 

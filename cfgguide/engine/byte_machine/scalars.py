@@ -17,7 +17,7 @@ from functools import cache, lru_cache, partial
 from math import inf
 from typing import Any, NamedTuple
 
-from cfgguide.automata.alphabet import beside, letters_to
+from cfgguide.automata.alphabet import Ranges, beside, letters_to
 from cfgguide.automata.charset import (
     END,
     SURROGATES,
@@ -34,7 +34,6 @@ from cfgguide.automata.language import (
     IN_JSON,
     IN_UTF8,
     Language,
-    Ranges,
     TextAutomaton,
 )
 from cfgguide.automata.staying import staying

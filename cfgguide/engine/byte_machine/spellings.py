@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
+from cfgguide.automata.alphabet import Ranges
 from cfgguide.automata.charset import (
     END,
     ByteTree,
@@ -20,7 +21,7 @@ from cfgguide.automata.charset import (
     utf8_tree,
 )
 from cfgguide.automata.json_spelling import ESCAPED, RAW, is_in
-from cfgguide.automata.language import ANY_TEXT, Ranges
+from cfgguide.automata.language import ANY_TEXT
 from cfgguide.base.limits import check_step
 
 _BACKSLASH, _U = 0x5C, 0x75
