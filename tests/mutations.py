@@ -411,9 +411,9 @@ MUTATIONS = [
     ),
     Mutation(
         "schemas: which groups of names are possible where most is taken whole",
-        "engine/byte_machine/property_names",
-        "                if [each != DEAD for each in after] == possible\n",
-        "                if True\n",
+        "engine/byte_machine/scalars",
+        "            if [each == DEAD for each in after] == [each == DEAD for each in state]\n",
+        "            if True\n",
     ),
     Mutation(
         "schemas: listed names are exceptions from shared masks",

@@ -25,7 +25,6 @@ from cfgguide.engine.byte_machine.automaton import Pushdown
 from cfgguide.engine.byte_machine.byte_views import DEAD, END, POP, PUSH
 from cfgguide.engine.byte_machine.property_names import (
     ListedNumbers,
-    PatternNames,
     PropertyNames,
     Words,
 )
@@ -220,7 +219,7 @@ _MARKS = {
     "n": "NULL",
     '"': "STRING",
 }
-_LEXEMES = ((Numbers, "NUMBER"), (PropertyNames | PatternNames, "NAME"), (Constants, "CONSTANT"))
+_LEXEMES = ((Numbers, "NUMBER"), (PropertyNames, "NAME"), (Constants, "CONSTANT"))
 
 
 def _name(byte: int) -> str:
@@ -529,7 +528,7 @@ class SchemaAutomaton(Pushdown):
     def _add_texts(self, lexer: Lexer, lexemes: Words | PropertyNames) -> None:
         """Make the states of listed texts at once, if each is written in one way."""
         listed = lexemes.listed
-        if not listed.texts or not listed.are_written_once:
+        if not listed.texts or not lexemes.are_written_once:
             return
         tags = [lexer.tags[tag] for tag in listed.tags]
         ends = [self.action(POP, tag) for tag in tags]

@@ -21,8 +21,13 @@ from typing import Any
 
 from cfgguide.automata.language import Language, grouped
 from cfgguide.base.limits import check_step
-from cfgguide.engine.byte_machine.property_names import PatternNames, PropertyNames, has_other_text
-from cfgguide.engine.byte_machine.scalars import ScalarAutomaton, any_strings, plain_strings
+from cfgguide.engine.byte_machine.property_names import PropertyNames, has_other_text
+from cfgguide.engine.byte_machine.scalars import (
+    ScalarAutomaton,
+    any_strings,
+    plain_strings,
+    strings_in,
+)
 from cfgguide.schema.equality import hashable
 from cfgguide.schema.solver.counts import has_enough_items, plain_array_bounds
 from cfgguide.schema.solver.goals import Case, Goal
@@ -99,7 +104,7 @@ class PlainMembers:
         tags = range(self.n_tags)
         if any(language is not None for language, _ in groups):
             languages = [language for language, _ in groups if language is not None]
-            return PatternNames(self._names, languages), tags
+            return PropertyNames(self._names, strings_in(tuple(languages))), tags
         if not self._names and groups:
             return any_strings(), tags
         return PropertyNames(self._names, plain_strings() if groups else None), tags
@@ -279,7 +284,7 @@ class TrackedMembers:
         if len(others) == 1 and not isinstance(others[0].names, Language):  # all others
             return (PropertyNames(names, plain_strings()) if names else any_strings()), tags
         languages = [each.names for each in others if isinstance(each.names, Language)]
-        return PatternNames(names, languages), tags
+        return PropertyNames(names, strings_in(tuple(languages))), tags
 
     @cached_property
     def _listed(self) -> tuple[ScalarAutomaton, Sequence[int]]:

@@ -17,7 +17,7 @@ from math import inf
 
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import DEAD, Language, difference, intersection
-from cfgguide.engine.byte_machine.property_names import PatternNames, PropertyNames, Words
+from cfgguide.engine.byte_machine.property_names import PropertyNames, Words
 from cfgguide.engine.byte_machine.scalars import (
     Bounded,
     Constants,
@@ -25,6 +25,7 @@ from cfgguide.engine.byte_machine.scalars import (
     Strings,
     numbers_in,
     plain_strings,
+    strings_in,
 )
 from cfgguide.errors import SchemaError
 from cfgguide.schema.members import DEAD_END
@@ -92,7 +93,7 @@ class UniqueItems:
             lexemes = _unused_strings(strings, used)
             if lexemes is not None:
                 tags: tuple[int, ...] = (FRESH,)
-                if isinstance(lexemes, PropertyNames | PatternNames):
+                if isinstance(lexemes, PropertyNames):
                     tags = (*(REPEATED,) * lexemes.n_names, FRESH)
                 found.append(("strings", lexemes, tags))
         return found
@@ -202,7 +203,7 @@ def _unused_strings(scalars: Scalars, used: list[str]) -> ScalarAutomaton | None
     if language is None and least <= 1 and most is None:
         return PropertyNames(sorted([*used, *[""] * least]), plain_strings())
     if language is not None and n_free(scalars) == inf:
-        return PatternNames(sorted(used), [_bounded(language, least, most)])
+        return PropertyNames(sorted(used), strings_in((_bounded(language, least, most),)))
     whole = pattern_language("^[^]*$") if language is None else language
     rest = difference(whole, Language.of_words(used))
     if rest.is_empty:

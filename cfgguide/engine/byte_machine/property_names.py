@@ -16,33 +16,34 @@ from typing import Any, NamedTuple
 
 from cfgguide.automata.charset import (
     END,
-    MAX_CODE_POINT,
-    CharacterClass,
+    ByteTree,
     branches_of,
-    common_ranges,
 )
 from cfgguide.automata.language import DEAD, Language
 from cfgguide.automata.numbers import without_zeros
 from cfgguide.base.limits import check_step
+from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.scalars import (
     QUOTE,
-    FreeStrings,
     Key,
     Numbers,
     Piece,
     ScalarAutomaton,
     ScalarRow,
-    SpelledTexts,
     Strings,
     Traits,
     after_bytes,
-    characters_of,
     ended,
     is_end,
     key_of,
-    plain_strings,
 )
-from cfgguide.engine.byte_machine.spellings import n_bytes_of, plain_spelling, shortest_in
+from cfgguide.engine.byte_machine.spellings import (
+    is_written_in,
+    n_bytes_of,
+    n_texts_of,
+    plain_spelling,
+    shortest_in,
+)
 
 #: A beginning of listed texts: the first and the end of those that have it, and its length.
 Beginning = tuple[int, int, int]
@@ -210,6 +211,7 @@ class Words(ScalarAutomaton):
 
     def __init__(self, words: Sequence[str], tags: Mapping[str, int] | None = None) -> None:
         self.listed = ListedTexts(dict.fromkeys(words, 0) if tags is None else tags)
+        self.are_written_once = self.listed.are_written_once
         self.start = self.key(self.listed.start)
 
     def key(self, beginning: Beginning) -> Key:
@@ -315,30 +317,38 @@ class ListedNumbers(Numbers):
 
 
 class PropertyNames(ScalarAutomaton):
-    """Names of properties: listed ones, each with its index as its tag, and perhaps all others.
+    """Names of properties: listed ones, each with its index as its tag, and perhaps others.
 
-    Keys are `("n", pieces, key of another name)`, and such keys alone.
+    Keys are `("n", pieces, key of another name)`, and such keys alone, which all objects share that
+    have the same others.
 
     Parameters
     ----------
     names : sequence of str
-        The listed names.
+        The listed names. One counts as nothing else.
     others : Strings, optional
-        How other names are written; their tag is the number of the listed ones.
+        The other names; the tags of their languages are the next numbers. Each language has a text
+        that is not listed.
     """
 
     def __init__(self, names: Sequence[str], others: Strings | None) -> None:
         self.listed = ListedTexts({name: tag for tag, name in enumerate(names)})
         self.n_names = len(names)
         self._others = others
-        self._other_tag = len(names)
         #: The key of what follows beside the names.
         self.other: Key = None if others is None else others.start
-        self.start = self.key(self.listed.start)
+        is_other = others is not None and not names
+        self.start = self.other if is_other else self.key(self.listed.start)
 
     def key(self, beginning: Beginning) -> Key:
         """Return the key of a beginning, where each character is written in one way."""
         return "n", ((END, beginning),), self.other
+
+    @property
+    def are_written_once(self) -> bool:
+        """Whether there is one way to write each name, and the same follows beside all of them."""
+        is_same = self._others is None or self._others.is_free(self.other)
+        return is_same and self.listed.are_written_once
 
     def row(self, key: Any) -> ScalarRow:
         """Return what follows a key: listed names first, then the others."""
@@ -364,195 +374,84 @@ class PropertyNames(ScalarAutomaton):
         if key[0] != "n" or QUOTE not in used:
             return None
         # Beside other names, only a listed one that is asked for is known at once.
-        if key[2] is not None and (tags < 0 or tags >> self._other_tag):
+        if key[2] is not None and (tags < 0 or tags >> self.n_names):
             return None
         ((tree, beginning),) = key[1][:1]
         found = self.listed.shortest(beginning, tags, used) if tree == END else None
         return None if found is None else (found[0] + b'"', found[1])
 
+    @property
+    def others(self) -> Strings:
+        """The other names."""
+        assert self._others is not None, "else there are no such keys"
+        return self._others
+
     def nearest(self, key: Any) -> float:
         """Return how many bytes have to come at least, with the quote."""
         if key[0] != "n":
-            assert self._others is not None, "else there are no such keys"
-            return self._others.nearest(key)
+            return self.others.nearest(key)
         _, pieces, other = key
         least = 1 + min((n_bytes_of(tree) for tree, _ in pieces), default=inf)
         return least if other is None else min(least, self.nearest(other))
 
+    def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
+        """Yield short texts that lead on, each with its target."""
+        if key[0] == "n":
+            yield from super().steps(key, used)
+        else:
+            for text, target in self.others.steps(key, used):
+                yield text, self._target(target)
+
+    def _target(self, target: Any) -> Any:
+        return self.n_names + target if is_end(target) else target
+
     def _other_row(self, key: Any) -> ScalarRow:
         """Return what follows inside a name that is not listed."""
-        assert self._others is not None, "else there are no such keys"
-        row = self._others.row(key)
-        return row.mapped(lambda target: self._other_tag if is_end(target) else target)
+        row = self.others.row(key).mapped(self._target)
+        return row._replace(stays=self.others.stays_alike(key)) if row.stays else row
 
     def traits(self, key: Any) -> Traits:
-        """Return what is known of a key."""
+        """Return what is known of a key: which names may come of it."""
         if key[0] != "n":
-            assert self._others is not None, "else there are no such keys"
-            shared = self._others.shared(key, self._other_tag)
-            return Traits(below=1 << self._other_tag, shared=shared)
+            possible = self.others.possible(key)
+            return Traits(below=possible << self.n_names, shared=self._shared(key))
         _, pieces, other = key
         below = 0
         for _, beginning in pieces:
             below |= self.listed.below(beginning)
-        if self._others is None or other is None:
+        if other is None:
             return Traits(below=below)
-        shared = self._others.shared(other, self._other_tag)
-        return Traits(below=below | 1 << self._other_tag, shared=shared, is_named=True)
+        below |= self._possible(pieces, other) << self.n_names
+        is_free = self.others.is_free(other)
+        return Traits(below=below, shared=self._shared(other), is_named=is_free)
 
+    def _shared(self, other: Key) -> tuple[int, int]:
+        number, tag = self.others.traits(other).shared
+        return number, self.n_names + tag
 
-class PatternNames(ScalarAutomaton):
-    """Names of properties that patterns tell apart: listed ones, then groups of all others.
+    def _possible(self, pieces: tuple[tuple[ByteTree, Beginning], ...], other: Key) -> int:
+        """Return of which languages of others a name may be that begins like listed ones."""
+        if self.others.is_free(other):
+            return self.others.possible(other)
+        found = 0
+        for tree, texts in self.others.opened(other):
+            # A listed name is written inside of what an other one is, or apart from that.
+            inside = [each for each in pieces if is_written_in(each[0], tree)]
+            is_apart = n_texts_of(tree) > sum([n_texts_of(each) for each, _ in inside])
+            for group, state in enumerate(texts):
+                if state != DEAD and (
+                    is_apart
+                    or any(self._has_other(group, state, beginning) for _, beginning in inside)
+                ):
+                    found |= 1 << group
+        return found
 
-    Parameters
-    ----------
-    names : sequence of str
-        The listed names; the tag of each is its index.
-    groups : sequence of Language
-        Disjoint; their tags are the next numbers. A listed name counts as nothing else, and each
-        has a text that is not listed.
-    """
-
-    def __init__(self, names: Sequence[str], groups: Sequence[Language]) -> None:
-        self.n_names = len(names)
-        self._listed = ListedTexts({name: tag for tag, name in enumerate(names)})
-        self._groups = groups
-        self._texts = SpelledTexts(groups, plain_spelling)
-        self._free = FreeStrings(self._texts, len(names))
-        self._others: dict[tuple[Beginning, int, int], bool] = {}
-        self._is_plain = self._listed.are_written_once
-        start = ("c", (self._listed.start if names else None, self._texts.start))
-        self.start = self._freed(start)
-
-    def row(self, key: Any) -> ScalarRow:
-        """Return what follows a key."""
-        kind, state = key
-        if kind == "s":
-            return self._free.row(key)
-        pieces = state if kind == "p" else self._pieces(*state)
-        entries: list[tuple[Iterable[int], Any]] = [
-            (data, self._freed(key_of(after))) for data, after in after_bytes(pieces)
-        ]
-        tag = self._tag(*state) if kind == "c" else -1
-        if tag >= 0:
-            entries.append(((QUOTE,), tag))
-        row = ScalarRow.of(entries)
-        return (
-            row._replace(stays=self._stays(state[1])) if kind == "c" and state[0] is None else row
-        )
-
-    def _stays(self, texts: tuple[int, ...]) -> int:
-        """Return kinds of characters that may follow one another where no listed name may come.
-
-        After each the same groups are possible: which are allowed is asked where a walk comes.
-        """
-        possible = [each != DEAD for each in texts]
-
-        def moves(state: tuple[int, ...]) -> dict[tuple[int, ...], int]:
-            return {
-                after: letters
-                for after, letters in self._texts.moves(state).items()
-                if [each != DEAD for each in after] == possible
-            }
-
-        return self._texts.stays(texts, moves)
-
-    def _freed(self, key: Any) -> Key:
-        kind, state = key
-        return self._free.key(key, state[1]) if kind == "c" and state[0] is None else key
-
-    def nearest(self, key: Any) -> float:
-        """Return how many bytes have to come at least, with the quote."""
-        kind, state = key
-        if kind == "s":
-            return 1
-        pieces = state if kind == "p" else ((END, state),)
-        return 1 + min(
-            n_bytes_of(tree) + (self._texts.nearest(texts) if beginning is None else 0)
-            for tree, (beginning, texts) in pieces
-        )
-
-    def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
-        """Yield short texts that lead on, each to the end of a character."""
-        kind, state = key
-        if kind == "s":
-            yield from self._free.steps(key, used)
-            return
-        yield from characters_of(state if kind == "p" else self._pieces(*state), used)
-        tag = self._tag(*state) if kind == "c" else -1
-        if tag >= 0:
-            yield b'"', tag
-
-    def _tag(self, beginning: Beginning | None, texts: tuple[int, ...]) -> int:
-        own = -1 if beginning is None else self._listed.tag(beginning)
-        if own >= 0:
-            return own
-        group = self._texts.tag(texts)
-        return -1 if group < 0 else self.n_names + group
-
-    def _pieces(self, beginning: Beginning | None, texts: tuple[int, ...]) -> tuple[Piece, ...]:
-        """Return the spellings of the next character, with the beginning of names and of texts."""
-        longer = [] if beginning is None else self._listed.longer(beginning)
-        found: list[Piece] = []
-        listed = {ord(character): after for character, after in longer}
-        letter_of = self._texts.alphabet.letter
-        for after, letters in self._texts.moves(texts).items():
-            of_names = [point for point in listed if letters >> letter_of(point) & 1]
-            if not of_names:
-                found.append((self._texts.spelled(letters), (None, after)))
-                continue
-            ranges = self._texts.alphabet.ranges(letters)
-            for point in of_names:
-                single = ((point, point),)
-                found.append((plain_spelling(single), (listed.pop(point), after)))
-                kept = common_ranges(ranges, ((0, point - 1), (point + 1, MAX_CODE_POINT)))
-                ranges = CharacterClass.of(kept).ranges
-            if ranges:
-                found.append((plain_spelling(ranges), (None, after)))
-        nowhere = (DEAD,) * len(texts)
-        for point, after_name in listed.items():
-            found.append((plain_spelling(((point, point),)), (after_name, nowhere)))
-        return tuple(found)
-
-    def traits(self, key: Any) -> Traits:
-        """Return what is known of a key: which names may come of it."""
-        kind, state = key
-        if kind == "s":
-            shared = self._free.shared(key)
-            return Traits(below=1 << shared[1], shared=shared)
-        below = 0
-        for beginning, texts in [after for _, after in state] if kind == "p" else [state]:
-            below |= 0 if beginning is None else self._listed.below(beginning)
-            for group, each in enumerate(texts):
-                below |= self._has_other(beginning, group, each) << self.n_names + group
-        beside = self._beside(*state) if kind == "c" else None
-        if beside is None:
-            return Traits(below=below)
-        return Traits(below=below, shared=beside, is_named=True)
-
-    def _beside(
-        self, beginning: Beginning | None, texts: tuple[int, ...]
-    ) -> tuple[int, int] | None:
-        """Return the shared number and the tag of a beginning of names beside which all may come.
-
-        None if there is none; or if names may be written in several ways, which would have to be
-        followed inside of characters.
-        """
-        if beginning is None or not self._is_plain:
-            return None
-        group = self._texts.free(texts)
-        if group < 0:
-            return None
-        return plain_strings().shared(plain_strings().start, self.n_names + group)
-
-    def _has_other(self, beginning: Beginning | None, group: int, state: int) -> bool:
-        """Return whether a text of a group that is not listed begins like this."""
-        if beginning is None or state == DEAD:
-            return state != DEAD
-        key = (beginning, group, state)
-        if key not in self._others:
-            self._others[key] = _has_other_text(self._groups[group], state, self._listed, beginning)
-        return self._others[key]
+    @remembered
+    def _has_other(self, group: int, state: int, beginning: Beginning) -> bool:
+        """Return whether a text of a language that is not listed begins like this."""
+        language = self.others.texts.languages[group]
+        assert isinstance(language, Language), "it was asked before whether it has others"
+        return _has_other_text(language, state, self.listed, beginning)
 
 
 def has_other_text(language: Language, names: Sequence[str]) -> bool:

@@ -317,14 +317,10 @@ class SpelledTexts:
         pairs = zip(self.languages, state, strict=True)
         return tuple([language.near(each, n) for language, each in pairs])
 
-    def stays(
-        self,
-        state: tuple[int, ...],
-        moves: Callable[[tuple[int, ...]], dict[tuple[int, ...], int]] | None = None,
-    ) -> int:
+    def stays(self, state: tuple[int, ...], *, is_alike: bool = False) -> int:
         """Return kinds of characters that may follow one another, written as they are.
 
-        With `moves`, they may only do so by these.
+        With `is_alike`, the same languages are possible after each.
         """
         pairs = [pair for pair in zip(self.languages, state, strict=True) if pair[1] != DEAD]
         longest = max([language.longest(each) for language, each in pairs], default=0)
@@ -332,12 +328,19 @@ class SpelledTexts:
         kinds = KINDS if self._is_plain else _RAW
         return staying(
             state,
-            moves or self.moves,
+            self._moves_alike if is_alike else self.moves,
             self.near,
             self.alphabet,
             kinds,
             (longest - 3, longest - 1, _FEW, shortest - 1),
         )
+
+    def _moves_alike(self, state: tuple[int, ...]) -> dict[tuple[int, ...], int]:
+        return {
+            after: letters
+            for after, letters in self.moves(state).items()
+            if [each == DEAD for each in after] == [each == DEAD for each in state]
+        }
 
     def free(self, state: tuple[int, ...]) -> int:
         """Return which language any text completes from here; -1 for none."""
@@ -462,6 +465,28 @@ class Strings(Texts):
         """
         return (self.number if key[0] == "c" else -1), tag
 
+    def is_free(self, key: Any) -> bool:
+        """Return whether any text may follow."""
+        return self.number >= 0
+
+    def opened(self, key: Any) -> Sequence[tuple[ByteTree, tuple[int, ...]]]:
+        """Return what is left of the character that a key is in, each with the state after it."""
+        kind, state = key
+        return state if kind == "p" else ((END, state),)
+
+    def possible(self, key: Any) -> int:
+        """Return of which languages a text may be, as bits."""
+        found = 0
+        for _, state in self.opened(key):
+            for tag, each in enumerate(state):
+                found |= (each != DEAD) << tag
+        return found
+
+    @remembered
+    def stays_alike(self, key: Any) -> int:
+        """Return kinds of characters after which the same languages are possible, as in a row."""
+        return self.texts.stays(key[1], is_alike=True)
+
     def nearest(self, key: Any) -> float:
         """Return how many bytes have to come at least, with the quote."""
         return super().nearest(key) + 1
@@ -543,25 +568,19 @@ class FreeStrings:
     ----------
     texts : SpelledTexts
         The languages; which is free is asked of states.
-    first_tag : int
-        The tag of the first language.
     """
 
-    def __init__(self, texts: SpelledTexts, first_tag: int = 0) -> None:
+    def __init__(self, texts: SpelledTexts) -> None:
         self._texts = texts
-        self._first_tag = first_tag
         self._known: dict[tuple[int, ...], Key] = {}
 
     def key(self, key: Any, state: tuple[int, ...]) -> Key:
         """Return the key of a rest instead of another key, if its state is free."""
         if state not in self._known:
             tag = self._texts.free(state)
-            self._known[state] = tag if tag < 0 else self._key(tag, plain_strings().start)
+            self._known[state] = tag if tag < 0 else ("s", (tag, plain_strings().start))
         known = self._known[state]
         return key if known == -1 else known
-
-    def _key(self, tag: int, key: Key) -> Key:
-        return "s", (self._first_tag + tag, key)
 
     def row(self, key: Any) -> ScalarRow:
         """Return what follows a key of a rest."""
@@ -591,6 +610,7 @@ class ConditionedStrings(Strings):
     def __init__(self, languages: Sequence[TextAutomaton]) -> None:
         super().__init__(languages)
         self._free = FreeStrings(self.texts)
+        self.start = self._freed(self.start)
 
     def _made(self, key: Any) -> ScalarRow:
         if key[0] == "s":
@@ -605,6 +625,18 @@ class ConditionedStrings(Strings):
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key: free rests share their masks."""
         return Traits(shared=self._free.shared(key)) if key[0] == "s" else _PLAIN_TRAITS
+
+    def is_free(self, key: Any) -> bool:
+        """Return whether any text may follow."""
+        return bool(key[0] == "s")
+
+    def possible(self, key: Any) -> int:
+        """Return of which languages a text may be, as bits."""
+        return 1 << key[1][0] if key[0] == "s" else super().possible(key)
+
+    def stays_alike(self, key: Any) -> int:
+        """Return kinds of characters after which the same languages are possible, as in a row."""
+        return self.row(key).stays if key[0] == "s" else super().stays_alike(key)
 
     def nearest(self, key: Any) -> float:
         """Return how many bytes have to come at least, with the quote."""

@@ -56,6 +56,23 @@ def n_bytes_of(tree: ByteTree) -> int:
     return min((1 + n_bytes_of(rest) for _, _, rest in branches_of(tree)), default=0)
 
 
+@lru_cache(maxsize=4096)
+def n_texts_of(tree: ByteTree) -> int:
+    """Return how many texts a tree has."""
+    return sum((high - low + 1) * n_texts_of(rest) for low, high, rest in branches_of(tree)) or 1
+
+
+def is_written_in(tree: ByteTree, other: ByteTree) -> bool:
+    """Return whether a text of a tree, the first, is in another one."""
+    while tree != END and other != END:
+        byte, _, tree = branches_of(tree)[0]
+        found = [rest for low, high, rest in branches_of(other) if low <= byte <= high]
+        if not found:
+            return False
+        (other,) = found
+    return tree == other
+
+
 @cache
 def any_spelling(ranges: Ranges) -> ByteTree:
     """Return all spellings of a character in a string without conditions."""

@@ -319,4 +319,5 @@ def token_ids_in(bitmask: Int32Array) -> npt.NDArray[np.int64]:
     """Return the tokens of a bitmask, ascending."""
     words = np.flatnonzero(bitmask != 0)
     bits = np.unpackbits(bitmask[words].view(np.uint8), bitorder="little")
-    return (32 * words[:, np.newaxis] + np.arange(32))[bits.reshape(-1, 32) != 0]
+    token_ids = 32 * words[:, np.newaxis] + np.arange(32)
+    return np.asarray(token_ids[bits.reshape(-1, 32) != 0])

@@ -20,7 +20,7 @@ from cfgguide.automata.language import Language, grouped
 from cfgguide.automata.numbers import NUMBER, decimals
 from cfgguide.automata.pattern_automaton import anywhere, automaton_of
 from cfgguide.automata.side_by_side import SideBySide
-from cfgguide.engine.byte_machine.property_names import PatternNames, PropertyNames
+from cfgguide.engine.byte_machine.property_names import PropertyNames
 from cfgguide.engine.byte_machine.scalars import (
     Bounded,
     Constants,
@@ -31,6 +31,7 @@ from cfgguide.engine.byte_machine.scalars import (
     ended,
     is_end,
     plain_strings,
+    strings_in,
 )
 from cfgguide.engine.byte_machine.short_ends import ShortestLexemes
 from cfgguide.engine.byte_machine.spellings import any_spelling, plain_spelling
@@ -298,7 +299,9 @@ def reached(lexemes: ScalarAutomaton) -> list[Any]:
 @pytest.mark.usefixtures("only_what_is_new_is_collected")
 def test_rows_and_keys_are_nothing_that_the_collector_looks_through() -> None:
     automaton = automaton_of(anywhere(notation.read("^([a-z]é|[^b-d]{3}){9,40}$")))
-    names = PatternNames([f"name_{n}é" for n in range(99)], [Language.of_words(["a", "b"])])
+    names = PropertyNames(
+        [f"name_{n}é" for n in range(99)], strings_in((Language.of_words(["a", "b"]),))
+    )
     for lexemes in (Strings([automaton.language]), Bounded([(automaton, (5, 99))]), names):
         keys = reached(lexemes)
         kept = [tuple(lexemes.row(key)) for key in keys]
@@ -351,9 +354,41 @@ def test_what_may_come_of_a_name(seed: int) -> None:
                 assert bits == sum(1 << tag for tag in begun) | other << len(names)
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_what_may_come_of_a_name_beside_others(seed: int) -> None:
+    """Also inside of a character: a language of which all that begins so is listed is not there."""
+    rng = random.Random(seed)
+    known = [name for name in NAMES if name.isprintable()]  # of which there are two spellings
+    names = rng.sample(known, rng.randrange(1, 7))
+    texts = ["".join(rng.choices("abé\\😀😁", k=rng.randrange(4))) for _ in range(12)]
+    words = [*dict.fromkeys([*known, *texts])]
+    rng.shuffle(words)
+    groups = [words[::3], words[1::3]]
+    groups = [group for group in groups if not set(group) <= set(names)]
+    lexemes = PropertyNames(names, strings_in(tuple(map(Language.of_words, groups))))
+    tagged = list(enumerate(names)) + [
+        (len(names) + tag, word)
+        for tag, group in enumerate(groups)
+        for word in group
+        if word not in names
+    ]
+    for _, word in tagged:
+        for data in spellings_of(word):
+            key: Any = lexemes.start
+            for place, byte in enumerate(data[:-1]):
+                key = lexemes.row(key).after(byte)
+                begun = {
+                    tag
+                    for tag, each in tagged
+                    if any(s.startswith(data[: place + 1]) for s in spellings_of(each))
+                }
+                assert lexemes.traits(key).below == sum(1 << tag for tag in begun)
+
+
 def spellings_of(name: str) -> list[bytes]:
-    """Return both spellings of `json.dumps`; what they have in common is enough here."""
-    return [json.dumps(name, ensure_ascii=each).encode()[1:] for each in (False, True)]
+    """Return what is written where `json.dumps` spells each character in one of two ways."""
+    each = [{json.dumps(one, ensure_ascii=a).encode()[1:-1] for a in (False, True)} for one in name]
+    return [b"".join(parts) + b'"' for parts in itertools.product(*each)]
 
 
 @pytest.mark.few(20)
@@ -365,7 +400,7 @@ def test_names_and_patterns(seed: int) -> None:
     patterns = rng.sample(PATTERNS, rng.randrange(1, 4))
     found = grouped([pattern_language(each) for each in patterns], lambda met: met)
     keys = [key for key in found if rng.random() < 0.7]
-    lexemes = PatternNames(names, [found[key] for key in keys])
+    lexemes = PropertyNames(names, strings_in(tuple(found[key] for key in keys)))
     for text in (*NAMES, *(random_text(rng, "abé😀") for _ in range(60))):
         met = tuple(is_found(each, text) for each in patterns)
         expected = len(names) + keys.index(met) if met in keys else None
