@@ -558,6 +558,18 @@ class SchemaAutomaton(Pushdown):
             bounds=bounds,
         )
 
+    def after_text(self, state: int, data: bytes, place: int) -> tuple[int, int]:
+        """Return where a text goes on after characters that are read at once, and the state there.
+
+        The state is `DEAD` if they are refused.
+        """
+        lexer, *key = self.meaning(state)
+        if type(lexer) is not _Lexer:
+            return place, state
+        with self.lock, self.steps.begun():
+            place, after = lexer.lexemes.after_text(key[0], data, place)
+            return place, DEAD if after is None else self._state((lexer, after))
+
     def near(self, state: int, n: int) -> int:
         """Return a state after which as many as `n` bytes do what they do after another one."""
         place = self.meaning(state)

@@ -200,6 +200,13 @@ class Pushdown:
         """Return the state that follows what a frame was pushed for, if it has this tag."""
         raise NotImplementedError
 
+    def after_text(self, state: int, data: bytes, place: int) -> tuple[int, int]:
+        """Return where a text goes on after characters that are read at once, and the state there.
+
+        So no rows are made for what has been read. The state is `DEAD` if they are refused.
+        """
+        return place, state
+
     def near(self, state: int, n: int) -> int:
         """Return a state after which as many as `n` bytes do what they do after another one."""
         return state

@@ -95,6 +95,13 @@ class ByteMachine:
             place, state = reached >> 32, reached & _STATE
             if place == len(data):
                 break
+            if states[state, ROW] == NOT_MADE:
+                first, (place, state) = place, pushdown.after_text(state, data, place)
+                states, actions = pushdown.memory
+                if state == DEAD:
+                    return None
+                if place > first:
+                    continue
             while True:
                 if states[state, ROW] == NOT_MADE:
                     pushdown.need_row(state)

@@ -57,6 +57,14 @@ class LonePushdown(Pushdown):
             return DEAD
         return self.action(POP, 0) if is_end(after) else self.state(after)
 
+    def after_text(self, state: int, data: bytes, place: int) -> tuple[int, int]:
+        """Return where a text goes on after characters that are read at once, and the state there.
+
+        The state is `DEAD` if they are refused.
+        """
+        place, key = self.lexemes.after_text(self._keys[state], data, place)
+        return place, DEAD if key is None else self.state(key)
+
     def near(self, state: int, n: int) -> int:
         """Return a state after which as many as `n` bytes do what they do after another one."""
         return self.state(self.lexemes.near(self._keys[state], n))

@@ -12,6 +12,7 @@ only where it must be; beyond ASCII it may be. Strings without conditions have a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 from math import inf
@@ -36,6 +37,7 @@ from cfgguide.automata.language import (
     Language,
     TextAutomaton,
 )
+from cfgguide.automata.language import after as after_character
 from cfgguide.automata.staying import staying
 from cfgguide.base.kinds import KINDS, N_BITS, kinds_in
 from cfgguide.base.limits import check_step
@@ -55,6 +57,7 @@ _LONGEST = 4_096  # characters of a token
 _FEW = 30  # characters: most tokens have no more
 _AT_ONCE = 256  # characters that a step to an end adds at most: each is remembered
 _RAW = kinds_in(RAW)  # that stand in a string of JSON as they are
+_SPECIAL = re.compile(rb'["\\\x00-\x1f]')  # what does not stand as it is in a string of JSON
 
 Bounds = tuple[int, int | None]  # the least and the most; None for no maximum
 
@@ -166,6 +169,13 @@ class ScalarAutomaton:
     def row(self, key: Any) -> ScalarRow:
         """Return what follows a key."""
         raise NotImplementedError
+
+    def after_text(self, key: Any, _data: bytes, place: int) -> tuple[int, Any]:
+        """Return where a text goes on after characters that are read at once, and the key there.
+
+        The key is None if they are refused.
+        """
+        return place, key
 
     def traits(self, _key: Any) -> Traits:
         """Return what is known of a key."""
@@ -304,6 +314,25 @@ class SpelledTexts:
                 found[after] = found.get(after, 0) | 1 << letter
         return found
 
+    def after(self, state: tuple[int, ...], data: bytes, place: int) -> tuple[int, tuple[int, ...]]:
+        """Return where a text goes on after whole characters written as they are, and the state."""
+        special = None if self._is_plain else _SPECIAL.search(data, place)
+        end = len(data) if special is None else special.start()
+        try:
+            text = data[place:end].decode()
+        except UnicodeDecodeError as error:
+            end = place + error.start
+            text = data[place:end].decode()
+        found = []
+        for language, each in zip(self.languages, state, strict=True):
+            check_step()
+            for character in text:
+                each = after_character(language, each, character)
+                if each == DEAD:
+                    break
+            found.append(each)
+        return end, tuple(found)
+
     def spelled(self, letters: int) -> ByteTree:
         """Return the spellings of some letters."""
         return self.alphabet.spelled(self._spelling, letters)
@@ -397,6 +426,14 @@ class Texts(KeptRows):
         keys = [key_of(tuple([(rest, pieces[at][1]) for rest, at in each])) for each in branches]
         row = ScalarRow(places, (None, *keys))
         return row if kind == "p" else row._replace(stays=self.texts.stays(state))
+
+    def after_text(self, key: Any, data: bytes, place: int) -> tuple[int, Any]:
+        """Return where a text goes on after whole characters, and the key; None for no key."""
+        kind, state = key
+        if kind != "c":
+            return place, key
+        place, state = self.texts.after(state, data, place)
+        return place, ("c", state) if any(state) else None
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""
@@ -622,6 +659,11 @@ class ConditionedStrings(Strings):
             return target
         return self._free.key(target, target[1])
 
+    def after_text(self, key: Any, data: bytes, place: int) -> tuple[int, Any]:
+        """Return where a text goes on after whole characters, and the key; None for no key."""
+        place, after = super().after_text(key, data, place)
+        return place, self._freed(after)
+
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key: free rests share their masks."""
         return Traits(shared=self._free.shared(key)) if key[0] == "s" else _PLAIN_TRAITS
@@ -731,6 +773,13 @@ class Bounded(ScalarAutomaton):
             tag = self._tag(*key[1:])
             return None if tag < 0 else tag
         return (*after, counted) if self._is_live(after, counted) else None
+
+    def after_text(self, key: Any, data: bytes, place: int) -> tuple[int, Any]:
+        """Return where a text goes on after whole characters, and the key; None for no key."""
+        *inside, n = key
+        end, after = self._base.after_text(inside, data, place)
+        counted = min(n + len(data[place:end].decode()), self._cap)
+        return end, (*after, counted) if after and self._is_live(after, counted) else None
 
     def near(self, key: Any, n: int) -> Any:
         """Return a key after which `n` bytes do what they do after another one."""

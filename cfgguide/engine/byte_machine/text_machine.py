@@ -12,15 +12,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from cfgguide.automata.charset import CharacterClass, without_bytes
-from cfgguide.automata.language import DEAD, IN_UTF8
-from cfgguide.automata.language import after as after_character
+from cfgguide.automata.language import IN_UTF8
 from cfgguide.automata.pattern_automaton import automaton_of
 from cfgguide.automata.pattern_text import spelled
 from cfgguide.automata.pattern_tree import Characters, Nodes, walk, within
 from cfgguide.automata.python_notation import read as read_python
 from cfgguide.base import archive
 from cfgguide.base.archive import Arrays
-from cfgguide.base.limits import LONGEST, Limits, Steps, check_step
+from cfgguide.base.limits import LONGEST, Limits, Steps
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine, ByteMasks
 from cfgguide.engine.byte_machine.byte_views import BOTTOM
 from cfgguide.engine.byte_machine.lone_pushdown import LonePushdown
@@ -105,31 +104,9 @@ class TextMachine(ByteMachine):
         return _again, (self._pattern, self._limits, self._missing)
 
     def read(self, configuration: ByteConfiguration, data: bytes) -> ByteConfiguration | None:
-        """Return the configuration after bytes that need not be a token, or None.
-
-        Whole characters are read as such: so no rows are made for the bytes of each.
-        """
-        n_inside = 0
-        if self.pushdown.meaning(configuration.state)[0] == "p":
-            n_inside = next((n for n, byte in enumerate(data) if byte & 0xC0 != 0x80), len(data))
-        after = super().read(configuration, data[:n_inside]) if n_inside else configuration
-        if after is None or n_inside == len(data):
-            return after
-        kind, inside = self.pushdown.meaning(after.state)
-        if kind == "p":
-            return None  # the character goes on with no byte that begins another one
-        (state,) = inside
-        text, begun = _cut(data[n_inside:])
-        if text is None:
-            return None
+        """Return the configuration after bytes that need not be a token, or None."""
         with self.steps.begun():
-            check_step()
-            for character in text:
-                state = after_character(self._automaton, state, character)
-                if state == DEAD:
-                    return None
-            after = ByteConfiguration(self.pushdown.state(("c", (state,))), _BOTTOM)
-        return super().read(after, begun) if begun else after
+            return super().read(configuration, data)
 
     def expected(self, configuration: ByteConfiguration) -> tuple[str, ...]:
         """Return the class of characters that may follow, and ``$END`` where the text may end.
@@ -216,19 +193,6 @@ def text_machine(
         return TextMachine(pattern, nodes, limits, cancelled, missing=missing)
     except SchemaError as error:  # automata say so of the patterns of schemas, too
         raise PatternError(f"the pattern {shown(pattern)}: {error.args[0]}") from None
-
-
-def _cut(data: bytes) -> tuple[str | None, bytes]:
-    """Return the whole characters at the start of UTF-8, and the beginning of the next one.
-
-    None if no text begins like this.
-    """
-    try:
-        return data.decode(), b""
-    except UnicodeDecodeError as error:
-        if error.reason != "unexpected end of data":
-            return None, b""
-        return data[: error.start].decode(), data[error.start :]
 
 
 def _bytes_of(characters: CharacterClass) -> Iterator[int]:
