@@ -611,9 +611,9 @@ MUTATIONS = [
     ),
     Mutation(
         "text machine: the row of one state",
-        "engine/byte_machine/text_machine",
-        "                if state == DEAD:\n                    return None\n",
-        "                if state in (DEAD, 4):\n                    return None\n",
+        "engine/byte_machine/scalars",
+        "                if each == DEAD:\n                    break\n",
+        "                if each in (DEAD, 4):\n                    return end, (DEAD,)\n",
         "patterns",
     ),
     Mutation(
@@ -625,9 +625,9 @@ MUTATIONS = [
     ),
     Mutation(
         "text machine: a register, the character that has begun",
-        "engine/byte_machine/text_machine",
-        "        return super().read(after, begun) if begun else after\n",
-        "        return super().read(after, begun[:1]) if begun else after\n",
+        "engine/byte_machine/scalars",
+        "            return place, key\n",
+        "            return len(data), key\n",
         "patterns",
     ),
     Mutation(
