@@ -563,12 +563,12 @@ class SchemaAutomaton(Pushdown):
 
         The state is `DEAD` if they are refused.
         """
-        lexer, *key = self.meaning(state)
-        if type(lexer) is not _Lexer:
+        at = self.meaning(state)
+        if not isinstance(at, InLexeme):
             return place, state
         with self.lock, self.steps.begun():
-            place, after = lexer.lexemes.after_text(key[0], data, place)
-            return place, DEAD if after is None else self._state((lexer, after))
+            place, after = at.lexer.lexemes.after_text(at.key, data, place)
+            return place, DEAD if after is None else self._state(at._replace(key=after))
 
     def near(self, state: int, n: int) -> int:
         """Return a state after which as many as `n` bytes do what they do after another one."""
