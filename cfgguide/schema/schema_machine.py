@@ -43,7 +43,7 @@ _ITEMS = re.compile(
 # Where any beginning of a string can be finished in another way, that of whole ones.
 _STRINGS = re.compile(rb'"[ \t\n\r]*,[ \t\n\r]*"(?:[^"\\]|\\.)*"', re.DOTALL)
 _OTHER_ITEMS = re.compile(rb"""(?:["0-9\]}]|null|true|false)[ \t\n\r]*,[ \t\n\r]*[0-9tfn\[{-]""")
-_BEGUN = re.compile(rb"[\[{](?s:.)*,")
+_BEGUN = re.compile(rb"\A[^\[{]*[\[{](?s:.)*,")  # perhaps an array or object, and a comma in it
 _COMMA = re.compile(rb'\A(?:[^",]|"(?:[^"\\]|\\.)*")*,', re.DOTALL)  # one outside of strings
 _ENDED_NAME = re.compile(rb'\A[^"]*+"(?s:.)*,')  # the end of a name, and of the property
 _ENDED_STRING = re.compile(rb'"[ \t\n\r\]}]*,')  # the end of a string, and of what it is in

@@ -42,7 +42,7 @@ _MARKS = b'",]}'  # of JSON
 _ENDED = re.compile(rb'((?:[^"\\]|\\.)*)"', re.DOTALL)
 #: As much of a token as is whole characters and escapes; of a pair of those, both.
 _WHOLE = re.compile(
-    rb'(?:[^"\\]|\\["\\/bfnrt]|\\u(?![dD][89abAB])[0-9a-fA-F]{4}'
+    rb'(?:[^"\\]|\\["\\/bfnrt]|\\u(?:[0-9a-cA-CefEF][0-9a-fA-F]|[dD][0-7c-fC-F])[0-9a-fA-F]{2}'
     rb"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})*"
 )
 #: The first byte of a character in a string, or as much as there is of one that is escaped.
