@@ -267,6 +267,7 @@ class Pushdown:
         bounds: tuple[int, int] = (NONE, NONE),
     ) -> int:
         """Return the number of a new state; `below` is a set of tags as bits."""
+        check_step()
         names, n_names = NONE, 0
         if below is not None:
             tags = [tag for tag, bit in enumerate(f"{below:b}"[::-1]) if bit == "1"]

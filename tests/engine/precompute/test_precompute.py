@@ -535,7 +535,7 @@ def n_saved() -> int:
 
 
 def wait_until_saved(ran: subprocess.Popen, n_more_than: int) -> None:
-    for _ in range(600):
+    for _ in range(3_000):  # on a busy machine
         assert ran.poll() is None, ran.communicate()
         if os.path.exists("index") and n_saved() > n_more_than:
             return
