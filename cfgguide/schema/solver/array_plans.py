@@ -382,7 +382,65 @@ class _Arrangement:
         n_left = n_items - self._n_items((*slots, *filled))
         filled += [Slot(self._rest, n=n_left)] if n_left > 0 else []
         if all(map(self._may_be, filled)):
-            yield from self._counted((*slots, *filled), self._left, ())
+            if self._left and self._are_told_apart():
+                yield from self._counted_values((*slots, *filled))
+            else:
+                yield from self._counted((*slots, *filled), self._left, ())
+
+    def _are_told_apart(self) -> bool:
+        """Return whether items have to differ, of values that are told apart."""
+        is_asked = any(node.is_unique for node in self._plan.held)
+        return is_asked and not self._machine.must_differ(self._state)
+
+    def _counted_values(self, slots: _Slots) -> Iterator[_Slots]:
+        """Yield the arrangements of different values in which no more are contained than may be."""
+        values = [each for each in self._machine.values if each not in self._state.used]
+        if sum(slot.n for slot in slots) > len(values):
+            return
+        items = [slot._replace(n=1) for slot in slots for _ in range(slot.n)]
+        has = self._planner.has
+        options: dict[Slot, list[tuple[Node, tuple[Node, ...]]]] = {}
+        for item in dict.fromkeys(items):
+            ways = [(*way, *item.holds) for way in self._of(item.number)]
+            pairs = [(each, way) for each in values for way in ways]
+            possible = [pair for pair in pairs if has([pair[0], *pair[1]], item.fails)]
+            options[item] = sorted(possible, key=lambda pair: len(self._met(pair[0])))
+        for found in self._valued(items, options, self._left, ()):
+            if self._is_new is None or self._is_new(found[0].holds, found[0].fails):
+                yield found
+
+    @remembered
+    def _met(self, value: Node) -> frozenset[Node]:
+        """Return what is counted that a value meets."""
+        contained = [(node, node.contains) for node in self._left if node.contains is not None]
+        return frozenset([node for node, each in contained if self._planner.has([value, each], ())])
+
+    def _valued(
+        self,
+        items: Sequence[Slot],
+        options: Mapping[Slot, list[tuple[Node, tuple[Node, ...]]]],
+        left: Mapping[Node, int],
+        used: tuple[Node, ...],
+    ) -> Iterator[_Slots]:
+        """Yield values for items, each with all that holds for it."""
+        self._planner.count(1)
+        if not items:
+            yield ()
+            return
+        item, *others = items
+        possible = {each: self._met(each) for each, _ in options[item] if each not in used}
+        n_free = sum(not met for met in possible.values())
+        n_left = [min(n, sum(node in met for met in possible.values())) for node, n in left.items()]
+        if n_free + sum(n_left) < 1 + others.count(item):
+            return
+        for value, way in options[item]:
+            after = {node: n - (node in self._met(value)) for node, n in left.items()}
+            if value not in used and min(after.values(), default=0) >= 0:
+                slot = item._replace(holds=(*way, value))
+                for rest in self._valued(others, options, after, (*used, value)):
+                    yield slot, *rest
+                    if self._is_new is None or used:
+                        return
 
     def _counted(self, slots: _Slots, left: Mapping[Node, int], done: _Slots) -> Iterator[_Slots]:
         """Yield the arrangements in which no more items meet what is contained than may."""
@@ -443,8 +501,7 @@ class _Arrangement:
 
         Of an item that is asked about, each of its values makes one.
         """
-        is_asked = any(node.is_unique for node in self._plan.held)
-        if not is_asked or self._machine.must_differ(self._state):
+        if not self._are_told_apart():
             yield slots
             return
         values = [each for each in self._machine.values if each not in self._state.used]
