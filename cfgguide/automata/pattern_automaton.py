@@ -499,11 +499,11 @@ class _Program:
 
         What asks for more rounds asks for ``n + 1``: it does not end after `n` characters.
         """
+        check_step()
         far = n + 1
         counts = self.counts[rest]
         if all(least <= far and (most <= n or most == inf) for least, most in counts):
             return rest
-        check_step()
         passed = []
         while rest != MATCH:
             passed.append(self._rest(rest))

@@ -531,7 +531,7 @@ class SchemaAutomaton(Pushdown):
         if not listed.texts or not lexemes.are_written_once:
             return
         tags = [lexer.tags[tag] for tag in listed.tags]
-        ends = [*map(partial(self.action, POP), tags)]
+        ends = [self.action(POP, tag) for tag in tags]
         is_named = isinstance(lexemes, PropertyNames)
         base = DEAD
         if isinstance(lexemes, PropertyNames) and lexemes.other is not None:

@@ -362,6 +362,7 @@ class Pushdown:
         key = (kind, first, second)
         number = self._action_numbers.get(key)
         if number is None:
+            check_step()
             number = self._action_numbers[key] = self._actions.add_one(key)
         return -number
 
