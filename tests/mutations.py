@@ -436,7 +436,7 @@ MUTATIONS = [
     Mutation(
         "schemas: different strings, their rests",
         "schema/schema_machine",
-        " | self._repeating(*rests)\n",
+        " | self._repeating(rests, is_free=is_free)\n",
         "\n",
     ),
     Mutation(

@@ -112,6 +112,28 @@ class _TooLongError(Exception):
     """A search has had all its steps."""
 
 
+class UsedStrings(NamedTuple):
+    """Strings that have come, of items or names.
+
+    Attributes
+    ----------
+    words : list of str
+    n_free : float
+        Up to how many characters each beginning has others left; -1 if that is not known.
+    are_all : bool
+        Whether they are items, and nothing but strings may come.
+    """
+
+    words: list[str]
+    n_free: float
+    are_all: bool
+
+    @property
+    def are_free(self) -> bool:
+        """Whether each beginning of them has others left."""
+        return all(len(word) <= self.n_free for word in self.words)
+
+
 class Closing(NamedTuple):
     """A text, and the state and the stack after it."""
 
@@ -249,63 +271,36 @@ class MemoryCompletions:
         return of is not None and of.what.takes_more
 
     def rests_of_strings(
-        self, state: int, stack: Stack, memory: SeenParts
-    ) -> tuple[list[bytes], bool] | None:
-        """Return how a string may go on as one that has come, and whether beginnings stay free.
+        self, stack: Stack, memory: SeenParts, used: UsedStrings | None
+    ) -> list[bytes] | None:
+        """Return how a string may go on as one of those that have come, without the quote.
 
-        None if something else is being read that may become what has come. Rests are without the
-        quote.
+        None if something else is being read that may become what has come.
         """
         if not self.may_repeat(memory):
-            return [], True
+            return []
         text = memory.text[memory.opens[-1].start :]
         if b"\\" in text or not text.startswith(b'"') or memory.opens[-1].height != stack.height:
             return None
-        found = self._used_strings(state, stack, memory)
-        if found is None:
+        if used is None:
             return None
-        words, is_free = found
         begun = text[1:]
-        whole = (word.encode(errors="surrogatepass") for word in words)
-        return [each[len(begun) :] for each in whole if each.startswith(begun)], is_free
+        whole = (word.encode(errors="surrogatepass") for word in used.words)
+        return [each[len(begun) :] for each in whole if each.startswith(begun)]
 
-    def has_free_strings(
-        self, state: int, stack: Stack, memory: SeenParts, *, is_between: bool
-    ) -> bool:
-        """Return whether all items are strings of which each beginning has others left.
-
-        Between items those that have come count; inside of one, whatever it becomes.
-        """
-        found, strings = self._used_strings(state, stack, memory), None
-        if found is not None and found[1]:
-            strings = self._items_of(state, stack, memory)
-        if strings is None or strings.kinds != {"string"} or strings.strings is None:
-            return False
-        return is_between or n_free(strings.strings) == inf
-
-    def _used_strings(
-        self, state: int, stack: Stack, memory: SeenParts
-    ) -> tuple[list[str], bool] | None:
-        """Return the strings that an item or name may become, and whether beginnings stay free.
-
-        None if other parts matter, too.
-        """
+    def used_strings(self, state: int, stack: Stack, memory: SeenParts) -> UsedStrings | None:
+        """Return the strings that an item or name may become; None if other parts matter, too."""
         *outer, part = memory.opens
         if any(each.possible for each in outer):
             return None
         words = [each for each in part.possible or part.used if isinstance(each, str)]
-        if isinstance(self._part_of(state, stack, part), NameOf):
-            return words, False
-        items = self._items_of(state, stack, memory)
+        of = self._part_of(state, stack, part)
+        if isinstance(of, NameOf):
+            return UsedStrings(words, -1, are_all=False)
+        items = of.what.each if isinstance(of, ItemOf | InArray) else None
         if items is None or items.strings is None:
             return None
-        most = n_free(items.strings)
-        return words, all(len(word) <= most for word in words)
-
-    def _items_of(self, state: int, stack: Stack, memory: SeenParts) -> Values | None:
-        """Return the items of the array that is open, if they are all alike."""
-        of = self._part_of(state, stack, memory.opens[-1])
-        return of.what.each if isinstance(of, ItemOf | InArray) else None
+        return UsedStrings(words, n_free(items.strings), are_all=items.kinds == {"string"})
 
     def _are_many(self, values: Values, depth: int = 0) -> bool:
         """Return whether there surely are more of some values than any array has."""

@@ -8,7 +8,7 @@ no masks.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import cached_property, partial
 from math import inf
@@ -235,18 +235,19 @@ class SchemaMasks(ByteMasks):
                 return found
         suspects = self._after_commas(configuration)
         is_between = completions.is_between(state, stack, memory)
-        are_free = completions.has_free_strings(state, stack, memory, is_between=is_between)
-        if is_between and are_free:
+        used = completions.used_strings(state, stack, memory)
+        if is_between and used is not None and used.are_all and used.are_free:
             return suspects & self._matching(_WHOLE) | self._matching(_STRING)
-        rests = None if is_between else completions.rests_of_strings(state, stack, memory)
+        rests = None if is_between else completions.rests_of_strings(stack, memory, used)
         if rests is not None:
-            if are_free:
+            if used is not None and used.are_all and used.n_free == inf:
                 suspects = suspects & self._matching(_WHOLE)
             elif completions.is_followed_freely(state, stack, memory):
                 suspects = suspects & self._matching(_ITEMS)
             elif self._is_free(configuration, suspects):
                 suspects = suspects & self._matching(_WHOLE)
-            return suspects | self._repeating(*rests)
+            is_free = not rests or (used is not None and used.are_free)
+            return suspects | self._repeating(rests, is_free=is_free)
         outcomes = self._walker.walk_plainly(configuration)
         tokens = outcomes.first_tokens()
         for number, token_id in enumerate(tokens):
@@ -259,7 +260,7 @@ class SchemaMasks(ByteMasks):
         bitmask |= suspects
         return bitmask if self._automaton.is_in_lexeme(state) else bitmask & ~self._matching(_BLANK)
 
-    def _repeating(self, rests: Iterable[bytes], is_free: bool) -> Int32Array:
+    def _repeating(self, rests: list[bytes], *, is_free: bool) -> Int32Array:
         """Return the tokens that may finish a string by one of some rests, or begin with one.
 
         The latter only where it may be all that is left.

@@ -392,9 +392,12 @@ class _Arrangement:
         is_asked = any(node.is_unique for node in self._plan.held)
         return is_asked and not self._machine.must_differ(self._state)
 
+    def _values_left(self) -> list[Node]:
+        return [each for each in self._machine.values if each not in self._state.used]
+
     def _counted_values(self, slots: _Slots) -> Iterator[_Slots]:
         """Yield the arrangements of different values in which no more are contained than may be."""
-        values = [each for each in self._machine.values if each not in self._state.used]
+        values = self._values_left()
         if sum(slot.n for slot in slots) > len(values):
             return
         items = [slot._replace(n=1) for slot in slots for _ in range(slot.n)]
@@ -504,7 +507,7 @@ class _Arrangement:
         if not self._are_told_apart():
             yield slots
             return
-        values = [each for each in self._machine.values if each not in self._state.used]
+        values = self._values_left()
         options: list[list[Node]] = []
         for slot in slots:
             own = [each for each in values if self._planner.has([each, *slot.holds], slot.fails)]
