@@ -59,9 +59,12 @@ def pattern_language(pattern: str) -> Language:
     >>> pattern_language("b").accepts("abc")
     True
     """
+    packaged = packaged_formats.language_of(pattern)  # first: a long one takes a while to read
+    if packaged is not None:
+        return packaged
     nodes = read(pattern)
     try:
-        return packaged_formats.language_of(pattern) or language_of(anywhere(nodes))
+        return language_of(anywhere(nodes))
     except (SchemaError, RecursionError) as error:
         raise SchemaError(f"the pattern {shown(without_head(pattern))}: {error.args[0]}") from None
 

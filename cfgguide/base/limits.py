@@ -348,40 +348,38 @@ class Steps:
 
         No interruption can keep a lock from being released at the end of a block.
         """
-        if _current.lock.locked():
+        step = _thread.step
+        if step.lock.locked():
             return nullcontext()
         # What takes longer to ask is asked at the first check.
-        _current.end = None
-        _current.begun = time.perf_counter()
-        _current.pause_ends = 0.0
-        _current.steps = self
-        return _current.lock
+        step.end = None
+        step.begun = time.perf_counter()
+        step.pause_ends = 0.0
+        step.steps = self
+        return step.lock
 
-    def check(self) -> None:
+    def check(self, step: _Step, now: float) -> None:
         """Raise an error if the step takes too long, or is not wanted any more."""
-        now = time.perf_counter()
-        if now < _current.pause_ends:
-            return
-        _current.pause_ends = now + _PAUSE
+        step.pause_ends = now + _PAUSE
         if self.cancelled is not None and self.cancelled():
-            _current.pause_ends = 0.0  # whoever goes on in spite of it is told again
+            step.pause_ends = 0.0  # whoever goes on in spite of it is told again
             raise self._error("cancelled")
         used = time.thread_time()
-        if _current.end is None:
-            _current.end = used + self.max_seconds - min(now - _current.begun, _PAUSE)
-            _current.n_objects = gc.get_count()[0]
-            _current.n_bytes = resident_bytes() if self.max_memory is not None else 0
-        if used + _owed(_current.n_objects) > _current.end:
-            _current.pause_ends = 0.0
+        if step.end is None:
+            step.end = used + self.max_seconds - min(now - step.begun, _PAUSE)
+            step.n_objects = gc.get_count()[0]
+            step.n_bytes = resident_bytes() if self.max_memory is not None else 0
+        if used + _owed(step.n_objects) > step.end:
+            step.pause_ends = 0.0
             raise self._error(
                 f"{self._what} takes more than {self.max_seconds:g} seconds (max_seconds); "
                 f"{self._way_out}, or raise the limit"
             )
-        _current.n_checks += 1
-        if self.max_memory is not None and _current.n_checks % _N_CHECKS == 0:
-            n_bytes = resident_bytes() - _current.n_bytes
+        step.n_checks += 1
+        if self.max_memory is not None and step.n_checks % _N_CHECKS == 0:
+            n_bytes = resident_bytes() - step.n_bytes
             if n_bytes > self.max_memory:
-                _current.pause_ends, _current.n_checks = 0.0, _current.n_checks - 1
+                step.pause_ends, step.n_checks = 0.0, step.n_checks - 1
                 raise self._error(
                     f"{self._what} takes more than {self.max_memory} bytes (max_memory); "
                     f"{self._way_out}, or raise the limit"
@@ -406,22 +404,37 @@ class _WorkError(Exception):
     """The work that `within_work` bounds is done."""
 
 
-class _Current(threading.local):
-    begun = 0.0
-    end: float | None = None
-    pause_ends = 0.0
-    n_bytes = 0
-    n_objects = 0
-    n_checks = 0
-    n_asked = 0
-    most_asked: float = inf
-    steps = Steps()
+class _Step:
+    """The step that a thread is in: one object, since a thread's own are slow to look up."""
+
+    __slots__ = (
+        "begun",
+        "end",
+        "lock",
+        "most_asked",
+        "n_asked",
+        "n_bytes",
+        "n_checks",
+        "n_objects",
+        "pause_ends",
+        "steps",
+    )
 
     def __init__(self) -> None:
+        self.begun = self.pause_ends = 0.0
+        self.end: float | None = None
+        self.n_bytes = self.n_objects = self.n_checks = self.n_asked = 0
+        self.most_asked: float = inf
+        self.steps = Steps()
         self.lock = threading.Lock()  # held during a step
 
 
-_current = _Current()
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.step = _Step()
+
+
+_thread = _Thread()
 
 
 def check_step(work: int = 1) -> None:
@@ -438,11 +451,14 @@ def check_step(work: int = 1) -> None:
     SchemaError, LimitError
         In that case; outside of a step, never.
     """
-    if _current.lock.locked():
-        _current.n_asked += work
-        if _current.n_asked > _current.most_asked:
+    step = _thread.step
+    if step.lock.locked():
+        step.n_asked += work
+        if step.n_asked > step.most_asked:
             raise _WorkError
-        _current.steps.check()
+        now = time.perf_counter()
+        if now >= step.pause_ends:
+            step.steps.check(step, now)
 
 
 def work_of_thread() -> int:
@@ -450,7 +466,7 @@ def work_of_thread() -> int:
 
     It tells of a part of a step what it has cost, whatever the clock says.
     """
-    return _current.n_asked
+    return _thread.step.n_asked
 
 
 def within_work(most: int, work: Callable[[], Result], otherwise: Result) -> Result:
@@ -458,13 +474,14 @@ def within_work(most: int, work: Callable[[], Result], otherwise: Result) -> Res
 
     Work is what `check_step` counts. What was found out by then is kept, as after an interruption.
     """
-    before = _current.most_asked
-    _current.most_asked = min(before, _current.n_asked + most)
+    step = _thread.step
+    before = step.most_asked
+    step.most_asked = min(before, step.n_asked + most)
     try:
         return work()
     except _WorkError:
-        if _current.n_asked > before:  # of what this is a part of
+        if step.n_asked > before:  # of what this is a part of
             raise
         return otherwise
     finally:
-        _current.most_asked = before
+        step.most_asked = before
