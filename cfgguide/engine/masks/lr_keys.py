@@ -140,14 +140,13 @@ class IndentationKeys:
     @cached_property
     def _max_opened(self) -> tuple[int, int]:
         """The most blocks and the most brackets that a token can open."""
-        byte, _, skip, *_ = self._vocabulary.trie.arrays
+        tokens = [token for token in self._vocabulary.tokens if token]
+        starts = np.cumsum([0, *map(len, tokens)][:-1])
+        data = np.frombuffer(b"".join(tokens), dtype=np.uint8)
 
         def most(counted: Iterable[int]) -> int:
             """Return how many of some bytes a token holds at most."""
-            places = np.flatnonzero(np.isin(byte, [*counted]))
-            n = len(byte) + 1
-            begun, ended = (np.bincount(each, minlength=n) for each in (places, skip[places]))
-            return int(np.cumsum(begun - ended).max())
+            return int(np.add.reduceat(np.isin(data, [*counted]), starts, dtype=np.int64).max())
 
         blocks, brackets = most(b"\n\r"), most(self._reader.opening_bytes)
         return blocks + 1, brackets + 1  # and one by the lexeme that is being read

@@ -1,22 +1,20 @@
-"""The vocabulary trie: all tokens by their bytes, flat and in preorder.
+"""The vocabulary trie: all tokens by their bytes, flat and level by level.
 
-In: the bytes of every token, by id. Out: a :class:`VocabularyTrie`. A walk
-goes from the first node to the last and skips the subtree of a prefix that leads nowhere.
+In: the bytes of every token, by id. Out: a :class:`VocabularyTrie`. A walk goes down from the roots
+and leaves out what is below a prefix that leads nowhere.
 
-A node is one byte deeper than its parent and follows it; there is no node for the root. For the
-tokens 0: ``a``, 1: ``ab``, 2: ``b`` and 3: ``ab``::
+There is no node for the empty prefix. For the tokens 0: ``a``, 1: ``ab``, 2: ``b`` and 3: ``ab``::
 
-    node   byte  depth  skip  tokens
-    0      a     1      2     0
-    1      b     2      2     1 3
-    2      b     1      3     2
+    node   byte  tokens of it and below  children
+    0      a     0 1 3                   2
+    1      b     2
+    2      b     1 3
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -25,16 +23,6 @@ import numpy.typing as npt
 
 Int32Array = npt.NDArray[np.int32]
 BYTE, FIRST_TOKEN, END_TOKEN, FIRST_CHILD = 0, 1, 2, 3  # columns of `PackedTrie.nodes`
-
-
-class TrieArrays(NamedTuple):
-    """The arrays of a :class:`VocabularyTrie`, which describes each of them."""
-
-    byte: npt.NDArray[Any]
-    depth: Int32Array
-    skip: Int32Array
-    first_token: Int32Array
-    token_ids: Int32Array
 
 
 class PackedTrie(NamedTuple):
@@ -83,23 +71,19 @@ class VocabularyTrie:
 
     Attributes
     ----------
-    arrays : TrieArrays
-        byte : uint8, shape (n_nodes,); last byte of the node's path.
-        depth : int32, shape (n_nodes,); length of its path in bytes, at least 1.
-        skip : int32, shape (n_nodes,); the next node outside its subtree.
-        first_token : int32, shape (n_nodes + 1,); where its tokens start in `token_ids`.
-        token_ids : int32, shape (n_text_tokens,); token ids, sorted by bytes and then by id.
+    packed : PackedTrie
+        As a walk reads it.
     max_depth : int
         Length of the longest token in bytes.
 
     Examples
     --------
     >>> trie = VocabularyTrie.of([b"a", b"ab", b"b", b"ab", None])
-    >>> trie.arrays.skip.tolist(), trie.arrays.token_ids.tolist()
-    ([2, 2, 3], [0, 1, 3, 2])
+    >>> trie.packed.nodes[:-1].tolist(), trie.packed.token_ids.tolist()
+    ([[97, 0, 3, 2], [98, 3, 4, 3], [98, 1, 3, 3]], [0, 1, 3, 2])
     """
 
-    arrays: TrieArrays
+    packed: PackedTrie
     max_depth: int
 
     @classmethod
@@ -135,32 +119,23 @@ class VocabularyTrie:
         depth = np.arange(starts[-1]) - starts[owners] + shared[owners] + 1
         byte = data[(np.cumsum(lengths) - lengths)[owners] + depth - 1]
         # A token ends at the last node that it or, if it is equal, the one before it added.
-        n_ending = np.bincount(starts[1:] - 1, minlength=len(owners))
-        arrays = TrieArrays(
-            byte=byte,
-            depth=depth.astype(np.int32),
-            skip=_skips(lengths, shared, starts),
-            first_token=np.concatenate([[0], np.cumsum(n_ending)]).astype(np.int32),
-            token_ids=np.array(ids, dtype=np.int32),
-        )
-        return cls(arrays, int(lengths.max(initial=0)))
-
-    @cached_property
-    def packed(self) -> PackedTrie:
-        """The trie as a walk reads it."""
-        byte, depth, skip, first_token, token_ids = self.arrays
+        n_tokens = np.bincount(starts[1:] - 1, minlength=len(owners))
+        first_token = np.cumsum(n_tokens) - n_tokens
         order = np.argsort(depth, kind="stable")  # level by level, in the old order
         levels = np.split(order, np.cumsum(np.bincount(depth, minlength=1)[1:])[:-1])
         n_children = np.zeros(len(depth), dtype=np.int64)
-        for level, below in pairwise([*levels, order[:0]]):
-            ends = np.searchsorted(below, skip[level])
-            n_children[level] = ends - np.searchsorted(below, level)
+        for below, level in pairwise(reversed(levels)):
+            parents = np.searchsorted(level, below) - 1
+            n_children[level] = np.bincount(parents, minlength=len(level))
+            np.add.at(n_tokens, level[parents], n_tokens[below])
         nodes = np.zeros((len(depth) + 1, 4), dtype=np.int32)
         nodes[:-1, BYTE] = byte[order]
-        nodes[:-1, FIRST_TOKEN] = first_token[:-1][order]
-        nodes[:-1, END_TOKEN] = first_token[skip][order]
+        nodes[:-1, FIRST_TOKEN] = first_token[order]
+        nodes[:-1, END_TOKEN] = (first_token + n_tokens)[order]
         nodes[:, FIRST_CHILD] = np.cumsum(np.append(len(levels[0]), n_children[order]))
-        return PackedTrie.without_rows(nodes, token_ids, len(levels[0]))
+        token_ids = np.array(ids, dtype=np.int32)
+        packed = PackedTrie.without_rows(nodes, token_ids, len(levels[0]))
+        return cls(packed, int(lengths.max(initial=0)))
 
 
 def _shared(data: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -176,24 +151,3 @@ def _shared(data: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> npt.NDArr
         depth += 1
         shared[alike] = depth
     return shared
-
-
-def _skips(
-    lengths: npt.NDArray[np.int64],
-    shared: npt.NDArray[np.int64],
-    starts: npt.NDArray[np.int64],
-) -> Int32Array:
-    """Return the next node outside each node's subtree.
-
-    The subtree of a node that is `depth` deep ends with the last token that shares so many bytes
-    with the one before it, without a gap from the token that added the node.
-    """
-    skip = np.zeros(starts[-1], dtype=np.int32)
-    deep = np.arange(len(lengths))  # tokens of at least `depth` bytes
-    for depth in range(1, int(lengths.max(initial=0)) + 1):
-        deep = deep[lengths[deep] >= depth]
-        firsts = np.flatnonzero(shared[deep] < depth)
-        lasts = np.append(firsts[1:], len(deep)) - 1
-        adding = deep[firsts]
-        skip[starts[adding] + depth - 1 - shared[adding]] = starts[deep[lasts] + 1]
-    return skip

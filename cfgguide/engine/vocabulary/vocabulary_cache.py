@@ -7,9 +7,9 @@ the time that is left: there is no other way to see all tokens of a tokenizer th
 Small vocabularies are read in no time, so they are not stored. ::
 
     text                  uint8                  the bytes of all tokens by id, `SEPARATOR` between
-    byte, depth, skip, first_token, token_ids    the arrays of the trie
-    nodes                 int32 (n_nodes+1, 4)   the same as a walk reads it
-    kinds                 uint64 (n_nodes,)      what comes below each of these
+    nodes                 int32 (n_nodes+1, 4)   the trie, as a walk reads it
+    token_ids             int32 (n_text_tokens,) the same
+    kinds                 uint64 (n_nodes,)      what comes below each node
 
 Python cuts a text at separators three times as fast as at places. A vocabulary that the separator
 would cut otherwise is not stored.
@@ -40,7 +40,6 @@ from cfgguide.engine.vocabulary.trie import (
     FIRST_CHILD,
     FIRST_TOKEN,
     PackedTrie,
-    TrieArrays,
     VocabularyTrie,
 )
 
@@ -121,8 +120,8 @@ def store(key: str, vocabulary: Vocabulary, warning: str) -> None:
     arrays: Arrays = {
         "text": np.frombuffer(text, dtype=np.uint8),
         "nodes": trie.packed.nodes,
+        "token_ids": trie.packed.token_ids,
         "kinds": vocabulary.trie_kinds,
-        **trie.arrays._asdict(),
     }
     value = {
         "eos_token_ids": vocabulary.eos_token_ids,
@@ -142,42 +141,33 @@ def _unpacked(arrays: Arrays, value: Any) -> StoredVocabulary:
     checked = Checked(arrays, "the vocabulary cannot be used")
     tokens = _tokens_of(checked.numbers("text", (None,), dtypes=(np.uint8,)).tobytes())
     has_text = np.fromiter(map(bool, tokens), dtype=np.bool_, count=len(tokens))
-    trie = _trie(checked, has_text)
+    packed = _trie(checked, has_text)
     spelling = _spelling(checked, value, len(tokens))
-    made = VocabularyTrie(trie, int(trie.depth.max(initial=0)))
-    nodes = arrays["nodes"]
-    n_roots = int(nodes[0, FIRST_CHILD])
-    made.__dict__["packed"] = PackedTrie.without_rows(nodes, trie.token_ids, n_roots)
-    kinds_below = checked.numbers("kinds", (len(trie.byte),), dtypes=(np.uint64,))
+    trie = VocabularyTrie(packed, max(map(len, filter(None, tokens)), default=0))
+    kinds_below = checked.numbers("kinds", (len(packed.nodes) - 1,), dtypes=(np.uint64,))
     told = value["digest"], value["warning"]
     return StoredVocabulary(
-        tokens, tuple(value["eos_token_ids"]), made, kinds_below, spelling, *told
+        tokens, tuple(value["eos_token_ids"]), trie, kinds_below, spelling, *told
     )
 
 
-def _trie(checked: Checked, has_text: npt.NDArray[np.bool_]) -> TrieArrays:
+def _trie(checked: Checked, has_text: npt.NDArray[np.bool_]) -> PackedTrie:
     """Return a trie, whose numbers are all bytes, nodes, places of tokens and tokens with text."""
-    byte = checked.numbers("byte", (None,), dtypes=(np.uint8,))
-    n_nodes, n_tokens = byte.size, int(has_text.sum())
-    depth = checked.numbers("depth", (n_nodes,), 1)
-    skip = checked.numbers("skip", (n_nodes,), 0, n_nodes)
-    first_token = checked.offsets("first_token", n_nodes, n_tokens)
+    nodes = checked.numbers("nodes", (None, 4))
+    n_nodes, n_tokens = len(nodes) - 1, int(has_text.sum())
     token_ids = checked.numbers("token_ids", (n_tokens,))
-    nodes = checked.numbers("nodes", (n_nodes + 1, 4))
     first, end, child = (nodes[:, column] for column in (FIRST_TOKEN, END_TOKEN, FIRST_CHILD))
-    numbers = np.arange(n_nodes)
     checked.check(
-        (np.diff(depth, prepend=0) <= 1).all()
-        and (skip > numbers).all()
+        n_nodes > 0
         and np.array_equal(np.sort(token_ids), np.flatnonzero(has_text))
         and ((nodes[:-1, BYTE] >= 0) & (nodes[:-1, BYTE] < 256)).all()
         and ((first >= 0) & (first <= end) & (end <= n_tokens))[:-1].all()
-        and (child[:-1] > numbers).all()
+        and (child[:-1] > np.arange(n_nodes)).all()
         and (np.diff(child) >= 0).all()
         and child[-1] == n_nodes,
         "its trie is none of its tokens",
     )
-    return TrieArrays(byte, depth, skip, first_token, token_ids)
+    return PackedTrie.without_rows(nodes, token_ids, int(child[0]))
 
 
 def _spelling(checked: Checked, value: Any, size: int) -> Spelling:

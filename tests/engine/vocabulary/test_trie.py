@@ -19,20 +19,24 @@ def vocabulary_of(tokens) -> Vocabulary:
 
 
 @given(TOKENS)
-def test_the_nodes_are_the_distinct_prefixes_in_order(tokens):
+def test_the_nodes_are_the_distinct_prefixes_level_by_level(tokens):
     trie = VocabularyTrie.of(vocabulary_of(tokens).tokens)
     texts = [token for token in tokens if token]
-    prefixes = sorted({text[:end] for text in texts for end in range(1, len(text) + 1)})
-    skips = [
-        sum(other < prefix or other.startswith(prefix) for other in prefixes) for prefix in prefixes
-    ]
-    at = [[i for i, token in enumerate(tokens) if token == prefix] for prefix in prefixes]
-    arrays = trie.arrays
-    assert arrays.byte.tolist() == [prefix[-1] for prefix in prefixes]
-    assert arrays.depth.tolist() == [len(prefix) for prefix in prefixes]
-    assert arrays.skip.tolist() == skips
-    assert arrays.first_token.tolist() == [sum(map(len, at[:n])) for n in range(len(at) + 1)]
-    assert arrays.token_ids.tolist() == [token_id for ids in at for token_id in ids]
+    prefixes = {text[:end] for text in texts for end in range(1, len(text) + 1)}
+    by_level = sorted(prefixes, key=lambda prefix: (len(prefix), prefix))
+    in_order = sorted(range(len(tokens)), key=lambda token_id: (tokens[token_id] or b"", token_id))
+    token_ids = [token_id for token_id in in_order if tokens[token_id]]
+    assert trie.packed.token_ids.tolist() == token_ids
+    nodes = trie.packed.nodes.tolist()
+    assert [byte for byte, *_ in nodes[:-1]] == [prefix[-1] for prefix in by_level]
+    for (_, first, end, child), (*_, end_child), prefix in zip(
+        nodes, nodes[1:], by_level, strict=False
+    ):
+        below = [each for each in token_ids if (tokens[each] or b"").startswith(prefix)]
+        assert token_ids[first:end] == below
+        children = [other for other in by_level if other[:-1] == prefix]
+        assert by_level[child:end_child] == children
+    assert trie.packed.n_roots == sum(len(prefix) == 1 for prefix in prefixes)
     assert trie.max_depth == max(map(len, texts), default=0)
 
 
@@ -89,9 +93,9 @@ def test_a_node_knows_the_kinds_of_all_below_it(tokens):
 
 
 def test_kernels_get_arrays_that_they_take():
-    arrays = VocabularyTrie.of([b"a", b"ab"]).arrays
-    dtypes = [np.uint8, np.int32, np.int32, np.int32, np.int32]
-    assert [array.dtype for array in arrays] == dtypes
+    packed = VocabularyTrie.of([b"a", b"ab"]).packed
+    arrays = [packed.nodes, packed.token_ids]
+    assert [array.dtype for array in arrays] == [np.int32, np.int32]
     assert all(array.flags.c_contiguous and array.flags.writeable for array in arrays)
 
 

@@ -38,7 +38,7 @@ def kept(cache: Cache) -> list[str]:
 
 def all_of(vocabulary: Vocabulary) -> list[Any]:
     """Everything of a vocabulary that others read."""
-    arrays = (*vocabulary.trie.arrays, *vocabulary.trie.packed, vocabulary.trie_kinds)
+    arrays = (*vocabulary.trie.packed, vocabulary.trie_kinds)
     return [
         *(getattr(vocabulary, field.name) for field in dataclasses.fields(vocabulary)),
         (vocabulary.digest, vocabulary.spelling, vocabulary.trie.max_depth),
@@ -148,8 +148,8 @@ def test_nothing_is_kept_of_small_vocabularies_without_a_cache_or_with_the_separ
 
 # --- Damage --------------------------------------------------------------------------------------
 
-INT32 = ("depth", "skip", "first_token", "token_ids", "nodes")
-NAMES = ("byte", "kinds", *INT32)
+INT32 = ("token_ids", "nodes")
+NAMES = ("kinds", *INT32)
 
 
 def set_one(name: str, place: Any, number: int) -> Any:
@@ -177,7 +177,6 @@ DAMAGES = {
     **{f"{name} too low": set_one(name, -1, -HUGE) for name in INT32},
     **{f"column {column} too high": set_one("nodes", (5, column), HUGE) for column in range(4)},
     **{f"column {column} too low": set_one("nodes", (5, column), -1) for column in range(4)},
-    "a skip that goes back": set_one("skip", 9, 9),
     "children before their node": set_one("nodes", (0, 3), 0),
     "a token twice": lambda arrays, value: arrays["token_ids"].__setitem__(
         0, arrays["token_ids"][1]
