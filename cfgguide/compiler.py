@@ -1,7 +1,7 @@
 """The whole recipe: what is to be written and a vocabulary in, an index out.
 
 Some grammars go through no tables of Lark's: regular expressions and lists of texts
-(:mod:`cfgguide.engine.byte_machine.text_machine`), JSON Schemas and messages
+(:mod:`cfgguide.engine.byte_machine.pattern_pushdown`), JSON Schemas and messages
 (:mod:`cfgguide.schema.schema_grammar`), and grammars that a monitor follows
 (:mod:`cfgguide.engine.monitors.monitored_grammar`). For all others
 :mod:`cfgguide.engine.liveness.stages` has the stages that need no vocabulary.
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from cfgguide.base.archive import Arrays
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.base.progress import run_within_limits
-from cfgguide.engine.byte_machine.text_machine import text_machine
+from cfgguide.engine.byte_machine.pattern_pushdown import pattern_machine
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.liveness import stages
 from cfgguide.engine.liveness.liveness import Liveness
@@ -128,7 +128,7 @@ def _own_machine(
         budget.begin("the grammar")
         own = grammar.own_machine(vocabulary, partial(compile, **options._asdict()))
         if own is None and pattern is not None:
-            own = text_machine(pattern, vocabulary, options.limits)
+            own = pattern_machine(pattern, vocabulary, options.limits)
         return own
 
     return options._replace(progress=False).run(made)
@@ -239,7 +239,7 @@ def load_machine(
     if "schema" not in value:
         vocabulary = vocabulary.with_symbols(symbols)
         return LrMachine.unpacked(arrays, value, vocabulary.spelling), vocabulary
-    from cfgguide.schema.messages.message_machine import grammar_of
+    from cfgguide.schema.messages.message_grammar import grammar_of
 
     found = compile(grammar_of(value["schema"]), vocabulary)
     return found.machine, found.vocabulary
@@ -247,7 +247,7 @@ def load_machine(
 
 def _pattern_again(pattern: object, vocabulary: Vocabulary) -> AnyMachine:
     try:
-        machine = text_machine(pattern, vocabulary) if isinstance(pattern, str) else None
+        machine = pattern_machine(pattern, vocabulary) if isinstance(pattern, str) else None
     except CfgGuideError:
         machine = None
     if machine is None:

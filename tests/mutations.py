@@ -435,13 +435,13 @@ MUTATIONS = [
     ),
     Mutation(
         "schemas: different strings, their rests",
-        "schema/schema_machine",
+        "schema/repeated_parts",
         " | self._repeating(rests, is_free=is_free)\n",
         "\n",
     ),
     Mutation(
         "schemas: different names, what begins one that has come",
-        "schema/schema_machine",
+        "schema/repeated_parts",
         "[] if is_free else shared.beginning(rests)",
         "[]",
     ),
@@ -507,15 +507,15 @@ MUTATIONS = [
     ),
     Mutation(
         "protocol: what a text remembers is removed from the mask of its key",
-        "schema/schema_machine",
-        "        if not configuration.memory.opens:\n            return subset\n        bitmask",
-        "        if True:\n            return subset\n        bitmask",
+        "schema/repeated_parts",
+        "        self._remove(configuration, bitmask, self._suspects(configuration))\n",
+        "\n",
     ),
     Mutation(
         "protocol: a text that has had all its tokens is left",
-        "schema/messages/message_machine",
-        "return subset if leaving is None else",
-        "return subset if True else",
+        "engine/byte_machine/byte_machine",
+        "limits is None or not limits.is_exhausted(configuration):\n            return subset",
+        "True:\n            return subset",
         "messages",
     ),
     Mutation(

@@ -6,6 +6,6 @@ for it (``members``), and the ``solver`` says which of these can. A schema's tex
 (``writer``) is the judge of tests, and what ``concat`` writes where a machine cannot be embedded.
 
 Read first: ``json_schema`` (what a user calls), ``reader``, ``solver``, ``automaton``, ``members``,
-``schema_machine``; then ``completions`` and ``unique`` for items that are to be different,
+then ``completions``, ``unique`` and ``repeated_parts`` for items that are to be different,
 ``endings``; ``messages`` last.
 """

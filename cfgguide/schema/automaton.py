@@ -21,8 +21,8 @@ from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.numbers import NUMBER, decimal_text
 from cfgguide.base.limits import LONGEST, Steps, check_step, within_work
 from cfgguide.base.sets import reached_from
-from cfgguide.engine.byte_machine.automaton import Pushdown
-from cfgguide.engine.byte_machine.byte_views import DEAD, END, POP, PUSH
+from cfgguide.engine.byte_machine.automaton import TextPushdown
+from cfgguide.engine.byte_machine.byte_views import DEAD, END, IS_END, POP, PUSH
 from cfgguide.engine.byte_machine.property_names import (
     ListedNumbers,
     PropertyNames,
@@ -40,7 +40,12 @@ from cfgguide.engine.byte_machine.scalars import (
     numbers_in,
     strings_in,
 )
-from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration, SeenParts
+from cfgguide.engine.byte_machine.seen_parts import (
+    ByteConfiguration,
+    KnowsParts,
+    RefusesRepeated,
+    SeenParts,
+)
 from cfgguide.errors import SchemaError
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.equality import may_become, value_of
@@ -107,6 +112,8 @@ from cfgguide.schema.unique import (
 )
 
 if TYPE_CHECKING:
+    from cfgguide.engine.byte_machine.byte_machine import ByteMachine
+    from cfgguide.engine.vocabulary.vocabulary import Vocabulary
     from cfgguide.schema.completions import MemoryCompletions
 
 _SPACES = b" \t\n\r"
@@ -232,7 +239,7 @@ def _any_numbers() -> Numbers:
     return Numbers([pattern_language(f"^(?:{NUMBER})$")])
 
 
-class SchemaAutomaton(Pushdown):
+class SchemaAutomaton(TextPushdown):
     """Reads the JSON texts of the values that a schema allows.
 
     Parameters
@@ -287,6 +294,9 @@ class SchemaAutomaton(Pushdown):
         self._lexers: dict[tuple[int, ...], Lexer] = {}
         self._blocks: list[Lexer] = []  # whose states were made at once, by the first state
         self._texts: dict[int, bytes | None] = {}  # of remembering frames
+        self.remembering: set[int] = set()
+        self.recalling: set[int] = set()
+        self.recalling_inside: set[int] = set()
         #: Knows how texts that remember what has come can be finished.
         self.completions: MemoryCompletions
         #: Whether it is an error if it is not known whether there are enough different items; while
@@ -494,6 +504,29 @@ class SchemaAutomaton(Pushdown):
                 return self._follows_of[type(pushed)](self, tag, pushed)
         except RecursionError:
             raise SchemaError(TOO_DEEP) from None
+
+    @property
+    def parts(self) -> KnowsParts:
+        """The automaton, which knows what may come again."""
+        return self
+
+    def repeated(self, machine: ByteMachine, vocabulary: Vocabulary) -> RefusesRepeated:
+        """Return what removes parts that have come before from masks."""
+        from cfgguide.schema.repeated_parts import RepeatedParts
+
+        return RepeatedParts(self, machine, vocabulary)
+
+    def ending(
+        self, spelled: frozenset[int], n_tokens: Callable[[bytes], int | None]
+    ) -> Callable[[ByteConfiguration], bytes | None]:
+        """Return what finds short endings of bytes that are in tokens."""
+        from cfgguide.schema.endings import SchemaEndings
+
+        return SchemaEndings(self, spelled, n_tokens).of
+
+    def is_last(self, state: int) -> bool:
+        """Return whether a text that may end has, but for white space."""
+        return bool(self.memory[0][state, IS_END])
 
     def expected(self, state: int, frame: int) -> list[str]:
         """Return the names of what may begin, or go on, in a state."""

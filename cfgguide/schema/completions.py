@@ -33,6 +33,7 @@ from cfgguide.engine.byte_machine.seen_parts import (
     ByteConfiguration,
     Open,
     SeenParts,
+    is_recalling,
 )
 from cfgguide.engine.byte_machine.short_ends import Written
 from cfgguide.errors import SchemaError
@@ -584,7 +585,7 @@ class MemoryCompletions:
         self, frame: int, written: Written, stack: Stack, memory: SeenParts
     ) -> tuple[SeenParts, bool]:
         """Return the memory with a value, and whether it has come before."""
-        if not self._automaton.is_recalling(frame, memory):
+        if not is_recalling(self._automaton, frame, memory):
             return _longer(memory, written.text), False
         begun = memory.begun(stack.height + 1, len(memory.text))
         part = self._automaton.part(frame, written.tag, written.text)

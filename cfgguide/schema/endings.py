@@ -94,7 +94,7 @@ class SchemaEndings:
         n_tokens: Callable[[bytes], int | None] = len,
     ) -> None:
         self._automaton = automaton
-        self._reader = ByteMachine(automaton, "")
+        self._reader = ByteMachine(automaton)
         self._n_tokens = n_tokens
         self._completions = MemoryCompletions(automaton, used)
         self._values = self._completions.shortest

@@ -18,9 +18,10 @@ import re
 from io import StringIO
 from typing import Any
 
+from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.engine.machine.partial import Partial, Path
 from cfgguide.engine.machine.protocol import AnyMachine
-from cfgguide.schema.schema_machine import SchemaMachine
+from cfgguide.schema.automaton import SchemaAutomaton
 
 _SPACES = " \t\n\r"
 _PLAIN = re.compile(r'[^"\\]+')
@@ -249,4 +250,7 @@ def _is_prefix_of_low(text: str) -> bool:
 
 def is_listed(machine: AnyMachine, configuration: Any) -> bool:
     """Return whether a machine of JSON is reading a string of a list of texts."""
-    return isinstance(machine, SchemaMachine) and machine.is_listed(configuration)
+    if not isinstance(machine, ByteMachine):
+        return False
+    pushdown = machine.pushdown
+    return isinstance(pushdown, SchemaAutomaton) and pushdown.is_listed(configuration.state)

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cfgguide.base import archive
 from cfgguide.base.collector import collector_off
 from cfgguide.base.limits import Limits, Steps
 from cfgguide.base.locks import new_lock
+from cfgguide.engine.byte_machine.byte_machine import ByteMachine, Source
 from cfgguide.errors import SchemaError, shown
 from cfgguide.grammar.grammar import LEXERS, Grammar
 from cfgguide.schema.automaton import JsonLayout, SchemaAutomaton
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
     from cfgguide.engine.index.index import Index
     from cfgguide.engine.machine.partial import Reading
     from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-    from cfgguide.schema.schema_machine import SchemaMachine
 
+VERSION = 1  # of what the masks mean
 #: White space characters that are counted.
 MAX_SPACE = 1_000_000
 #: Characters of a separator: each is a state, between all items and members.
@@ -224,7 +226,7 @@ class SchemaGrammar(Grammar):
 
     def own_machine(
         self, vocabulary: Vocabulary, compile: Callable[[Grammar, Vocabulary], Index]
-    ) -> SchemaMachine | None:
+    ) -> ByteMachine | None:
         """Return a machine with the schema's automaton.
 
         None if the vocabulary lacks bytes that strings need: then all that it cannot spell has to
@@ -233,12 +235,10 @@ class SchemaGrammar(Grammar):
         if not vocabulary.spelling.spells_any_of(JSON_BYTES):
             return None
         with collector_off():
-            return self._new_machine(vocabulary)
+            return self._source(vocabulary).machine()
 
-    def _new_machine(self, vocabulary: Vocabulary) -> SchemaMachine:
-        from cfgguide.schema.schema_machine import SchemaMachine
-
-        return SchemaMachine(self, self.automaton())
+    def _source(self, vocabulary: Vocabulary) -> Source:
+        return SchemaSource(self)
 
     def automaton(self) -> SchemaAutomaton:
         """Return an automaton that nobody else has: it changes as it reads."""
@@ -273,6 +273,28 @@ class SchemaGrammar(Grammar):
             path, problem = next(iter(writer.problems))
             raise SchemaError(f"at {path}: the text of a grammar cannot say that: {problem}")
         return text
+
+
+class SchemaSource(NamedTuple):
+    """What the machine of a schema is made from: its grammar."""
+
+    grammar: SchemaGrammar
+
+    @property
+    def digest(self) -> str:
+        """Of the schema and the options."""
+        grammar = self.grammar
+        # Not their `repr`: once a thread was stopped in the middle of it, that is "..." for good.
+        return archive.digest({}, [VERSION, grammar.schema, asdict(grammar.options)])
+
+    def packed(self) -> dict[str, object]:
+        """Return the schema and its options."""
+        options = asdict(self.grammar.options)
+        return {"schema": {"schema": self.grammar.schema, "options": options}}
+
+    def machine(self) -> ByteMachine:
+        """Return a machine that nobody else has."""
+        return ByteMachine(self.grammar.automaton(), self)
 
 
 def _why_nothing(root: Node, search: Search) -> str:

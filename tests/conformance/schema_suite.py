@@ -149,7 +149,7 @@ def _decide(group: Group, grammar: Any, count: Counter[str], *, ask_lark: bool) 
 
 
 def _automaton_of(grammar: Any) -> Any:
-    recognizer = ByteMachine(grammar.automaton(), b"")
+    recognizer = ByteMachine(grammar.automaton())
 
     def accepts(text: str) -> bool:
         read = recognizer.advance(recognizer.initial, text.encode())

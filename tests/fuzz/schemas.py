@@ -130,7 +130,7 @@ def _is_schema(schema: Any) -> bool:
 def _compare(
     schema: Any, grammar: Any, values: list[Any], rng: random.Random, counts: Counter[str]
 ) -> None:
-    recognizer = ByteMachine(grammar.automaton(), "")
+    recognizer = ByteMachine(grammar.automaton())
     index = cfgguide.compile(grammar, small_vocabulary())
     for _ in range(N_WALKS):
         text = written(index, rng)

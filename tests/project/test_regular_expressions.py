@@ -72,9 +72,9 @@ TRUSTED = {
         "a beginning of a pair, of which each piece is read once"
     ),
     ("schema.messages.structure", "'(' + '|'.join(map(re.escape, names)) + ')'"): NAMES,
-    ("schema.schema_machine", "_WHOLE"): TOKENS,
-    ("schema.schema_machine", "_ENDED"): TOKENS,
-    ("schema.schema_machine", "_QUOTE_AND_BRACKET"): TOKENS,
+    ("schema.repeated_parts", "_WHOLE"): TOKENS,
+    ("schema.repeated_parts", "_ENDED"): TOKENS,
+    ("schema.repeated_parts", "_QUOTE_AND_BRACKET"): TOKENS,
     ("studio.cli.doctor", r"f'(?<=[/\\\\]){re.escape(user)}(?![\\w.-])'"): NAMES,
     ("studio.cli.doctor", r"f'{re.escape(path)}(?![\\w.-])'"): NAMES,
     ("studio.cli.health", "pattern"): "files of Linux, such as /proc/meminfo",

@@ -166,7 +166,7 @@ SUBSEQUENCES = [f"{one}.*{other}.*{one}.*{other}" for one, other in LETTERS]
 def test_lengths_and_patterns_are_counted_as_they_are_read(
     schema: Any, valid: Any, invalid: Any
 ) -> None:
-    recognizer = ByteMachine(json_schema(schema).automaton(), "")
+    recognizer = ByteMachine(json_schema(schema).automaton())
     for value, expected in ((valid, True), (invalid, False)):
         text = json.dumps(value)
         assert is_valid(schema, text) == expected, "so says jsonschema"
@@ -197,7 +197,7 @@ def test_multiples_in_alternatives_are_taken_and_exact(seed: int) -> None:
     for keyword in rng.sample(("allOf", "anyOf", "not"), 1):
         schema[keyword] = one_number(rng) if keyword == "not" else [one_number(rng)]
     try:
-        recognizer = ByteMachine(json_schema(schema).automaton(), "")
+        recognizer = ByteMachine(json_schema(schema).automaton())
     except SchemaError as error:
         assert "no value is allowed" in str(error)  # noqa: PT017
         return

@@ -20,7 +20,7 @@ import cfgguide
 from cfgguide import json_schema
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.errors import SchemaError
-from cfgguide.schema import completions, schema_machine
+from cfgguide.schema import completions, repeated_parts
 from cfgguide.schema.automaton import JsonLayout
 
 UNIQUE: dict[str, Any] = {"type": "array", "uniqueItems": True}
@@ -135,7 +135,7 @@ def compare_masks(schema: Any, seed: int, n_tokens: int = 25) -> None:
     """Walk at random; compare all masks on the way, and all sentences with the judge."""
     rng = random.Random(seed)
     guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), BYTES))
-    recognizer = ByteMachine(json_schema(schema).automaton(), "")
+    recognizer = ByteMachine(json_schema(schema).automaton())
     configuration: Any = recognizer.initial
     closing = {b"]", b"}", b'"', b",", b"true", b"1", b"{", b"[", b'"a"', b":", None}
     for _ in range(n_tokens):
@@ -170,7 +170,7 @@ def test_masks_are_what_single_bytes_allow_many_times(schema: Any) -> None:
 def test_masks_are_the_same_where_texts_are_known_to_go_on(
     schema: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema_machine, "_N_ASKED", 0)  # it is found out at once
+    monkeypatch.setattr(repeated_parts, "_N_ASKED", 0)  # it is found out at once
     for seed in range(2):
         compare_masks(schema, seed, 40)
 
@@ -224,7 +224,7 @@ def test_arrays_are_written_where_counting_does_not_tell_of_enough_items(
 def test_masks_where_different_items_have_different_items(text: str, items: Any) -> None:
     schema = {**UNIQUE, "items": {**UNIQUE, "items": items}}
     guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), SMALL))
-    recognizer = ByteMachine(json_schema(schema).automaton(), "")
+    recognizer = ByteMachine(json_schema(schema).automaton())
     for byte in text.encode():
         guide.advance(SMALL.tokens.index(bytes([byte])))
     configuration = recognizer.advance(recognizer.initial, text.encode())
@@ -235,7 +235,7 @@ def test_masks_where_different_items_have_different_items(text: str, items: Any)
 @pytest.mark.parametrize("schema", SCHEMAS, ids=json.dumps)
 def test_values_are_read_that_jsonschema_allows(schema: Any) -> None:
     rng = random.Random(1)
-    recognizer = ByteMachine(json_schema(schema).automaton(), "")
+    recognizer = ByteMachine(json_schema(schema).automaton())
     values = [[rng.choice(VALUES) for _ in range(rng.randrange(5))] for _ in range(100)]
     for value in [*values, *VALUES, *({"a": each} for each in values)]:
         text = json.dumps(value)
@@ -334,7 +334,7 @@ def test_a_token_after_which_no_other_item_is_left_is_refused() -> None:
 
 @pytest.mark.parametrize(("schema", "text", "more"), DEAD_ENDS)
 def test_what_leaves_nothing_is_refused(schema: Any, text: str, more: str) -> None:
-    recognizer = ByteMachine(json_schema(schema).automaton(), "")
+    recognizer = ByteMachine(json_schema(schema).automaton())
     configuration = recognizer.advance(recognizer.initial, text.encode())
     assert configuration is not None
     after = recognizer.advance(configuration, more.encode())
@@ -449,7 +449,7 @@ def test_arrays_that_branches_bound_differently_are_counted(values: Any, expecte
     schema = {"anyOf": [{"properties": each} for each in branches]}
     text = json.dumps(values)
     assert is_valid(schema, text) == expected, "so says jsonschema"
-    assert reads(ByteMachine(json_schema(schema).automaton(), ""), text) == expected
+    assert reads(ByteMachine(json_schema(schema).automaton()), text) == expected
 
 
 #: Values that nearly all arrays are made of which a schema of few values allows.
@@ -474,7 +474,7 @@ def test_an_array_is_refused_if_no_array_of_so_many_different_items_is_valid(see
     valid = {text for text in arrays if is_valid(schema, text)}
     for around in (schema, {"anyOf": [schema, {"not": {}, "type": "string"}]}):
         try:
-            recognizer = ByteMachine(json_schema(around).automaton(), "")
+            recognizer = ByteMachine(json_schema(around).automaton())
         except SchemaError:
             assert not valid, around
             continue

@@ -469,7 +469,7 @@ HARD = ["", "-", "é", "-\n", "\n", "7", "\u0667", "\u00b2", "\u0301", "xy", "XY
     ],
 )
 def test_patterns_of_pydantic_mean_what_its_own_engine_finds(type_: Any, template: str) -> None:
-    machine = ByteMachine(output_type(type_).grammar.automaton(), b"")
+    machine = ByteMachine(output_type(type_).grammar.automaton())
     adapter = pydantic.TypeAdapter(type_)
     n_valid = 0
     for value in HARD:
@@ -610,7 +610,7 @@ LARGEST = "17976931348623157" + "0" * 292  # as `repr` writes it
 def test_bounds_may_be_as_large_and_as_small_as_floats(
     schema: Any, allowed: list[str], refused: list[str]
 ) -> None:
-    recognizer = ByteMachine(json_schema(schema).automaton(), b"")
+    recognizer = ByteMachine(json_schema(schema).automaton())
     assert [reads(recognizer, text) for text in allowed] == [True] * len(allowed)
     assert [reads(recognizer, text) for text in refused] == [False] * len(refused)
 
@@ -655,7 +655,7 @@ def test_metaschemas_are_known(dialect: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SchemaWarning)  # what is said of `default` and `enum`
         grammar = json_schema(schema, best_effort=True)
-    recognizer = ByteMachine(grammar.automaton(), b"")
+    recognizer = ByteMachine(grammar.automaton())
     texts = ('[{"type": "string"}]', '[{"type": "strin"}]', '[{"properties": {"a": {"not": 1}}}]')
     read = [recognizer.advance(recognizer.initial, text.encode()) for text in texts]
     assert [each is not None and recognizer.is_sentence(each) for each in read] == [

@@ -116,7 +116,7 @@ def test_arrays_are_counted_as_far_as_need_be(n: int) -> None:
 
 
 def recognizer_of(schema: Any, **options: Any) -> ByteMachine:
-    return ByteMachine(json_schema(schema, **options).automaton(), "")
+    return ByteMachine(json_schema(schema, **options).automaton())
 
 
 def assert_live(recognizer: ByteMachine, text: str) -> None:

@@ -18,7 +18,7 @@ from cfgguide.base import archive
 from cfgguide.errors import GrammarError, IndexFormatError
 from cfgguide.index import IndexPool
 from cfgguide.precompute import precompute_masks
-from cfgguide.schema.schema_machine import SchemaMachine
+from cfgguide.schema.automaton import SchemaAutomaton
 
 SCHEMA: Any = {
     "type": "object",
@@ -60,7 +60,7 @@ def test_a_saved_index_is_the_same(options: dict[str, Any], tmp_path: Any) -> No
     index.save(tmp_path / "index")
     with warnings.catch_warnings(action="error"):
         loaded = cfgguide.Index.load(tmp_path / "index", small_vocabulary())
-    assert isinstance(loaded.machine, SchemaMachine)
+    assert isinstance(loaded.machine.pushdown, SchemaAutomaton)
     assert loaded.digest == index.digest
     assert masks_of(loaded, TEXT) == masks
     index.add_file(tmp_path / "index")

@@ -414,7 +414,7 @@ def is_read(schema: str, text: str, **options: Any) -> bool:
 
 @cache
 def recognizer_of(schema: str, **options: Any) -> ByteMachine:
-    return ByteMachine(json_schema(json.loads(schema), **options).automaton(), b"")
+    return ByteMachine(json_schema(json.loads(schema), **options).automaton())
 
 
 def is_valid(schema: Any, text: str, *, formats: bool = False) -> bool:

@@ -26,14 +26,15 @@ Source: Alur and Madhusudan, "Visibly pushdown languages" (2004), for frames tha
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cfgguide.base.kinds import MOST, N_BITS, kinds_in
-from cfgguide.base.limits import check_step
+from cfgguide.base.limits import Steps, check_step
 from cfgguide.base.locks import new_rlock
 from cfgguide.engine.byte_machine import byte_kernels as kernels
 from cfgguide.engine.byte_machine.byte_views import (
@@ -51,8 +52,10 @@ from cfgguide.engine.byte_machine.byte_views import (
     Arrays,
     view_of,
 )
-from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration, SeenParts
-from cfgguide.grammar.lr.stack import Stack
+
+if TYPE_CHECKING:
+    from cfgguide.engine.byte_machine.byte_machine import TokenLimits
+    from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration, KnowsParts
 
 Int32Array = npt.NDArray[np.int32]
 
@@ -109,8 +112,8 @@ class Growing:
         return first
 
 
-class Pushdown:
-    """The automaton; a subclass overrides `make_row` and `make_follow`.
+class Pushdown(ABC):
+    """The automaton; a subclass defines `make_row`, and what follows where something is pushed.
 
     It may be interrupted at any instruction. So what is made is complete before anything refers to
     it: a state or frame that nothing refers to is of no harm.
@@ -126,13 +129,6 @@ class Pushdown:
     def __init__(self) -> None:
         #: Held while something is made, so that many threads may read at the same time.
         self.lock = new_rlock()
-        #: Frames for which what stands above them is remembered; see `follow_text`.
-        self.remembering: set[int] = set()
-        #: Frames of parts that are to be different; see
-        #: :mod:`cfgguide.engine.byte_machine.seen_parts`.
-        self.recalling: set[int] = set()
-        #: Frames of parts that are to be different where they are inside of such a part.
-        self.recalling_inside: set[int] = set()
         self._states = Growing(N_COLUMNS, np.int32, 128)
         self._maps = Growing(256, np.uint8, 64)
         self._operations = Growing(None, np.int32, 1024)
@@ -192,13 +188,13 @@ class Pushdown:
         row: list[int] = self._states.array[state].tolist()
         return row
 
+    @abstractmethod
     def make_row(self, state: int) -> None:
         """Call `set_row` for a state that has no row yet."""
-        raise NotImplementedError
 
     def make_follow(self, frame: int, tag: int) -> int:
         """Return the state that follows what a frame was pushed for, if it has this tag."""
-        raise NotImplementedError
+        return DEAD
 
     def after_text(self, state: int, data: bytes, place: int) -> tuple[int, int]:
         """Return where a text goes on after characters that are read at once, and the state there.
@@ -210,51 +206,6 @@ class Pushdown:
     def near(self, state: int, n: int) -> int:
         """Return a state after which as many as `n` bytes do what they do after another one."""
         return state
-
-    def follow_text(self, frame: int, tag: int, text: bytes) -> int:
-        """Return the state that follows the text of a remembering frame, `DEAD` if it may not be.
-
-        A walk asks `follow` instead, which does not know the text: it may allow more.
-        """
-        raise NotImplementedError
-
-    def with_text(self, frame: int, text: bytes | None) -> int:
-        """Return a remembering frame with the text above it so far; None if it is not known."""
-        raise NotImplementedError
-
-    def text_of(self, frame: int) -> bytes:
-        """Return the text that a remembering frame has so far."""
-        raise NotImplementedError
-
-    def is_vague(self, state: int, stack: Stack) -> bool:
-        """Return whether a walk has come here past something that a frame would remember."""
-        return False
-
-    def is_recalling(self, frame: int, memory: SeenParts) -> bool:
-        """Return whether a frame is that of a part that is to be different."""
-        if frame in self.recalling:
-            return True
-        return frame in self.recalling_inside and memory.outermost is not None
-
-    def part(self, frame: int, tag: int, text: bytes) -> Hashable | None:
-        """Return the value of a part that is to be different; None if it may come again."""
-        raise NotImplementedError
-
-    def follow_repeated(self, frame: int, tag: int) -> int:
-        """Return the state that follows a part that has come before, `DEAD` if it may not."""
-        raise NotImplementedError
-
-    def narrowed(self, memory: SeenParts) -> SeenParts:
-        """Return a memory that knows what the parts that are being read can become no more."""
-        raise NotImplementedError
-
-    def can_go_on(self, state: int, stack: Stack, memory: SeenParts) -> bool:
-        """Return whether a text can be finished by parts that are different."""
-        raise NotImplementedError
-
-    def is_free(self, before: ByteConfiguration, token: bytes, after: ByteConfiguration) -> bool:
-        """Return whether a part can be finished in more ways than have come, however it began."""
-        raise NotImplementedError
 
     def new_state(
         self,
@@ -407,3 +358,40 @@ class Pushdown:
             with self.lock:
                 if self._states.array[state, ROW] == NOT_MADE:
                     self.make_row(state)
+
+
+class TextPushdown(Pushdown):
+    """One of whole texts, of which more is asked than its rows; it knows no vocabulary.
+
+    Attributes
+    ----------
+    steps : Steps
+        Bounds what each step may take.
+    token_limits : TokenLimits or None
+        Of texts in it that may have so many tokens and no more.
+    """
+
+    steps: Steps
+    token_limits: TokenLimits | None = None
+
+    @property
+    def parts(self) -> KnowsParts | None:
+        """What it knows of parts that are to be different; None if there can be none."""
+        return None
+
+    @abstractmethod
+    def expected(self, state: int, frame: int) -> list[str]:
+        """Return the names of what may begin, or go on, in a state on a frame."""
+
+    @abstractmethod
+    def is_last(self, state: int) -> bool:
+        """Return whether a text that may end has, but for what is ignored."""
+
+    @abstractmethod
+    def ending(
+        self, spelled: frozenset[int], n_tokens: Callable[[bytes], int | None]
+    ) -> Callable[[ByteConfiguration], bytes | None]:
+        """Return what finds short endings; `n_tokens` says how short.
+
+        It returns None where it finds none. `spelled` are the bytes that occur in tokens.
+        """

@@ -1,20 +1,22 @@
-"""The machine of JSON Schemas and messages: reads texts with a pushdown automaton over bytes.
+"""The machine of patterns, JSON Schemas and messages: reads texts with an automaton over bytes.
 
-In: a :class:`~cfgguide.engine.byte_machine.automaton.Pushdown`. Out: a :class:`ByteMachine`, a
-:class:`~cfgguide.engine.machine.protocol.Machine` but for what only its subclasses know: endings,
-names and files (:mod:`cfgguide.schema.schema_machine`).
+In: a :class:`~cfgguide.engine.byte_machine.automaton.TextPushdown`, which is all that tells one
+machine from another, and what it was made from. Out: a :class:`ByteMachine`, and the
+:class:`ByteMasks` of a vocabulary. It is made in milliseconds, so a file holds what it was made
+from, and no masks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from cfgguide.base.archive import Arrays
 from cfgguide.base.collector import collector_off
 from cfgguide.base.locks import new_rlock
 from cfgguide.engine.byte_machine import byte_kernels as kernels
-from cfgguide.engine.byte_machine.automaton import Pushdown
+from cfgguide.engine.byte_machine.automaton import TextPushdown
 from cfgguide.engine.byte_machine.byte_views import (
     BOTTOM,
     DEAD,
@@ -27,15 +29,18 @@ from cfgguide.engine.byte_machine.byte_views import (
     ROW,
 )
 from cfgguide.engine.byte_machine.byte_walker import ByteWalker
+from cfgguide.engine.byte_machine.scalars import any_strings, plain_strings
 from cfgguide.engine.byte_machine.seen_parts import (
     BETWEEN,
     NOTHING,
     ByteConfiguration,
+    KnowsParts,
     SeenParts,
+    is_recalling,
 )
 from cfgguide.engine.byte_machine.shared_masks import SharedMasks
 from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask, Path
-from cfgguide.engine.masks.subset import Subset
+from cfgguide.engine.masks.subset import Int32Array, Subset
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.grammar.lr.stack import Stack
 
@@ -58,33 +63,97 @@ class ByteKey(NamedTuple):
         return (self.state, *islice(self.stack, mask.depth))
 
 
+class Source(Protocol):
+    """What a machine was made from."""
+
+    @property
+    def digest(self) -> str:
+        """Different for different automata, the same in every process."""
+
+    def packed(self) -> dict[str, object]:
+        """Return it as a JSON value."""
+
+    def machine(self) -> ByteMachine:
+        """Return a machine that nobody else has."""
+
+
+class TokenLimits(Protocol):
+    """Limits on the tokens of texts that are parts of others."""
+
+    def is_exhausted(self, configuration: ByteConfiguration) -> bool:
+        """Return whether a text has had all of its tokens, so that it has to be left."""
+
+    def leaves(self, state: int, token: bytes) -> bool:
+        """Return whether a token leads out of the text, or nearer to the end."""
+
+    def counted(self, before: ByteConfiguration, after: ByteConfiguration) -> ByteConfiguration:
+        """Return what a token has led to, with the tokens of the text that is being read."""
+
+    def leaving(self, state: int, vocabulary: Vocabulary) -> Int32Array:
+        """Return the tokens that lead out of the text, or nearer to the end."""
+
+
 class ByteMachine:
     """Reads bytes as a pushdown automaton does.
 
     Parameters
     ----------
-    pushdown : Pushdown
+    pushdown : TextPushdown
         The automaton; its rows are made as they are needed.
-    digest : str
-        Different for different automata, the same in every process.
+    source : Source, optional
+        What it was made from; without it there are no files of it.
     """
 
     n_parse_states = None
 
-    def __init__(self, pushdown: Pushdown, digest: str) -> None:
+    def __init__(self, pushdown: TextPushdown, source: Source | None = None) -> None:
         self.pushdown = pushdown
-        self.digest = digest
+        self.source = source
+        self.steps = pushdown.steps
+        self.digest = "" if source is None else source.digest
         self.lock: Any = new_rlock()
         self.initial = ByteConfiguration(pushdown.start, Stack(BOTTOM))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle`: what it was made from."""
+        return _made_again, (self.source,)
+
+    def packed(self) -> tuple[Arrays, dict[str, object]]:
+        """Return what it was made from; its automaton is made quickly."""
+        assert self.source is not None, "the machine of an index has one"
+        return {}, self.source.packed()
+
+    def expected(self, configuration: ByteConfiguration) -> tuple[str, ...]:
+        """Return the names of what may come next, sorted; ``$END`` where the text may end."""
+        found = set(self.pushdown.expected(configuration.state, configuration.stack.state))
+        if self.is_sentence(configuration):
+            found.add("$END")
+        return tuple(sorted(found))
+
+    def endings(
+        self, vocabulary: Vocabulary, n_tokens: Callable[[bytes], int | None]
+    ) -> list[Callable[[ByteConfiguration], bytes | None]]:
+        """Return the way to find short endings of bytes that are in tokens."""
+        return [self.pushdown.ending(vocabulary.spelling.reachable_bytes, n_tokens)]
+
+    def masks(self, vocabulary: Vocabulary) -> ByteMasks:
+        """Return what makes masks."""
+        return ByteMasks(self, vocabulary)
+
     def advance(self, configuration: ByteConfiguration, data: bytes) -> ByteConfiguration | None:
         """Return the configuration after a token, or None if it is refused."""
-        return self.read(configuration, data)
+        limits = self.pushdown.token_limits
+        if limits is None:
+            return self.read(configuration, data)
+        if limits.is_exhausted(configuration) and not limits.leaves(configuration.state, data):
+            return None
+        after = self.read(configuration, data)
+        return None if after is None else limits.counted(configuration, after)
 
     def read(self, configuration: ByteConfiguration, data: bytes) -> ByteConfiguration | None:
         """Return the configuration after bytes that need not be a token, or None."""
         state, stack, memory = configuration[:3]
-        pushdown = self.pushdown
+        pushdown, parts = self.pushdown, self.pushdown.parts
         states, actions = pushdown.memory
         n_before = len(memory.text)
         memory = memory._replace(text=memory.text + data) if memory.opens else memory
@@ -114,26 +183,24 @@ class ByteMachine:
                     target = actions[-target, 2]
                     stack = stack.push(first)
                     first_byte = place
-                    if first in pushdown.recalling or (
-                        memory.opens and pushdown.is_recalling(first, memory)
-                    ):
+                    if parts is not None and is_recalling(parts, first, memory):
                         memory = memory if memory.text else SeenParts((), data)
                         memory = memory.begun(stack.height, n_before + place)
                     break
-                if stack.state in pushdown.remembering:
+                if parts is not None and stack.state in parts.remembering:
                     end = place + 1 if kind == POP else place
-                    text = pushdown.text_of(stack.state) + data[first_byte:end]
-                    target = pushdown.follow_text(stack.state, first, text)
+                    text = parts.text_of(stack.state) + data[first_byte:end]
+                    target = parts.follow_text(stack.state, first, text)
                 else:
                     target = pushdown.follow(stack.state, first)
                 states, actions = pushdown.memory
                 if target == DEAD:
                     break
-                if memory.opens:
+                if parts is not None and memory.opens:
                     end = n_before + place + (kind == POP)
-                    memory, is_repeated = popped(pushdown, memory, stack, first, end)
+                    memory, is_repeated = popped(parts, memory, stack, first, end)
                     if is_repeated:
-                        target = pushdown.follow_repeated(stack.state, first)
+                        target = parts.follow_repeated(stack.state, first)
                         states, actions = pushdown.memory
                         if target == DEAD:
                             break
@@ -145,12 +212,14 @@ class ByteMachine:
                 return None
             state = target
             place += 1
-        if stack.state in pushdown.remembering:
-            text = pushdown.text_of(stack.state) + data[first_byte:]
-            stack = stack.pop(1).push(pushdown.with_text(stack.state, text))
+        if parts is None:
+            return ByteConfiguration(state, stack)
+        if stack.state in parts.remembering:
+            text = parts.text_of(stack.state) + data[first_byte:]
+            stack = stack.pop(1).push(parts.with_text(stack.state, text))
         if memory.opens:
-            memory = pushdown.narrowed(memory.shortened())
-            if not pushdown.can_go_on(state, stack, memory):
+            memory = parts.narrowed(memory.shortened())
+            if not parts.can_go_on(state, stack, memory):
                 return None
         return ByteConfiguration(state, stack, memory if memory.opens else NOTHING)
 
@@ -189,61 +258,80 @@ class ByteMasks:
         self._vocabulary = vocabulary
         self._eos = vocabulary.eos_bitmask
         self._near: dict[int, int] = {}  # by state, the one whose mask it has
-        self._walker = self.new_walker()
-
-    def new_walker(self) -> Any:
-        """Return a walker of its own for one thread."""
-        return ByteWalker(self._machine, self._vocabulary)
+        self._walker = ByteWalker(machine, vocabulary)
+        parts = machine.pushdown.parts
+        self._repeated = None if parts is None else parts.repeated(machine, vocabulary)
 
     def shared(self) -> list[object]:
-        """Return what machines share: masks of a vocabulary."""
-        return [SharedMasks.of(self._vocabulary)]
-
-    def near(self, state: int) -> int:
-        """Return a state whose mask is the same: no token sees bounds that are farther away."""
-        return self._machine.pushdown.near(state, self._vocabulary.trie.max_depth)
+        """Return what machines share: masks of a vocabulary, and states of strings."""
+        return [any_strings(), plain_strings(), SharedMasks.of(self._vocabulary)]
 
     def mask(self, key: ByteKey, known: ConfigurationTrie) -> Mask:
         """Make the mask of a key."""
         state, stack = key
+        configuration = ByteConfiguration(state, stack)
         with collector_off():
-            eos = self._eos if self._machine.is_sentence(ByteConfiguration(state, stack)) else None
+            eos = self._eos if self._machine.is_sentence(configuration) else None
             subset, depth = self._walker.subset(state, stack, eos)
         if self._machine.pushdown.memory[0][state, ENDING] != NONE:
             depth = max(depth, 1)  # whether the text may end is asked of the topmost frame
-        return Mask(depth, subset.bitmask, subset=subset)
+        parts = self._machine.pushdown.parts
+        if parts is None or not (parts.remembering or parts.recalling):
+            return Mask(depth, subset.bitmask, subset=subset)
+        assert self._repeated is not None, "there are parts that may be repeated"
+        bitmask = subset.bitmask.copy()
+        self._repeated.remove(configuration, bitmask)
+        return Mask(depth, bitmask)
 
-    def walker(self, subset: Callable[[ByteConfiguration], Subset]) -> Any:
+    def walker(self, subset: Callable[[ByteConfiguration], Subset]) -> ByteWalker:
         """Return a walker of its own for one thread; it needs no masks."""
-        return self.new_walker()
+        return ByteWalker(self._machine, self._vocabulary)
 
     def release_workspace(self) -> None:
         """Free the workspace in which masks are made; the new one is small."""
-        self._walker = self.new_walker()
+        self._walker = ByteWalker(self._machine, self._vocabulary)
 
     def key(self, configuration: ByteConfiguration) -> ByteKey:
-        """Return under what a mask is remembered, whatever a text remembers."""
+        """Return under what a mask is remembered, whatever a text remembers.
+
+        No token sees bounds that are farther away than the longest one.
+        """
         state = configuration.state
         near = self._near.get(state)
         if near is None:
             if len(self._near) >= _MAX_NEAR:
                 self._near.clear()
-            near = self._near[state] = self.near(state)
+            near = self._machine.pushdown.near(state, self._vocabulary.trie.max_depth)
+            self._near[state] = near
         return ByteKey(near, configuration.stack)
 
     def narrowed(self, configuration: ByteConfiguration, subset: Subset) -> Subset:
-        """Return a subset without what the mask's key does not know of: nothing."""
-        return subset
+        """Return a subset without what a text remembers, and what does not leave a long one."""
+        if self._repeated is not None and configuration.memory.opens:
+            subset = self._repeated.narrowed(configuration, subset)
+        limits = self._machine.pushdown.token_limits
+        if limits is None or not limits.is_exhausted(configuration):
+            return subset
+        leaving = limits.leaving(configuration.state, self._vocabulary)
+        return subset.changed(subset.bitmask & (leaving | self._eos))
+
+    def is_at_end(self, configuration: ByteConfiguration, allowed: Callable[[], Subset]) -> bool:
+        """Return whether the text is a sentence, and only EOS or ignored text may follow."""
+        return self._machine.pushdown.is_last(configuration.state)
+
+
+def _made_again(source: Source) -> ByteMachine:
+    return source.machine()
 
 
 def popped(
-    pushdown: Pushdown, memory: SeenParts, stack: Stack, tag: int, end: int
+    parts: KnowsParts, memory: SeenParts, stack: Stack, tag: int, end: int
 ) -> tuple[SeenParts, bool]:
     """Return the memory when the topmost frame is popped, and whether its part has come before.
 
     Parameters
     ----------
-    pushdown : Pushdown
+    parts : KnowsParts
         Knows what the frame was pushed for.
     memory : SeenParts
         What the text remembers, and the text.
@@ -260,4 +348,4 @@ def popped(
     start = memory.opens[-1].start
     if start == BETWEEN:
         return memory, False
-    return memory.ended(pushdown.part(stack.state, tag, memory.text[start:end]))
+    return memory.ended(parts.part(stack.state, tag, memory.text[start:end]))

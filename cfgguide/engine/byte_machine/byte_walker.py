@@ -25,7 +25,7 @@ from cfgguide.engine.byte_machine import byte_views as views
 from cfgguide.engine.byte_machine.byte_views import IS_NAMED, LEAST, MOST, NONE, SHARED, SHARED_TAG
 from cfgguide.engine.byte_machine.byte_walk import Trie, WalkMemory
 from cfgguide.engine.byte_machine.outcomes import ByteOutcomes, SplitOutcomes
-from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
+from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration, KnowsParts
 from cfgguide.engine.byte_machine.shared_masks import SharedMask, SharedMasks
 from cfgguide.engine.masks.subset import Subset
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
@@ -55,12 +55,14 @@ class ByteWalker:
     def __init__(self, machine: ByteMachine, vocabulary: Vocabulary) -> None:
         self._machine = machine
         self._pushdown = pushdown = machine.pushdown
-        self._n_words = vocabulary.n_words
+        self._parts = pushdown.parts
+        self._vocabulary = vocabulary
         self._tokens = vocabulary.tokens
         self.trie = Trie.of(vocabulary)
         self._memory = WalkMemory(pushdown)
         self._shared = SharedMasks.of(vocabulary)
         self._outcomes: ByteOutcomes | SplitOutcomes | None = None
+        self._walked: ByteConfiguration | None = None
 
     def advance(self, configuration: ByteConfiguration, data: bytes) -> ByteConfiguration | None:
         """Return what a token leads to, as a walk has it."""
@@ -69,13 +71,19 @@ class ByteWalker:
     def walk(self, configuration: ByteConfiguration) -> ByteOutcomes | SplitOutcomes:
         """Return what all tokens lead to; nothing is looked up."""
         outcomes = self.walk_plainly(configuration)
-        has_parts = bool(configuration.memory.opens) or self._begins_part(
-            outcomes, configuration.stack, self._pushdown.recalling
-        )
-        if not has_parts and not self._begins_item(outcomes, configuration.stack):
+        self._walked = configuration
+        parts, stack = self._parts, configuration.stack
+        if parts is None:
             return outcomes
-        self._outcomes = found = self._with_memory(outcomes, configuration, has_parts=has_parts)
-        return found
+        has_parts = bool(configuration.memory.opens) or self._begins_part(
+            outcomes, stack, parts.recalling
+        )
+        if has_parts or self._begins_item(outcomes, stack, parts):
+            self._outcomes = found = self._with_memory(
+                outcomes, configuration, parts, has_parts=has_parts
+            )
+            return found
+        return outcomes
 
     def walk_plainly(self, configuration: ByteConfiguration) -> ByteOutcomes:
         """Return what all tokens lead to, without what texts remember."""
@@ -83,6 +91,7 @@ class ByteWalker:
         state, stack = configuration[:2]
         self._memory.walk(self.trie, state, list(stack), views.VISIT)
         self._outcomes = outcomes = ByteOutcomes(self.trie.packed, self._memory.work, stack)
+        self._walked = None
         return outcomes
 
     def _begins_part(self, outcomes: ByteOutcomes, stack: Stack, frames: set[int]) -> bool:
@@ -95,19 +104,23 @@ class ByteWalker:
                 return True
         return False
 
-    def _begins_item(self, outcomes: ByteOutcomes, stack: Stack) -> bool:
+    def _begins_item(self, outcomes: ByteOutcomes, stack: Stack, parts: KnowsParts) -> bool:
         """Return whether after some token a frame does not know what has come."""
-        remembering = self._pushdown.remembering
-        return self._begins_part(outcomes, stack, remembering) or (
-            bool(remembering)
+        return self._begins_part(outcomes, stack, parts.remembering) or (
+            bool(parts.remembering)
             and any(
-                self._pushdown.is_vague(*outcomes.configuration(number)[:2])
+                parts.is_vague(*outcomes.configuration(number)[:2])
                 for number in range(outcomes.n_outcomes)
             )
         )
 
     def _with_memory(
-        self, outcomes: ByteOutcomes, configuration: ByteConfiguration, *, has_parts: bool
+        self,
+        outcomes: ByteOutcomes,
+        configuration: ByteConfiguration,
+        parts: KnowsParts,
+        *,
+        has_parts: bool,
     ) -> SplitOutcomes:
         """Return outcomes with what texts remember; tokens that may add to it have their own."""
         read = self._machine.read
@@ -115,15 +128,15 @@ class ByteWalker:
         whole = np.full(outcomes.n_outcomes, NONE)
         for number, token_id in enumerate(outcomes.first_tokens()):
             token, near = self._tokens[token_id] or b"", outcomes.configuration(number)
-            is_remembered = near.stack.state in self._pushdown.remembering
-            if self._pushdown.is_vague(near.state, near.stack) or (is_remembered and has_parts):
+            is_remembered = near.stack.state in parts.remembering
+            if parts.is_vague(near.state, near.stack) or (is_remembered and has_parts):
                 continue  # what has come differs from token to token
-            if not configuration.memory.opens or self._pushdown.is_free(configuration, token, near):
+            if not configuration.memory.opens or parts.is_free(configuration, token, near):
                 after = read(configuration, token)
                 if after is not None and bool(after.memory.opens) == has_parts:
                     whole[number] = len(found)
                     if is_remembered:
-                        frame = self._pushdown.with_text(after.stack.state, None)
+                        frame = parts.with_text(after.stack.state, None)
                         after = after._replace(stack=after.stack.pop(1).push(frame))
                     found.append(after._replace(stands_for_others=has_parts))
         places, outcome = outcomes.places()
@@ -154,9 +167,12 @@ class ByteWalker:
         assert self._outcomes is not None, "there was a walk"
         if isinstance(self._outcomes, SplitOutcomes):
             self._outcomes.fill(bitmask)
-            return
-        segments = self._outcomes.live_segments()
-        kernels.fill(self.trie.view, segments, bitmask.view(np.uint32), True)
+        else:
+            segments = self._outcomes.live_segments()
+            kernels.fill(self.trie.view, segments, bitmask.view(np.uint32), True)
+        limits, walked = self._pushdown.token_limits, self._walked
+        if limits is not None and walked is not None and limits.is_exhausted(walked):
+            bitmask &= limits.leaving(walked.state, self._vocabulary)
 
     def subset(self, state: int, stack: Stack, also: Int32Array | None) -> tuple[Subset, int]:
         """Return what may follow a configuration, and how much of the stack it depends on.

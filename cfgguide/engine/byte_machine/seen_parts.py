@@ -11,9 +11,15 @@ so its masks are shared; what a memory refuses is removed from them. ::
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from cfgguide.engine.masks.arrays import Int32Array
+from cfgguide.engine.masks.subset import Subset
 from cfgguide.grammar.lr.stack import Stack
+
+if TYPE_CHECKING:
+    from cfgguide.engine.byte_machine.byte_machine import ByteMachine
+    from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 
 BETWEEN = -1  # where no part begins: none is being read
 
@@ -123,3 +129,71 @@ class ByteConfiguration(NamedTuple):
     memory: SeenParts = NOTHING
     n_tokens: int = 0
     stands_for_others: bool = False
+
+
+class KnowsParts(Protocol):
+    """An automaton in which parts are to be different.
+
+    Attributes
+    ----------
+    remembering : set of int
+        Frames for which what stands above them is remembered; see `follow_text`.
+    recalling : set of int
+        Frames of parts that are to be different.
+    recalling_inside : set of int
+        Frames of parts that are to be different where they are inside of such a part.
+    """
+
+    remembering: set[int]
+    recalling: set[int]
+    recalling_inside: set[int]
+
+    def follow_text(self, frame: int, tag: int, text: bytes) -> int:
+        """Return the state that follows the text of a remembering frame, `DEAD` if it may not be.
+
+        A walk asks `follow` instead, which does not know the text: it may allow more.
+        """
+
+    def with_text(self, frame: int, text: bytes | None) -> int:
+        """Return a remembering frame with the text above it so far; None if it is not known."""
+
+    def text_of(self, frame: int) -> bytes:
+        """Return the text that a remembering frame has so far."""
+
+    def is_vague(self, state: int, stack: Stack) -> bool:
+        """Return whether a walk has come here past something that a frame would remember."""
+
+    def part(self, frame: int, tag: int, text: bytes) -> Hashable | None:
+        """Return the value of a part that is to be different; None if it may come again."""
+
+    def follow_repeated(self, frame: int, tag: int) -> int:
+        """Return the state that follows a part that has come before, `DEAD` if it may not."""
+
+    def narrowed(self, memory: SeenParts) -> SeenParts:
+        """Return a memory that knows what the parts that are being read can become no more."""
+
+    def can_go_on(self, state: int, stack: Stack, memory: SeenParts) -> bool:
+        """Return whether a text can be finished by parts that are different."""
+
+    def is_free(self, before: ByteConfiguration, token: bytes, after: ByteConfiguration) -> bool:
+        """Return whether a part can be finished in more ways than have come, however it began."""
+
+    def repeated(self, machine: ByteMachine, vocabulary: Vocabulary) -> RefusesRepeated:
+        """Return what removes parts that have come before from masks."""
+
+
+class RefusesRepeated(Protocol):
+    """Removes tokens from masks that write a part once more."""
+
+    def remove(self, configuration: ByteConfiguration, bitmask: Int32Array) -> None:
+        """Remove those that write the same part twice, whatever has come before."""
+
+    def narrowed(self, configuration: ByteConfiguration, subset: Subset) -> Subset:
+        """Return a subset without those that write a part which has come before."""
+
+
+def is_recalling(parts: KnowsParts, frame: int, memory: SeenParts) -> bool:
+    """Return whether a frame is that of a part that is to be different."""
+    if frame in parts.recalling:
+        return True
+    return frame in parts.recalling_inside and memory.outermost is not None

@@ -4,5 +4,5 @@ A message is a schema's machine with a ``structure`` around it: fixed texts, fre
 special tokens, choices. The next byte tells whether a value begins.
 
 Read first: ``structural_tag``, ``parts``, ``structure``, ``message_automaton``,
-``message_machine``; ``tools`` and ``formats`` for calls.
+``token_limits``; ``tools`` and ``formats`` for calls.
 """

@@ -12,11 +12,13 @@ from typing import ClassVar
 
 from cfgguide.base.limits import Steps
 from cfgguide.base.symbols import SYMBOLS
+from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import JsonLayout, SchemaAutomaton
 from cfgguide.schema.endings import NoShortEndingError, SchemaEndings
 from cfgguide.schema.messages.parts import UnsupportedTagError
 from cfgguide.schema.messages.structure import Structure, StructureState
+from cfgguide.schema.messages.token_limits import LEFT, MessageLimits
 from cfgguide.schema.places import Hole, Part
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.values import Values
@@ -33,7 +35,6 @@ _BEGINS = {
 }
 _MANY = 32  # bytes: a state that reads more reads text
 _IN_NUMBERS = frozenset(b"+-.0123456789eE")
-LEFT = -1  # instead of a state: what comes is outside of the text
 
 
 class MessageAutomaton(SchemaAutomaton):
@@ -72,6 +73,8 @@ class MessageAutomaton(SchemaAutomaton):
         for state in self.structure.states:
             for number, target in state.values:
                 self._check_end(self.roots[number], self.structure.states[target])
+        if self.structure.limits:
+            self.token_limits = MessageLimits(self)
 
     def _begun(self) -> int:
         self.structure = self._structure_with(self._check)
@@ -145,6 +148,20 @@ class MessageAutomaton(SchemaAutomaton):
     _follows_of: ClassVar[dict[type, Callable[..., int]]] = SchemaAutomaton._follows_of | {
         Hole: _after_hole
     }
+
+    def is_last(self, state: int) -> bool:
+        """Return whether a text that may end has."""
+        number = self.number_of(state)
+        if number is None:
+            return False
+        part = self.structure.states[number]
+        return part.is_end and not part.moves and not part.values
+
+    def ending(
+        self, spelled: frozenset[int], n_tokens: Callable[[bytes], int | None]
+    ) -> Callable[[ByteConfiguration], bytes | None]:
+        """Return what finds short endings of bytes that are in tokens."""
+        return MessageEndings(self, spelled).of
 
     def expected(self, state: int, frame: int) -> list[str]:
         """Return the names of what may begin, or go on, in a state."""

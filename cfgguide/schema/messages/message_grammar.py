@@ -14,12 +14,13 @@ from collections.abc import Sequence as SequenceOf
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from cfgguide.base.limits import Limits, Steps
 from cfgguide.base.symbols import symbols_of
+from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.engine.machine.partial import Reading, TextReading
-from cfgguide.errors import GrammarError, LimitError, SchemaError
+from cfgguide.errors import GrammarError, IndexFormatError, LimitError, SchemaError
 from cfgguide.grammar.combinators import parts as composed
 from cfgguide.grammar.llguidance.languages import first_ends
 from cfgguide.schema.completions import completed
@@ -46,12 +47,11 @@ from cfgguide.schema.messages.parts import (
 )
 from cfgguide.schema.messages.structural_tag import TagReader
 from cfgguide.schema.messages.structure import ALL_BYTES, Structure, token_name
-from cfgguide.schema.schema_grammar import SchemaGrammar, SchemaOptions
+from cfgguide.schema.schema_grammar import SchemaGrammar, SchemaOptions, SchemaSource
 from cfgguide.schema.typed_reading import Shape, TypedReading
 
 if TYPE_CHECKING:
     from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-    from cfgguide.schema.messages.message_machine import MessageMachine
 
 T = TypeVar("T", covariant=True)
 
@@ -124,11 +124,8 @@ class MessageGrammar(SchemaGrammar, Generic[T]):
         """For `pickle`: what it was read from."""
         return read_again, (self.schema, asdict(self.options), self.reading, self.answer)
 
-    def _new_machine(self, vocabulary: Vocabulary) -> MessageMachine:
-        from cfgguide.schema.messages.message_machine import MessageMachine
-
-        used = vocabulary.spelling.reachable_bytes
-        return MessageMachine(self, vocabulary.symbols, used)
+    def _source(self, vocabulary: Vocabulary) -> MessageSource:
+        return MessageSource(self, (*vocabulary.symbols,), vocabulary.spelling.reachable_bytes)
 
     def tidied(self) -> MessageGrammar[T]:
         """Return the grammar of the messages that a model writes by default."""
@@ -330,6 +327,61 @@ def _grammar_of(value: Value, **options: Any) -> SchemaGrammar:
             read()
             reason = f"each value has a text that ends a call in this format, /{value.excludes}/"
     raise SchemaError(f"in the schema at {value.path}: {reason}")
+
+
+class MessageSource(NamedTuple):
+    """What a machine of messages is made from.
+
+    Attributes
+    ----------
+    grammar : MessageGrammar
+        Of the messages.
+    symbols : tuple of str
+        The names of tokens that are no text.
+    used : frozenset of int
+        The bytes that occur in tokens.
+    """
+
+    grammar: MessageGrammar[Any]
+    symbols: tuple[str, ...]
+    used: frozenset[int]
+
+    @property
+    def digest(self) -> str:
+        """Of the structural tag and the options."""
+        return SchemaSource(self.grammar).digest
+
+    def packed(self) -> dict[str, object]:
+        """Return the structural tag and the options."""
+        grammar = self.grammar
+        message = {
+            "tag": grammar.schema,
+            "options": asdict(grammar.options),
+            "reading": list(grammar.reading.key),
+        }
+        return {"schema": message}
+
+    def machine(self) -> ByteMachine:
+        """Return a machine that nobody else has."""
+        return ByteMachine(self.grammar.automaton(self.symbols, self.used), self)
+
+
+def grammar_of(value: Mapping[str, Any]) -> SchemaGrammar:
+    """Return the grammar of messages, or of a schema, that a machine's `packed` has described.
+
+    Raises
+    ------
+    IndexFormatError
+        If that is wrong.
+    """
+    try:
+        if "tag" in value:
+            return read_again(value["tag"], value["options"], value["reading"])
+        return schema_again(value["schema"], value["options"])
+    except (KeyError, TypeError, ValueError, SchemaError) as error:
+        raise IndexFormatError(
+            f"the index cannot be used: its schema or tag is wrong ({error}); make it again"
+        ) from None
 
 
 # --- Grammars of parts (`cfgguide.concat`), some of which are schemas ----------------------------

@@ -20,6 +20,7 @@ from cfgguide.compiler import compile_machine
 from cfgguide.diagnostics.diagnosis import lexemes
 from cfgguide.diagnostics.explainers import explainer_of
 from cfgguide.diagnostics.explanation import Explanation, Lexeme
+from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.machine.lr_machine import LrMachine
 from cfgguide.engine.vocabulary.longest import LongestTokens
@@ -29,7 +30,7 @@ from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.guide.forced import encoder_of
 from cfgguide.guide.guide import Guide, as_token_id
-from cfgguide.schema.messages.message_machine import MessageMachine
+from cfgguide.schema.messages.message_automaton import MessageAutomaton
 from cfgguide.studio.draw.parsers import symbols_of_states
 
 _MAX_STACKS = 4
@@ -239,7 +240,7 @@ def _spelled(vocabulary: Vocabulary, token_id: int) -> bytes:
 def _lexemes(index: Index, text: bytes) -> list[Lexeme]:
     """Return the lexemes of a text; none of messages, and of a value of JSON those of JSON."""
     machine = index.machine
-    if isinstance(machine, MessageMachine):
+    if isinstance(machine, ByteMachine) and isinstance(machine.pushdown, MessageAutomaton):
         return []
     if not isinstance(machine, LrMachine):
         machine = compile_machine(Grammar.bundled("json"))

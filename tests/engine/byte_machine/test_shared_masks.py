@@ -132,7 +132,7 @@ def compare(schema: Any, texts: list[str], vocabulary: cfgguide.Vocabulary, seed
     A mask depends on no more of the stack than is said: stacks with the same top have the same.
     """
     pushdown: Any = json_schema(schema).automaton()
-    recognizer = ByteMachine(pushdown, "")
+    recognizer = ByteMachine(pushdown)
     shared, visiting = ByteWalker(recognizer, vocabulary), ByteWalker(recognizer, vocabulary)
     rng = random.Random(f"{seed}")
     seen: dict[tuple[int, tuple[int, ...]], list[int]] = {}
@@ -274,7 +274,7 @@ VISITED: list[tuple[Any, str, int]] = [
 
 @pytest.mark.parametrize(("schema", "text", "most"), VISITED, ids=str)
 def test_few_nodes_are_visited(schema: Any, text: str, most: int, monkeypatch: Any) -> None:
-    machine = ByteMachine(json_schema(schema).automaton(), "")
+    machine = ByteMachine(json_schema(schema).automaton())
     walker = ByteWalker(machine, word_vocabulary())
     visited: list[int] = []
     walk = WalkMemory.walk

@@ -1,41 +1,30 @@
-"""The machine of a JSON Schema: a pushdown automaton over bytes, made as texts are read.
+"""Items and properties that have come before: which tokens of a mask would write them again.
 
-In: a :class:`~cfgguide.schema.schema_grammar.SchemaGrammar`. Out: a :class:`SchemaMachine`, and
-the :class:`SchemaMasks` of a vocabulary. It is made in milliseconds, so a file holds the schema and
-no masks.
+In: the mask of a place in a schema's text, or what a text remembers
+(:mod:`cfgguide.engine.byte_machine.seen_parts`). Out: the mask without tokens that write a part
+once more. Few tokens can, by where their commas, quotes and brackets are; of these each is read.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import asdict
 from functools import cached_property, partial
 from math import inf
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cfgguide.base import archive
-from cfgguide.base.archive import Arrays
-from cfgguide.base.limits import Steps
-from cfgguide.engine.byte_machine.byte_machine import ByteKey, ByteMachine, ByteMasks
-from cfgguide.engine.byte_machine.byte_views import ALL_BITS, IS_END
-from cfgguide.engine.byte_machine.scalars import any_strings, plain_strings
+from cfgguide.engine.byte_machine.byte_machine import ByteMachine
+from cfgguide.engine.byte_machine.byte_views import ALL_BITS
+from cfgguide.engine.byte_machine.byte_walker import ByteWalker
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.byte_machine.shared_masks import SharedMasks
-from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.schema.automaton import SchemaAutomaton
-from cfgguide.schema.endings import SchemaEndings
 from cfgguide.schema.places import ArrayBegun, InUnique, NameOf, ObjectBegun, UniqueOf
 
-if TYPE_CHECKING:
-    from cfgguide.schema.schema_grammar import SchemaGrammar
-
-VERSION = 1  # of what the masks mean
 # The end of one value, a comma, and something of another one; or of names.
 _ITEMS = re.compile(
     rb"""(?:["0-9\]}]|null|true|false)[ \t\n\r]*,[ \t\n\r]*(?:"(?s:.)|[0-9tfn\[{-])"""
@@ -59,103 +48,31 @@ _N_ASKED = 3  # times, before it is found out
 _MAX_KNOWN = 10_000  # places of which it is known how freely texts go on
 
 
-class SchemaMachine(ByteMachine):
-    """Reads the JSON texts that a schema allows.
+class RepeatedParts:
+    """Removes tokens from masks that write items or properties once more.
 
     Parameters
     ----------
-    grammar : SchemaGrammar
-        Of the schema.
     automaton : SchemaAutomaton
-        Of the grammar; nobody else has it.
-    """
-
-    pushdown: SchemaAutomaton
-
-    def __init__(self, grammar: SchemaGrammar, automaton: SchemaAutomaton) -> None:
-        # Not their `repr`: once a thread was stopped in the middle of it, that is "..." for good.
-        options = asdict(grammar.options)
-        super().__init__(automaton, archive.digest({}, [VERSION, grammar.schema, options]))
-        self.grammar = grammar
-
-    @property
-    def steps(self) -> Steps:
-        """What each step may cost."""
-        return self.pushdown.steps
-
-    def expected(self, configuration: ByteConfiguration) -> tuple[str, ...]:
-        """Return the names of what may come next, sorted; ``$END`` where the text may end."""
-        found = set(self.pushdown.expected(configuration.state, configuration.stack.state))
-        if self.is_sentence(configuration):
-            found.add("$END")
-        return tuple(sorted(found))
-
-    def is_listed(self, configuration: ByteConfiguration) -> bool:
-        """Return whether the text is inside a string that is one of a list of texts."""
-        return self.pushdown.is_listed(configuration.state)
-
-    def endings(
-        self, vocabulary: Vocabulary, n_tokens: Callable[[bytes], int | None]
-    ) -> list[Callable[[ByteConfiguration], bytes | None]]:
-        """Return the way to find short endings of bytes that are in tokens."""
-        return [SchemaEndings(self.pushdown, vocabulary.spelling.reachable_bytes, n_tokens).of]
-
-    def masks(self, vocabulary: Vocabulary) -> SchemaMasks:
-        """Return what makes masks."""
-        return SchemaMasks(self, vocabulary)
-
-    def packed(self) -> tuple[Arrays, dict[str, object]]:
-        """Return the schema and its options."""
-        options = asdict(self.grammar.options)
-        return {}, {"schema": {"schema": self.grammar.schema, "options": options}}
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """For `pickle`: the grammar."""
-        return _unpickled, (self.grammar,)
-
-
-def _unpickled(grammar: SchemaGrammar) -> SchemaMachine:
-    return SchemaMachine(grammar, grammar.automaton())
-
-
-class SchemaMasks(ByteMasks):
-    """Makes masks of one schema for one vocabulary.
-
-    Parameters
-    ----------
-    machine : SchemaMachine
-        What reads.
+        Knows which may come again.
+    machine : ByteMachine
+        Reads with it.
     vocabulary : Vocabulary
         Whose tokens the masks are about.
     """
 
-    def __init__(self, machine: SchemaMachine, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, automaton: SchemaAutomaton, machine: ByteMachine, vocabulary: Vocabulary
+    ) -> None:
+        self._automaton = automaton
         self._machine = machine
-        self._automaton = machine.pushdown
-        super().__init__(machine, vocabulary)
+        self._vocabulary = vocabulary
+        self._walker = ByteWalker(machine, vocabulary)
         # How many parts may have come so that texts go on freely; how many are too many; and how
         # often that was asked for others.
         self._freedom: dict[tuple[int, ...], tuple[int, int, int]] = {}
 
-    def shared(self) -> list[object]:
-        """Return what all schemas share: masks of a vocabulary, and states of strings."""
-        strings = [any_strings(), plain_strings()]
-        return [*strings, *super().shared()]
-
-    def is_at_end(self, configuration: ByteConfiguration, allowed: Callable[[], Subset]) -> bool:
-        """Return whether the text is a sentence, and only EOS or white space may follow."""
-        return bool(self._automaton.arrays.states[configuration.state, IS_END])
-
-    def mask(self, key: ByteKey, known: ConfigurationTrie) -> Mask:
-        """Make the mask of a key."""
-        mask = super().mask(key, known)
-        if not self._automaton.remembering and not self._automaton.recalling:
-            return mask
-        bitmask = mask.bitmask.copy()
-        self._remove_repeated(ByteConfiguration(*key), bitmask)
-        return Mask(mask.depth, bitmask)
-
-    def _remove_repeated(self, configuration: ByteConfiguration, bitmask: Int32Array) -> None:
+    def remove(self, configuration: ByteConfiguration, bitmask: Int32Array) -> None:
         """Remove tokens that write the same item twice, which a walk does not see.
 
         Such a token has a comma between both; and if there may be no other item, at the end of one.
@@ -215,8 +132,6 @@ class SchemaMasks(ByteMasks):
 
     def narrowed(self, configuration: ByteConfiguration, subset: Subset) -> Subset:
         """Return a subset without what a text remembers: masks do not know that."""
-        if not configuration.memory.opens:
-            return subset
         bitmask = subset.bitmask.copy()
         self._remove(configuration, bitmask, self._suspects(configuration))
         return subset.changed(bitmask)

@@ -9,7 +9,7 @@ import re
 import pytest
 
 import cfgguide
-from cfgguide.engine.byte_machine.text_machine import TextMachine
+from cfgguide.engine.byte_machine.pattern_pushdown import PatternPushdown
 from cfgguide.errors import VocabularyError
 
 #: The bytes that have no token in SmolLM2's vocabulary.
@@ -43,7 +43,7 @@ def test_a_mask_allows_what_leads_to_a_text_that_can_be_spelled(pattern):
     right = sentences(pattern)
     begun = {text[:n] for text in right for n in range(len(text) + 1)}
     index = cfgguide.compile(cfgguide.regex(pattern), FEW)
-    assert isinstance(index.machine, TextMachine)
+    assert isinstance(index.machine.pushdown, PatternPushdown)
     for before in sorted(begun):
         configuration = index.machine.read(index.machine.initial, before)
         allowed = index.subset(configuration).token_ids().tolist()
@@ -75,7 +75,7 @@ def test_no_character_goes_on_with_the_beginning_of_another_one():
 )
 def test_patterns_of_any_character_are_read_without_tables(pattern, text):
     index = cfgguide.compile(cfgguide.regex(pattern), WITHOUT)
-    assert isinstance(index.machine, TextMachine)
+    assert isinstance(index.machine.pushdown, PatternPushdown)
     machine = pickle.loads(pickle.dumps(index.machine))
     for each in (index.machine, machine):
         assert each.is_sentence(each.read(each.initial, text.encode()))
