@@ -214,24 +214,32 @@ class SharedMasks:
 
     def beginning(self, texts: Iterable[bytes]) -> list[int]:
         """Return the tokens that may begin one of some texts inside of a string."""
-        tokens = self.vocabulary.tokens
-        begun = {text[:n] for text in texts for n in range(1, len(text) + 1)}
-        found = [token_id for added, token_id in self._escaped if not added or added in begun]
-        for byte in {text[0] for text in begun}:
-            token_ids = Subset.of(self.vocabulary.tokens_by_first_byte[byte]).token_ids()
-            found += [each for each in token_ids.tolist() if tokens[each] in begun]
+        begun = {b"", *(text[:n] for text in texts for n in range(1, len(text) + 1))}
+        ids, repeated = self.vocabulary.first_ids, self._repeated
+        found = [ids[text] for text in begun if text in ids]
+        found += [each for text in begun for each in repeated.get(text, ())]
+        found += [each for text in (None, *begun) for each in self._escaped.get(text, ())]
         return found
 
     @cached_property
-    def _escaped(self) -> list[tuple[bytes | None, int]]:
-        """The tokens with escapes that end no string, with what those surely add that are whole."""
+    def _repeated(self) -> dict[bytes, list[int]]:
+        """The tokens whose bytes another one has that comes first."""
+        ids, found = self.vocabulary.first_ids, dict[bytes, list[int]]()
+        for token_id, token in enumerate(self.vocabulary.tokens):
+            if token and ids[token] != token_id:
+                found.setdefault(token, []).append(token_id)
+        return found
+
+    @cached_property
+    def _escaped(self) -> dict[bytes | None, list[int]]:
+        """The tokens with escapes that end no string, by what those surely add that are whole."""
         data, count = _counter(self.vocabulary)
-        found = []
+        found: dict[bytes | None, list[int]] = {}
         for token_id in np.flatnonzero(count(data == _BACKSLASH)).tolist():
             token = self.vocabulary.tokens[token_id] or b""
             whole = _WHOLE.match(token)
             if whole is not None and _ENDED.match(token) is None:
-                found.append((_written(whole[0]), token_id))
+                found.setdefault(_written(whole[0]), []).append(token_id)
         return found
 
     @cached_property
