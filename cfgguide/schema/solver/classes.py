@@ -14,30 +14,19 @@ Source: Comon et al., "Tree Automata Techniques and Applications" (2008), sectio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from cfgguide.automata.language import Language
-from cfgguide.automata.numbers import decimals
 from cfgguide.base.numbered import Numbered
 from cfgguide.base.sets import reached_from
 from cfgguide.errors import SchemaError
-from cfgguide.schema.solver.arrays import ArrayMachine
-from cfgguide.schema.solver.member_automata import (
-    MemberSymbol,
-    Problem,
-    ValueClass,
-    conditions,
-    listed,
-    scalar_holds,
-    seen_by,
-)
+from cfgguide.schema.solver.member_automata import MemberSymbol, Problem, ValueClass, seen_by
 from cfgguide.schema.solver.nodes import Condition, Node, wanted_to_fail
-from cfgguide.schema.solver.objects import MAX_UNORDERED, MemberAutomaton, ObjectMachine
-from cfgguide.schema.solver.scalars import by_class, tidy_numbers
-from cfgguide.schema.solver.truth import Failures, Truths, closure, truths
+from cfgguide.schema.solver.objects import MAX_UNORDERED, MemberAutomaton
+from cfgguide.schema.solver.tracked_values import Tracked
+from cfgguide.schema.solver.values import Values
 
 MAX_CONTEXTS = 3_000
 MAX_MOVES = 60_000  # of one machine
@@ -69,109 +58,34 @@ class ClassAutomaton:
     problems: list[list[Problem]] = field(default_factory=list)
 
 
-def _is_constant(kind: str, node: Node, found: Truths) -> bool:
-    return node.values is None or kind in node.values.constants
-
-
 class Context:
     """Nodes that see the same value.
 
     Parameters
     ----------
-    nodes : tuple of Node
-        Resolved to what they mean; none of them is trivial.
-    order : callable
-        Returns a number for each node.
-    is_ordered : bool
-        As :class:`~cfgguide.schema.solver.objects.ObjectMachine` has it.
-    wanted_to_fail : collection of Node
-        As :func:`cfgguide.schema.solver.nodes.wanted_to_fail` returns them.
-    is_tidy : bool
-        Whether only tidy spellings of numbers may be written.
+    tracked : Tracked
+        What is known of the values that they see.
     """
 
-    def __init__(
-        self,
-        nodes: Nodes,
-        order: Callable[[Node], int],
-        is_ordered: bool,
-        wanted_to_fail: Collection[Node],
-        *,
-        is_tidy: bool,
-    ) -> None:
-        self.nodes = nodes
-        self._is_tidy = is_tidy
-        self.below = closure(nodes)
-        failures = Failures(self.below, nodes)
-        self.arrays = ArrayMachine(self.below, order, failures)
-        self.objects = ObjectMachine(self.below, order, is_ordered, failures, wanted_to_fail)
-        if not is_ordered and len(self.objects.names) > MAX_UNORDERED:
-            raise SchemaError(
-                f"at {self.below[-1].path or '/'}: {len(self.objects.names)} properties in any "
-                f"order are too many for a grammar's text (above {MAX_UNORDERED}); "
-                "order='declared' has no such limit"
-            )
+    def __init__(self, tracked: Tracked) -> None:
+        self.nodes = tracked.values.nodes
+        self.below = tracked.values.below
+        self._tracked = tracked
+        self.objects = tracked.objects
         self.scalars: dict[ValueClass, list[Scalar]] = {}
-        self._add_constants()
-        self._add("number", [decimals()])
-        self._add("string", [])
+        for kind, value_class in tracked.constants().items():
+            self.scalars.setdefault(value_class, []).append((kind, None))
+        for kind in ("number", "string"):
+            for key, scalars in tracked.scalars(kind).languages.items():
+                self.scalars.setdefault(key, []).extend((kind, scalar) for scalar in scalars)
         self.value_classes: dict[ValueClass, None] = dict.fromkeys(self.scalars)
         self.automata: dict[str, ClassAutomaton] = {}
-
-    def value_class(self, found: dict[Node, bool]) -> ValueClass:
-        """Return the nodes of this context that hold."""
-        return frozenset(node for node in self.nodes if found[node])
-
-    def _add_constants(self) -> None:
-        for kind in ("null", "true", "false"):
-            found = truths(self.below, kind, partial(_is_constant, kind))
-            self.scalars.setdefault(self.value_class(found), []).append((kind, None))
-
-    def _add(self, kind: str, universe: list[Language]) -> None:
-        """Sort the numbers or strings by the value classes that they are in."""
-        # Conditions with equal languages are one: the product of all would have its states twice.
-        distinct: dict[Language, list[Condition]] = {}
-        for node in self.below:
-            for condition in (*conditions(node, kind), listed(node, kind)):
-                if condition is not None:
-                    distinct.setdefault(condition.language, []).append(condition)
-
-        n = len(universe)
-
-        def value_class(memberships: tuple[bool, ...]) -> ValueClass | None:
-            # Such a text is not a number: all of these come first among the languages.
-            if not all(memberships[:n]):
-                return None
-            known = {
-                id(condition): is_in
-                for same, is_in in zip(distinct.values(), memberships[n:], strict=True)
-                for condition in same
-            }
-            return self.value_class(
-                truths(self.below, kind, lambda node, _: scalar_holds(node, kind, known))
-            )
-
-        found: Mapping[ValueClass | None, Sequence[Condition | None]]
-        if distinct:
-            # Of equal ones, the one with a pattern of its own makes the shorter grammar.
-            asked = [max(same, key=lambda c: c.text is not None) for same in distinct.values()]
-            found = by_class([*map(Condition, universe), *asked], value_class)
-        else:
-            found = {value_class((True,) * n): [None]}
-        for key, scalars in found.items():
-            if key is None:
-                continue
-            if kind == "number" and self._is_tidy:
-                scalars = [tidy_numbers(scalar, self.below) for scalar in scalars]
-            self.scalars.setdefault(key, []).extend((kind, scalar) for scalar in scalars)
 
     def read(self, classes_of: Callable[[Nodes], Iterable[ValueClass]]) -> bool:
         """Explore the machines with the value classes known now; return whether they add some."""
         n_before = len(self.value_classes)
-        machines: tuple[tuple[str, MemberAutomaton], ...]
-        machines = (("array", self.arrays), ("object", self.objects))
-        for kind, machine in machines:
-            self.automata[kind] = automaton = self._read(machine, classes_of)
+        for kind in ("array", "object"):
+            automaton = self.automata[kind] = self._read(self._tracked.machine(kind), classes_of)
             self.value_classes |= dict.fromkeys(automaton.value_classes)
         return len(self.value_classes) > n_before
 
@@ -188,7 +102,7 @@ class Context:
         states: list[Any] = [machine.start]
         for number, state in enumerate(states):
             holding, problems = machine.holding(state)
-            found.value_classes.append(self.value_class(holding))
+            found.value_classes.append(self._tracked.value_class(holding))
             found.problems.append(problems)
             for symbol in machine.symbols(state):
                 for value_class in classes_of(symbol.nodes):
@@ -261,9 +175,20 @@ class ValueClasses:
                 f"more than {MAX_CONTEXTS} combinations of schemas apply to one value; "
                 "simplify anyOf, oneOf, allOf or not"
             )
-        self.contexts[nodes] = Context(
-            nodes, self._order, self._is_ordered, self._wanted_to_fail, is_tidy=self._is_tidy
+        tracked = Tracked(
+            Values(nodes, is_possible=True, is_tidy=self._is_tidy),
+            self._order,
+            self._wanted_to_fail,
+            is_ordered=self._is_ordered,
+            are_different=False,
         )
+        if not self._is_ordered and len(tracked.objects.names) > MAX_UNORDERED:
+            raise SchemaError(
+                f"at {tracked.values.below[-1].path or '/'}: {len(tracked.objects.names)} "
+                f"properties in any order are too many for a grammar's text (above "
+                f"{MAX_UNORDERED}); order='declared' has no such limit"
+            )
+        self.contexts[nodes] = Context(tracked)
         self._waiting[nodes] = None
 
     def wanted(self, value_class: ValueClass) -> dict[Nodes, dict[ValueClass, None]]:

@@ -92,7 +92,7 @@ def _together(
         return key
 
     found: dict[Key, list[Condition]] = {}
-    shorter = {each.language: each.text for each in asked}
+    shorter = {each.language: each.text for each in asked if each.text is not None}
     languages = grouped([each.language for each in asked], group)
     sufficient = _sufficient(asked, memberships)
     for key, language in languages.items():
@@ -149,7 +149,7 @@ def _apart(
     firsts = sorted(cuts)
     result: dict[Key, list[Condition]] = {}
     uncounted = [asked[number] for number in others]
-    shorter = {each.language: each.text for each in uncounted}
+    shorter = {each.language: each.text for each in uncounted if each.text is not None}
     groups = grouped([each.language for each in uncounted], lambda found: found)
     sufficient = _sufficient(uncounted, {met: {met} for met in groups})
     for met, language in groups.items():

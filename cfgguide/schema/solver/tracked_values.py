@@ -35,6 +35,8 @@ class Tracked:
         As :func:`cfgguide.schema.solver.nodes.wanted_to_fail` returns them.
     is_ordered : bool
         Whether properties come in the order in which they are declared.
+    are_different : bool
+        As for :class:`~cfgguide.schema.solver.objects.ObjectMachine`.
     """
 
     def __init__(
@@ -44,11 +46,13 @@ class Tracked:
         wanted_to_fail: Collection[Node],
         *,
         is_ordered: bool,
+        are_different: bool = True,
     ) -> None:
         self.values = values
         self._order = order
         self._wanted_to_fail = wanted_to_fail
         self._is_ordered = is_ordered
+        self._are_different = are_different
         # What cannot be read is refused now; what is listed needs no automaton.
         if not all("array" in node.constants for node in values.nodes):
             _ = self.arrays
@@ -73,7 +77,7 @@ class Tracked:
             self._is_ordered,
             self._failures,
             self._wanted_to_fail,
-            are_different=True,
+            are_different=self._are_different,
         )
 
     def value_class(self, found: dict[Node, bool]) -> ValueClass:
