@@ -13,8 +13,8 @@ need has items of its own where there is room, and else some that others have, t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, combinations, islice
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations
 from math import inf
 from typing import NamedTuple
 
@@ -46,7 +46,8 @@ from cfgguide.schema.solver.plans import (
 
 _NONE: frozenset[Node] = frozenset()
 _Slots = tuple[Slot, ...]
-_Counted = tuple[Slot, Mapping[Node, int]]  # items, and how many more may meet what is contained
+_Way = tuple[Slot, Collection[Node]]  # items, and what is counted that they meet, or their value
+_Counted = tuple[_Slots, Mapping[Node, int]]  # items, and how many more there may be of each
 
 
 class _Need(NamedTuple):
@@ -382,35 +383,68 @@ class _Arrangement:
         n_left = n_items - self._n_items((*slots, *filled))
         filled += [Slot(self._rest, n=n_left)] if n_left > 0 else []
         if all(map(self._may_be, filled)):
-            if self._left and self._are_told_apart():
-                yield from self._counted_values((*slots, *filled))
-            else:
-                yield from self._counted((*slots, *filled), self._left, ())
+            yield from self._counted((*slots, *filled))
 
-    def _are_told_apart(self) -> bool:
-        """Return whether items have to differ, of values that are told apart."""
+    def _counted(self, slots: _Slots) -> Iterator[_Slots]:
+        """Yield the arrangements in which no more items meet what is contained than may.
+
+        Items that have to differ, of values that are told apart, have one each, of which there is
+        one. Where it is asked about the next item, each of the ways that it may be makes one.
+        """
+        left = dict(self._left)
         is_asked = any(node.is_unique for node in self._plan.held)
-        return is_asked and not self._machine.must_differ(self._state)
+        if is_asked and not self._machine.must_differ(self._state):
+            left |= dict.fromkeys([n for n in self._machine.values if n not in self._state.used], 1)
+            if sum(slot.n for slot in slots) > len(left) - len(self._left):
+                return
+            slots = tuple(slot._replace(n=1) for slot in slots for _ in range(slot.n))
+        stack: list[Iterator[_Counted]] = [iter([((), left)])]
+        while stack:
+            found = next(stack[-1], None)
+            if found is None:
+                stack.pop()
+                self._planner.count(1)
+            elif len(found[0]) < len(slots):
+                stack.append(self._next(slots, *found))
+            else:
+                yield found[0]
+                del stack[2:]
 
-    def _values_left(self) -> list[Node]:
-        return [each for each in self._machine.values if each not in self._state.used]
-
-    def _counted_values(self, slots: _Slots) -> Iterator[_Slots]:
-        """Yield the arrangements of different values in which no more are contained than may be."""
-        values = self._values_left()
-        if sum(slot.n for slot in slots) > len(values):
+    def _next(self, slots: _Slots, done: _Slots, left: Mapping[Node, int]) -> Iterator[_Counted]:
+        """Yield what the next of some items are, with those before, and how many more may be so."""
+        rest, is_asked = slots[len(done) :], not done and self._is_new is not None
+        values = [value for value in self._machine.values if left.get(value)]
+        ways: Iterable[_Way]
+        if not values:
+            ways = self._ways_to_count(rest[0], left, are_all=is_asked or self._price is not None)
+            if self._price is not None:
+                ways = sorted(ways, key=self._cost)
+        elif self._left or is_asked:
+            ways = self._ways_of_values(rest, values, left)
+        else:
+            found = _matched([self._possible(slot, values) for slot in rest])
+            if found is not None:
+                yield (*done, *map(self._with, rest, found)), left
             return
-        items = [slot._replace(n=1) for slot in slots for _ in range(slot.n)]
-        has = self._planner.has
-        options: dict[Slot, list[tuple[Node, tuple[Node, ...]]]] = {}
-        for item in dict.fromkeys(items):
-            ways = [(*way, *item.holds) for way in self._of(item.number)]
-            pairs = [(each, way) for each in values for way in ways]
-            possible = [pair for pair in pairs if has([pair[0], *pair[1]], item.fails)]
-            options[item] = sorted(possible, key=lambda pair: len(self._met(pair[0])))
-        for found in self._valued(items, options, self._left, ()):
-            if self._is_new is None or self._is_new(found[0].holds, found[0].fails):
-                yield found
+        for slot, spent in ways:
+            after = {node: n - slot.n * (node in spent) for node, n in left.items()}
+            is_new = not is_asked or self._is_new is None or self._is_new(slot.holds, slot.fails)
+            if is_new and min(after.values(), default=0) >= 0:
+                yield (*done, slot), after
+
+    def _ways_of_values(
+        self, rest: _Slots, values: list[Node], left: Mapping[Node, int]
+    ) -> Iterator[_Way]:
+        """Yield the first of some items with each of its values: those that leave most open first.
+
+        None if there are too few for it and for those like it.
+        """
+        met = {each: self._met(each) for each in self._possible(rest[0], values)}
+        n_met = {node: sum(node in each for each in met.values()) for node in self._left}
+        n_left = [min(left[node], n) for node, n in n_met.items()]
+        if sum(not each for each in met.values()) + sum(n_left) >= rest.count(rest[0]):
+            for value in sorted(met, key=lambda each: len(met[each])):
+                yield self._with(rest[0], value), {value, *met[value]}
 
     @remembered
     def _met(self, value: Node) -> frozenset[Node]:
@@ -418,64 +452,30 @@ class _Arrangement:
         contained = [(node, node.contains) for node in self._left if node.contains is not None]
         return frozenset([node for node, each in contained if self._planner.has([value, each], ())])
 
-    def _valued(
-        self,
-        items: Sequence[Slot],
-        options: Mapping[Slot, list[tuple[Node, tuple[Node, ...]]]],
-        left: Mapping[Node, int],
-        used: tuple[Node, ...],
-    ) -> Iterator[_Slots]:
-        """Yield values for items, each with all that holds for it."""
-        self._planner.count(1)
-        if not items:
-            yield ()
-            return
-        item, *others = items
-        possible = {each: self._met(each) for each, _ in options[item] if each not in used}
-        n_free = sum(not met for met in possible.values())
-        n_left = [min(n, sum(node in met for met in possible.values())) for node, n in left.items()]
-        if n_free + sum(n_left) < 1 + others.count(item):
-            return
-        for value, way in options[item]:
-            after = {node: n - (node in self._met(value)) for node, n in left.items()}
-            if value not in used and min(after.values(), default=0) >= 0:
-                slot = item._replace(holds=(*way, value))
-                for rest in self._valued(others, options, after, (*used, value)):
-                    yield slot, *rest
-                    if self._is_new is None or used:
-                        return
+    def _possible(self, slot: Slot, values: list[Node]) -> list[Node]:
+        """Return the values, of some, that an item may have."""
+        return [value for value in values if self._holding(slot, value) is not None]
 
-    def _counted(self, slots: _Slots, left: Mapping[Node, int], done: _Slots) -> Iterator[_Slots]:
-        """Yield the arrangements in which no more items meet what is contained than may."""
-        self._planner.count(1)
-        while len(done) < len(slots):
-            slot, is_asked = slots[len(done)], not done and self._is_new is not None
-            ways = self._ways_to_count(slot, left, are_all=is_asked or self._price is not None)
-            if is_asked and self._is_new is not None:
-                is_new = self._is_new
-                ways = (way for way in ways if is_new(way[0].holds, way[0].fails))
-            elif self._price is not None:
-                ways = iter(sorted(ways, key=self._cost))
-            found = [*islice(ways, 2)]
-            if not found:
-                return
-            if len(found) > 1:
-                for each, after in chain(found, ways):
-                    yield from self._counted(slots, after, (*done, each))
-                return
-            ((each, left),) = found
-            done = (*done, each)
-        yield from self._told_apart(done)
+    def _with(self, slot: Slot, value: Node) -> Slot:
+        """Return an item with a value that it may have."""
+        return slot._replace(holds=self._holding(slot, value) or ())
+
+    @remembered
+    def _holding(self, slot: Slot, value: Node) -> tuple[Node, ...] | None:
+        """Return what holds for an item of a value; None if it may not have it."""
+        ways = [(*way, *slot.holds, value) for way in self._of(slot.number)]
+        return next((way for way in ways if self._planner.has(way, slot.fails)), None)
 
     def _ways_to_count(
         self, slot: Slot, left: Mapping[Node, int], *, are_all: bool
-    ) -> Iterator[_Counted]:
-        """Yield what some items are, and how many more may then meet what is contained.
+    ) -> Iterator[_Way]:
+        """Yield what some items are, and what is counted that they meet.
 
         No more than have to meet it, unless all ways are asked for; then those first that leave
         most open.
         """
         limited = [node for node in left if node.contains not in slot.holds]
+        surely = left.keys() - limited
         free = [node for node in limited if left[node] >= slot.n]
         sizes = range(len(free), -1, -1) if are_all else range(len(free) + 1)
         for way in self._of(slot.number):
@@ -488,42 +488,13 @@ class _Arrangement:
                 holds, fails = (*way, *slot.holds), (*slot.fails, *none)
                 if self._planner.has(holds, fails):
                     met.append(counted)
-                    n_met = {n: slot.n * (n in counted or n not in limited) for n in left}
-                    after = {node: n - n_met[node] for node, n in left.items()}
-                    if min(after.values(), default=0) >= 0:
-                        yield Slot(slot.number, holds, fails, slot.n), after
+                    yield Slot(slot.number, holds, fails, slot.n), counted | surely
                     if not counted and not are_all:  # nothing is better
                         return
 
-    def _cost(self, counted: _Counted) -> float:
-        number, holds, fails, _ = counted[0]
+    def _cost(self, way: _Way) -> float:
+        number, holds, fails, _ = way[0]
         return 0 if self._price is None else self._price(number, [*holds], [*fails])
-
-    def _told_apart(self, slots: _Slots) -> Iterator[_Slots]:
-        """Yield the arrangements in which items differ if they have to, of values told apart.
-
-        Of an item that is asked about, each of its values makes one.
-        """
-        if not self._are_told_apart():
-            yield slots
-            return
-        values = self._values_left()
-        options: list[list[Node]] = []
-        for slot in slots:
-            own = [each for each in values if self._planner.has([each, *slot.holds], slot.fails)]
-            options += [own] * min(slot.n, len(values) + 1)
-        if self._is_new is None:
-            found = _matched(options)
-            if found is not None:
-                items = [slot._replace(n=1) for slot in slots for _ in range(slot.n)]
-                pairs = zip(items, found, strict=True)
-                yield tuple([item._replace(holds=(*item.holds, value)) for item, value in pairs])
-            return
-        first, *others = slots
-        for value in options[0]:
-            holds = (*first.holds, value)
-            if self._is_new(holds, first.fails) and _matched([[value], *options[1:]]):
-                yield first._replace(holds=holds), *others
 
 
 def _matched(options: list[list[Node]]) -> list[Node] | None:
