@@ -40,32 +40,17 @@ def canonical_numbers(language: Language | None) -> Language:
     return every if language is None else intersection([every, language])
 
 
-@lru_cache(maxsize=256)
-def _distances(language: Language) -> list[int | None]:
-    """Return how many characters an end is away from each state; None for the dead one."""
-    found: list[int | None] = [
-        0 if n in language.accepting else None for n in range(len(language.rows))
-    ]
-    for n in range(1, len(found)):
-        check_step()
-        for state, moves in enumerate(language.moves):
-            if found[state] is None and any(found[each] == n - 1 for each in moves):
-                found[state] = n
-    return found
-
-
 def words_from(language: Language, state: int) -> Iterator[str]:
     """Yield the texts that lead from a state to an end, the shortest first."""
-    distances, numbers = _distances(language), itertools.count()
-    first = distances[state]
-    pending = [] if first is None else [(first, 0, next(numbers), "", state)]
+    numbers = itertools.count()
+    first = language.shortest(state)
+    pending = [] if first == inf else [(first, 0, next(numbers), "", state)]
     while pending:
         price, _, _, text, state = heapq.heappop(pending)
         if price == len(text):
             yield text
         for target, ranges in language.moves_of(state).items():
-            rest = distances[target]
-            assert rest is not None, "dead states are no targets"
+            rest = language.shortest(target)
             for low, high in ranges:
                 for point in range(low, high + 1):
                     check_step()

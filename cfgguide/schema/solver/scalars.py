@@ -12,14 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import compress, pairwise
+from itertools import compress
 from math import prod
 from typing import TypeVar
 
-import numpy as np
-
 from cfgguide.automata.ecma_patterns import pattern_language
-from cfgguide.automata.language import DEAD, Language, grouped, memberships
+from cfgguide.automata.language import Language, grouped, memberships
 from cfgguide.automata.numbers import decimals, tidy
 from cfgguide.base.limits import check_step
 from cfgguide.engine.byte_machine.scalars import is_within
@@ -184,36 +182,15 @@ def _runs(keys: Sequence[tuple[int, Key]]) -> Iterator[tuple[Key, int, int | Non
         yield keys[at][1], least, None if next_start is None else keys[next_start][0] - 1
 
 
-def _lengths_from(language: Language, firsts: Sequence[int]) -> list[int]:
-    """Return the sorted numbers such that some text's length is from that number to the next one.
+def _lengths_from(language: Language, firsts: Sequence[int]) -> Iterator[int]:
+    """Yield the sorted numbers such that some text's length is from that number to the next one.
 
     The last number has no next one: the length of the text is at least that.
     """
-    if language.is_empty:
-        return []
-    rows = np.array(language.rows)
-    is_end = np.zeros(len(rows), dtype=np.bool_)
-    is_end[list(language.accepting)] = True
-    here = np.zeros(len(rows), dtype=np.bool_)
-    here[language.start] = True
-    has_end: list[bool] = []  # whether texts of each length end
-    lengths: dict[bytes, int] = {}  # of the states that they lead to; these come again
-    while here.any() and len(has_end) < firsts[-1] and np.packbits(here).tobytes() not in lengths:
-        check_step()
-        lengths[np.packbits(here).tobytes()] = len(has_end)
-        has_end.append(bool((here & is_end).any()))
-        after = np.zeros(len(rows), dtype=np.bool_)
-        after[rows[here].ravel()] = True
-        after[DEAD] = False
-        here = after
-    n, begun = len(has_end), lengths.get(np.packbits(here).tobytes(), 0)
-    found = []
-    for first, end in pairwise(firsts):
-        loop = range(max(first, n), min(end, max(first, n) + n - begun)) if here.any() else ()
-        again = (begun + (each - begun) % (n - begun) for each in loop)
-        if any(has_end[first:end]) or any(has_end[each] for each in again):
-            found.append(first)
-    return [*found, firsts[-1]] if here.any() else found  # all states lead to accepting ones
+    for first, end in zip(firsts, [*firsts[1:], None], strict=True):
+        lengths = language.within(first, None if end is None else end - 1)
+        if lengths.may_end(language.start, 0):
+            yield first
 
 
 _MAX_WALKED = 2_000  # states, after which lengths are counted apart
