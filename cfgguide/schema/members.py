@@ -406,7 +406,7 @@ class TrackedItems:
         if self._machine.must_differ(self.start):
             least = self._machine.least(self._search.wanted_to_fail)
             for index in range(self._machine.n_prefix + 1):
-                state = self.start._replace(n_items=index)
+                state = self.start._replace(n_parts=index)
                 asked = self._search.part(self._goal, "array", state, index)
                 for each in self._search.classes(asked.values):
                     if any(asked.is_met_by(each, kind) for kind in KINDS):

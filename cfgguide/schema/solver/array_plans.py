@@ -14,9 +14,9 @@ need has items of its own where there is room, and else some that others have, t
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, combinations
-from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cfgguide.base.limits import check_step
 from cfgguide.base.remembered import remembered
@@ -33,7 +33,6 @@ from cfgguide.schema.solver.plans import (
     Holds,
     IsNew,
     Literal,
-    Overlooked,
     Part,
     Plan,
     Planner,
@@ -41,8 +40,10 @@ from cfgguide.schema.solver.plans import (
     Repeats,
     Slot,
     Topic,
-    Waits,
+    known_bounds,
+    most_of,
 )
+from cfgguide.schema.solver.truth import evaluators
 
 _NONE: frozenset[Node] = frozenset()
 _Slots = tuple[Slot, ...]
@@ -62,40 +63,21 @@ class _Need(NamedTuple):
 class ArrayClauses(Clauses[ArrayMachine]):
     """What nodes ask of arrays."""
 
-    kind = "array"
-
-    def _holding_alone(self, node: Node) -> Iterator[Sequence[Alternative]]:
-        if node.n_items != (0, None):
-            yield [(Counts(*node.n_items),)]
+    def _holding_by(self, node: Node) -> Iterator[Sequence[Alternative]]:
         places = range(self._machine.n_prefix + 1)
         first = next((n for n in places if any(c.meant.is_false for c in node.of_item(n))), None)
         if first is not None:
             yield [(Counts(0, first),)]
         if node.contains is not None:
             yield [(Contains(node, *node.n_contains),)]
-        if node.unevaluated_items is not None:
-            yield from self.deciding(node)
 
-    def _failing_alone(self, node: Node) -> Iterator[Alternative]:
-        least, most = node.n_items
-        if least > 0:
-            yield (Counts(0, least - 1),)
-        if most is not None:
-            yield (Counts(most + 1, None),)
+    def _failing_by(self, node: Node) -> Iterator[Alternative]:
         if node.contains is not None:
             least, most = node.n_contains
             if least > 0:
                 yield (Contains(node, 0, least - 1),)
             if most is not None:
                 yield (Contains(node, most + 1, None),)
-        for index in range(self._machine.n_prefix + 1):
-            check_step()
-            children = node.of_item(index)
-            yield from ((Fails(index, child),) for child in children)
-            rest = node.unevaluated_items
-            if rest is not None and not children:
-                yield Waits(node, index), Overlooked(node, index, is_past=True)
-                yield Fails(index, rest), Overlooked(node, index)
         if node.is_unique and self._machine.values:
             yield (Repeats(),)
 
@@ -115,21 +97,14 @@ class ArrayPlanner(Planner[ArrayMachine, ItemsSeen]):
         return [literal.node] if isinstance(literal, Holds) else []
 
     def _known_of_parts(self, plan: Plan, literal: Literal) -> bool | None:
-        n_items = self.state.n_items
         if isinstance(literal, Fails):
             if literal.node in plan.failing.get(literal.number, ()):
                 return True
-            is_past = literal.number < min(n_items, self.machine.n_prefix)
-            return False if is_past or literal.number >= _most(plan.most) else None
+            is_past = literal.number < self.machine.index(self.state)
+            return False if is_past or literal.number >= most_of(plan.most) else None
         if isinstance(literal, Contains):
-            return _known(self._contained(plan, literal.node), (literal.least, literal.most))
-        if isinstance(literal, Counts):
-            return _known((max(plan.least, n_items), plan.most), (literal.least, literal.most))
-        if isinstance(literal, Repeats):
-            return plan.repeats or None
-        if isinstance(literal, Waits):
-            return (literal.node, literal.number) in [each[:2] for each in self.state.pending]
-        return None
+            return known_bounds(self._contained(plan, literal.node), literal)
+        return plan.repeats or None if isinstance(literal, Repeats) else None
 
     def _contained(self, plan: Plan, node: Node) -> Bounds:
         """Return how many items of the whole array meet what a node contains."""
@@ -160,10 +135,6 @@ class ArrayPlanner(Planner[ArrayMachine, ItemsSeen]):
         """Return the nodes that have to hold for an item, as far as it is decided."""
         return [child for node in plan.held for child in node.of_item(number)]
 
-    def _failing(self, plan: Plan, number: int) -> Iterable[Node]:
-        # Others that follow may come for what has to fail.
-        return plan.failing.get(number, ()) if number < self.machine.n_prefix else ()
-
     def properties(self, plan: Plan) -> Iterator[Part]:
         """Yield the items that come."""
         for slot in sorted(plan.slots or (), key=lambda each: each.number):
@@ -177,7 +148,7 @@ class ArrayPlanner(Planner[ArrayMachine, ItemsSeen]):
     def _has_values(self, plan: Plan) -> bool:
         """Return whether there is a value for each item that surely comes, alone."""
         first, rest = self.machine.index(self.state), self.machine.n_prefix
-        if plan.least > _most(plan.most):
+        if plan.least > most_of(plan.most):
             return False
         for number in range(first, min(plan.least, rest + 1)):
             failing = plan.failing.get(number, {})
@@ -187,14 +158,7 @@ class ArrayPlanner(Planner[ArrayMachine, ItemsSeen]):
                 return False
         return True
 
-    def _completes(self, plan: Plan, price: Price | None, *, is_asked: bool) -> bool:
-        for node, index, is_past in plan.overlooked:
-            waiting = [met for owner, n, met in self.state.pending if (owner, n) == (node, index)]
-            found = waiting if is_past else [_NONE]
-            if all(self._is_evaluated(plan, node, index, matched) for matched in found):
-                return False
-        if self._overlooks(plan):
-            return False
+    def _is_filled(self, plan: Plan, price: Price | None, *, is_asked: bool) -> bool:
         if is_asked:
             return True
         plan.slots = next(_Arrangement(self, plan, price=price).all(), None)
@@ -206,16 +170,14 @@ class ArrayPlanner(Planner[ArrayMachine, ItemsSeen]):
 
     # -- evaluation -------------------------------------------------------------------------
 
-    def _overlooks(self, plan: Plan) -> bool:
-        return any(
-            plan.truth.get(node) and not self._is_evaluated(plan, node, index, matched)
-            for node, index, matched in self.state.pending
-        )
+    def _evaluators(self, plan: Plan, node: Node) -> Iterator[Node]:
+        """Yield the nodes whose annotations a node sees; those that are not decided may count."""
+        return evaluators(node, partial(self._truth, plan))
 
-    def _is_evaluated(self, plan: Plan, node: Node, index: int, matched: frozenset[Node]) -> bool:
-        """Return whether another node may evaluate an item that some nodes contain."""
+    def _is_overlooked(self, plan: Plan, node: Node, number: int, *matched: Any) -> bool:
+        contained = matched or (_NONE,)
         others = (each for each in self._evaluators(plan, node) if each is not node)
-        return any(self.machine.evaluates(each, index, matched) for each in others)
+        return not any(self.machine.evaluates(each, number, *contained) for each in others)
 
     def evaluating(self, plan: Plan, node: Node) -> list[Node]:
         """Return the nodes that evaluate the items that meet them, where a node sees that."""
@@ -230,7 +192,7 @@ class ArrayPlanner(Planner[ArrayMachine, ItemsSeen]):
         ways = [self.holding(plan, index)]
         for node in plan.held:
             rest = node.unevaluated_items
-            if rest is None or node.of_item(index) or self._is_evaluated(plan, node, index, _NONE):
+            if rest is None or node.of_item(index) or not self._is_overlooked(plan, node, index):
                 continue
             options = [rest, *self.evaluating(plan, node)]
             ways = [[*way, option] for option in options for way in ways]
@@ -320,7 +282,7 @@ class _Arrangement:
         need, *others = needs
         ways = (self._alone(need, slots), self._together(need, slots))
         for after, changed in chain(*(reversed(ways) if self._price is not None else ways)):
-            if self._n_items(after) > _most(self._plan.most) or not self._may_be(changed):
+            if self._n_items(after) > most_of(self._plan.most) or not self._may_be(changed):
                 continue
             left = [need._replace(n=need.n - changed.n)] if changed.n < need.n else []
             yield from self._placed([*left, *others], after)
@@ -351,8 +313,8 @@ class _Arrangement:
         """Return how many items there are in the end, if these come."""
         n_rest = sum(slot.n for slot in slots if slot.number == self._rest)
         if n_rest:
-            return max(self._state.n_items, self._rest) + n_rest
-        return max([self._state.n_items, *(slot.number + 1 for slot in slots)])
+            return max(self._state.n_parts, self._rest) + n_rest
+        return max([self._state.n_parts, *(slot.number + 1 for slot in slots)])
 
     def _of(self, index: int) -> list[list[Node]]:
         if index not in self._ways:
@@ -522,14 +484,3 @@ def _matched(options: list[list[Node]]) -> list[Node] | None:
 def _contained(nodes: Iterable[Node]) -> list[Node]:
     """Return what some nodes contain."""
     return [node.contains for node in nodes if node.contains is not None]
-
-
-def _most(most: int | None) -> float:
-    return inf if most is None else most
-
-
-def _known(known: Bounds, asked: Bounds) -> bool | None:
-    """Return whether a number that has some bounds has others; None if that is open."""
-    if _most(known[1]) < asked[0] or _most(asked[1]) < known[0]:
-        return False
-    return True if asked[0] <= known[0] and _most(known[1]) <= _most(asked[1]) else None

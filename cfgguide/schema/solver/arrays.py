@@ -16,6 +16,7 @@ from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.scalars import is_within
 from cfgguide.schema.solver.listed_values import scalar_values
 from cfgguide.schema.solver.member_automata import (
+    MemberMachine,
     MemberSymbol,
     Problem,
     ValueClass,
@@ -24,14 +25,7 @@ from cfgguide.schema.solver.member_automata import (
     seen_by,
 )
 from cfgguide.schema.solver.nodes import Node
-from cfgguide.schema.solver.truth import (
-    Failures,
-    hold_with,
-    is_listed,
-    may_evaluate,
-    others_evaluate,
-    truths,
-)
+from cfgguide.schema.solver.truth import Failures
 
 _CONSTANTS = {"null": None, "true": True, "false": False}
 _NOTHING: frozenset[Any] = frozenset()
@@ -42,40 +36,28 @@ _MAX_KNOWN = 10_000  # steps from one state to another
 class ItemsSeen(NamedTuple):
     """A state: what is known of the items so far."""
 
-    n_items: int
+    n_parts: int
     failed: frozenset[Node]
     contained: tuple[int, ...]
-    pending: frozenset[tuple[Node, int, frozenset[Node]]]  # not evaluated by the node itself
+    pending: frozenset[
+        tuple[Any, ...]
+    ]  # a node, an item that it has not evaluated, who contains it
     used: frozenset[Node]  # values that occurred
     n_others: int  # other values, up to 2
 
 
-class ArrayMachine:
-    """The automaton of the arrays that some nodes see.
+class ArrayMachine(MemberMachine):
+    """The automaton of the arrays that some nodes see."""
 
-    Parameters
-    ----------
-    nodes : sequence of Node
-        A closure.
-    order : callable
-        A number for each node, by which they are sorted.
-    failures : Failures
-        Of these nodes.
-    """
+    kind = "array"
 
     def __init__(
         self, nodes: Sequence[Node], order: Callable[[Node], int], failures: Failures
     ) -> None:
-        self._nodes = nodes
-        self._failures = failures
-        self._order = order
-        # Of most nodes no array is asked for: then these are the one empty tuple.
-        self._asking = tuple(n for n in nodes if "array" in n.kinds and not n.is_false)
-        bounds = [bound for node in self._asking for bound in node.n_items if bound is not None]
+        super().__init__(nodes, order, failures)
         #: How many of the first items have schemas of their own.
         self.n_prefix = max((len(node.prefix) for node in self._asking), default=0)
-        # One more than any bound: greater numbers of items all mean the same.
-        self._cap = max([self.n_prefix, *(bound + 1 for bound in bounds)])
+        self._cap = max(self.n_prefix, self._cap)
         self._containing = tuple(n for n in self._asking if n.contains is not None)
         self._unique = tuple(node for node in self._asking if node.is_unique)
         told = told_apart(self._unique)
@@ -86,6 +68,16 @@ class ArrayMachine:
         self._after = BoundedDict(_MAX_KNOWN)
         counts = (0,) * len(self._containing)
         self.start = ItemsSeen(0, _NOTHING, counts, _NOTHING, _NOTHING, 0)
+
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers items have."""
+        return self.n_prefix + 1
+
+    @property
+    def n_single(self) -> int:
+        """How many of the first items have schemas of their own."""
+        return self.n_prefix
 
     def symbols(self, state: ItemsSeen) -> Iterator[MemberSymbol]:
         """Yield what may come next: one item."""
@@ -108,7 +100,7 @@ class ArrayMachine:
 
     def index(self, state: ItemsSeen) -> int:
         """Return the index of the next item; those after all prefixes have the same."""
-        return min(state.n_items, self.n_prefix)
+        return min(state.n_parts, self.n_prefix)
 
     def shortest(self, _index: int) -> float:
         """Return how many bytes come with an item at least: its comma."""
@@ -118,9 +110,9 @@ class ArrayMachine:
         """Return how many items have met what a node contains."""
         return state.contained[self._containing.index(node)]
 
-    def children(self, node: Node, index: int) -> list[Node]:
+    def children(self, node: Node, number: int) -> Sequence[Node]:
         """Return the nodes that a node applies to an item."""
-        return node.of_item(index)
+        return node.of_item(number)
 
     def must_differ(self, state: ItemsSeen) -> bool:
         """Return whether nodes fail if an item comes twice, where the state does not know them."""
@@ -156,9 +148,9 @@ class ArrayMachine:
         self, state: ItemsSeen, value_class: ValueClass, *, is_repeated: bool
     ) -> ItemsSeen:
         check_step()
-        index = min(state.n_items, self.n_prefix)
+        index = min(state.n_parts, self.n_prefix)
         failed = set(state.failed).union(self._unique if is_repeated else ())
-        pending = set(state.pending)
+        pending: set[tuple[Any, ...]] = set(state.pending)
         matched = frozenset(
             node
             for node in self._containing
@@ -171,17 +163,8 @@ class ArrayMachine:
                 continue
             if not all(holds_in(child, value_class) for child in self.children(node, index)):
                 failed.add(node)
-            rest = node.unevaluated_items
-            if rest is None or holds_in(rest, value_class) or self._covers(node, index, matched):
-                continue
-            # What holds wherever the node does has surely evaluated it. Of other nodes it is known
-            # at the end of the array only whether they hold; the item waits.
-            if any(self.evaluates(n, index, matched) for n in hold_with(node)):
-                continue
-            if any(self.evaluates(n, index, matched) for n in may_evaluate(node, "array")):
-                pending.add((node, index, matched))
-            else:
-                failed.add(node)
+            if not self._covers(node, index, matched):
+                self._add_rest(node, (index, matched), value_class, failed, pending)
         contained = tuple(
             min(n + (node in matched), cap(node.n_contains))
             for n, node in zip(state.contained, self._containing, strict=True)
@@ -204,7 +187,7 @@ class ArrayMachine:
         if resolved.issuperset(self._unique):
             used, n_others = _NOTHING, 0
         return ItemsSeen(
-            min(state.n_items + 1, self._cap),
+            min(state.n_parts + 1, self._cap),
             resolved,
             contained,
             frozenset([each for each in pending if each[0] not in resolved]) or _NOTHING,
@@ -217,28 +200,25 @@ class ArrayMachine:
         is_contained = node in matched and node.contains_evaluates
         return is_contained or index < len(node.prefix) or node.items is not None
 
-    def evaluates(self, node: Node, index: int, matched: frozenset[Node]) -> bool:
+    def evaluates(self, node: Node, number: int, *matched: frozenset[Node]) -> bool:
         """Return whether a node evaluates an item that some nodes contain."""
-        return self._covers(node, index, matched) or node.unevaluated_items is not None
+        return self._covers(node, number, *matched) or node.unevaluated_items is not None
 
     def holding(self, state: ItemsSeen) -> tuple[dict[Node, bool], list[Problem]]:
         """Return which nodes hold for the array, and what is uncertain about that."""
         counts = dict(zip(self._containing, state.contained, strict=True))
 
-        def holds(node: Node, found: Any) -> bool:
-            if node in state.failed or not is_within(state.n_items, node.n_items):
+        def holds(node: Node) -> bool:
+            if not is_within(state.n_parts, node.n_items):
                 return False
-            if node in counts and not is_within(counts[node], node.n_contains):
-                return False
-            is_evaluated = others_evaluate(node, found, state.pending, self.evaluates)
-            return is_evaluated and is_listed(node, found)
+            return node not in counts or is_within(counts[node], node.n_contains)
 
         problems = [
             (f"{node.path}/uniqueItems", "only few values of an enumeration can be told apart")
             for node in self._unique
             if state.n_others > 1 and node not in state.failed
         ]
-        return truths(self._nodes, "array", holds), problems
+        return self._truths(state, holds), problems
 
 
 def told_apart(unique: Iterable[Node]) -> list[Node] | None:

@@ -4,16 +4,28 @@ In: the nodes that see an array or an object. Out: what :mod:`cfgguide.schema.so
 :mod:`cfgguide.schema.solver.objects` share. Their machines are automata of the tree automaton's
 horizontal languages: each reads a symbol, an item or a property of a class of names, with the value
 class of its value. The state after the last one says which of the outer nodes hold.
+
+Items and properties are parts, and have numbers: of an item its place, the same for all that have
+no schema of their own; of a property that of its class of names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from typing import NamedTuple
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 from cfgguide.base.limits import check_step
 from cfgguide.engine.byte_machine.scalars import Bounds
 from cfgguide.schema.solver.nodes import Condition, Node
+from cfgguide.schema.solver.truth import (
+    Failures,
+    hold_with,
+    is_listed,
+    may_evaluate,
+    others_evaluate,
+    truths,
+)
 
 ValueClass = frozenset[Node]  # those nodes of a context that hold
 Problem = tuple[str, str]  # a path, and what cannot be guaranteed there
@@ -70,3 +82,87 @@ def scalar_holds(node: Node, kind: str, known: dict[int, bool]) -> bool:
         return False
     values = listed(node, kind)
     return node.values is None or (values is not None and known[id(values)])
+
+
+class MemberMachine:
+    """An automaton of arrays or objects that some nodes see.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        A closure.
+    order : callable
+        A number for each node, by which they are sorted.
+    failures : Failures
+        Of these nodes.
+    """
+
+    kind: ClassVar[str]
+
+    def __init__(
+        self, nodes: Sequence[Node], order: Callable[[Node], int], failures: Failures
+    ) -> None:
+        self._nodes = nodes
+        self._failures = failures
+        self._order = order
+        # Of most nodes no array is asked for: then these are the one empty tuple.
+        self._asking = tuple(n for n in nodes if self.kind in n.kinds and not n.is_false)
+        bounds = [bound for node in self._asking for bound in node.bounds_of(self.kind) if bound]
+        # One more than any bound: greater numbers of parts all mean the same.
+        self._cap = max((bound + 1 for bound in bounds), default=1)
+
+    @property
+    @abstractmethod
+    def n_numbers(self) -> int:
+        """How many numbers parts have."""
+
+    @property
+    @abstractmethod
+    def n_single(self) -> int:
+        """How many of the first numbers are those of one part each."""
+
+    @abstractmethod
+    def children(self, node: Node, number: int) -> Sequence[Node]:
+        """Return the nodes that a node applies to a part."""
+
+    @abstractmethod
+    def evaluates(self, node: Node, number: int, *matched: Any) -> bool:
+        """Return whether a node evaluates a part; of an item it matters who contains it."""
+
+    def refuses(self, node: Node, number: int) -> bool:
+        """Return whether a node lets no such part come, whatever its value."""
+        return False
+
+    def _add_rest(
+        self,
+        node: Node,
+        part: tuple[Any, ...],
+        value_class: ValueClass,
+        failed: set[Node],
+        pending: set[tuple[Any, ...]],
+    ) -> None:
+        """Add a node that has not evaluated a part: it has failed, or the part waits for others."""
+        rest = node.rest_of(self.kind)
+        if rest is None or holds_in(rest, value_class):
+            return
+        # What holds wherever the node does has surely evaluated it. Of other nodes it is known at
+        # the end only whether they hold.
+        if any(self.evaluates(other, *part) for other in hold_with(node)):
+            return
+        if any(self.evaluates(other, *part) for other in may_evaluate(node, self.kind)):
+            pending.add((node, *part))
+        else:
+            failed.add(node)
+
+    def _truths(
+        self, state: Any, holds: Callable[[Node], bool], seen: Collection[str] = ()
+    ) -> dict[Node, bool]:
+        """Return which nodes hold, given whether what they ask of the whole does."""
+
+        def all_holds(node: Node, found: Any) -> bool:
+            if node in state.failed or not holds(node):
+                return False
+            is_evaluated = others_evaluate(node, found, state.pending, self.evaluates, seen)
+            return is_evaluated and is_listed(node, found)
+
+        return truths(self._nodes, self.kind, all_holds, seen)

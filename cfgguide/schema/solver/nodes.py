@@ -278,6 +278,14 @@ class Node:
             and _are_disjoint(mine.strings, others.strings)
         )
 
+    def bounds_of(self, kind: str) -> Bounds:
+        """Return how many items or properties it lets an array or object have."""
+        return self.n_items if kind == "array" else self.n_properties
+
+    def rest_of(self, kind: str) -> Node | None:
+        """Return what it applies to items or properties that are not evaluated."""
+        return self.unevaluated_items if kind == "array" else self.unevaluated
+
     def of_item(self, index: int) -> list[Node]:
         """Return the nodes that it applies to an item."""
         if index < len(self.prefix):

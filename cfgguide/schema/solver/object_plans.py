@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial, reduce
 from itertools import combinations
 from operator import and_, or_
+from typing import Any
 
 from cfgguide.base.limits import check_step
 from cfgguide.base.remembered import remembered
@@ -19,25 +20,21 @@ from cfgguide.base.sets import members
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.objects import ObjectMachine, Properties
 from cfgguide.schema.solver.plans import (
-    OFTEN,
     Alternative,
     Asked,
     Clause,
     Clauses,
     Comes,
-    Counts,
     Fails,
     Has,
     Holds,
     IsNew,
     Literal,
-    Overlooked,
     Part,
     Plan,
     Planner,
     Price,
     Topic,
-    Waits,
 )
 from cfgguide.schema.solver.truth import evaluators, may_evaluate
 
@@ -46,8 +43,6 @@ _ANY_NAME = -1  # a topic: whatever name comes, a node has something to say of i
 
 class ObjectClauses(Clauses[ObjectMachine]):
     """What nodes ask of objects."""
-
-    kind = "object"
 
     def __init__(self, machine: ObjectMachine) -> None:
         super().__init__(machine)
@@ -114,20 +109,15 @@ class ObjectClauses(Clauses[ObjectMachine]):
         any_name = [_ANY_NAME] if node.additional is not None or node.patterns else []
         return [*self.required(node), *self.listed(node), *any_name]
 
-    def _holding_alone(self, node: Node) -> Iterator[Sequence[Alternative]]:
+    def _holding_by(self, node: Node) -> Iterator[Sequence[Alternative]]:
         number_of = self._machine.number_of
         yield from ([(Comes(number_of(name), True),)] for name in node.required)
-        if node.n_properties != (0, None):
-            yield [(Counts(*node.n_properties),)]
         for name, others in node.needs.items():
             missing = (Comes(number_of(name), False),)
             yield from ([missing, (Comes(number_of(each), True),)] for each in others)
         for name, dependent in node.dependent.items():
             number = number_of(name)
             yield [(Comes(number, False),), (Comes(number, True), Holds(dependent, True))]
-        # Which properties are evaluated is known only once each of these nodes is decided.
-        if node.unevaluated is not None:
-            yield from self.deciding(node)
 
     def deciding(self, node: Node) -> Iterator[Sequence[Alternative]]:
         """Yield clauses after which it is known what the keywords that a node sees evaluate."""
@@ -137,32 +127,14 @@ class ObjectClauses(Clauses[ObjectMachine]):
                 check_step()
                 yield [(Comes(number, False),), (Comes(number, True),)]
 
-    def _failing_alone(self, node: Node) -> Iterator[Alternative]:
+    def _failing_by(self, node: Node) -> Iterator[Alternative]:
         number_of = self._machine.number_of
         yield from ((Comes(number_of(name), False),) for name in node.required)
-        least, most = node.n_properties
-        if least > 0:
-            yield (Counts(0, least - 1),)
-        if most is not None:
-            yield (Counts(most + 1, None),)
         for name, others in node.needs.items():
             for other in others:
                 yield Comes(number_of(name), True), Comes(number_of(other), False)
         for name, dependent in node.dependent.items():
             yield Comes(number_of(name), True), Holds(dependent, False)
-        machine = self._machine
-        for number, names in enumerate(machine.name_classes):
-            if not number % OFTEN:
-                check_step(OFTEN)
-            children = machine.children(node, names)
-            for child in children:
-                yield (Fails(number, child),)
-            if node.names is not None and node.names.meant not in names.accepted:
-                yield (Fails(number, None),)
-            if node.unevaluated is not None and not children:
-                overlooked = Overlooked(node, number)
-                yield Waits(node, number), overlooked
-                yield Fails(number, node.unevaluated), overlooked
 
 
 class ObjectPlanner(Planner[ObjectMachine, Properties]):
@@ -178,12 +150,7 @@ class ObjectPlanner(Planner[ObjectMachine, Properties]):
     ) -> None:
         super().__init__(machine, clauses, state, has, count)
         self._missed = machine.missed(state)
-        self._n_came = state.n_named + state.n_others
         self.n_names = len(machine.names)
-
-    def _failing(self, plan: Plan, number: int) -> Iterable[Node]:
-        # Of a class of several names, others may come for what has to fail.
-        return plan.failing.get(number, ()) if number < self.n_names else ()
 
     def _asked_of(self, plan: Plan, number: int, is_new: IsNew) -> Iterator[Asked]:
         holding, failing = self.holding(plan, number), plan.failing.get(number, {})
@@ -246,10 +213,7 @@ class ObjectPlanner(Planner[ObjectMachine, Properties]):
                 return True
             # Its value has to meet a node that shares no value with this one, so this one fails.
             return self._is_excluded(plan, literal.number, literal.node.meant) or None
-        if isinstance(literal, Waits):
-            return (literal.node, literal.number) in self.state.pending
-        # Counts are compared by `_assume`; what is overlooked is known once all nodes are decided.
-        return None
+        return None  # what is overlooked is known once all nodes are decided
 
     def _fails_by_parts(self, plan: Plan, node: Node) -> bool:
         required = self._clauses.required(node)
@@ -262,11 +226,10 @@ class ObjectPlanner(Planner[ObjectMachine, Properties]):
 
     def _refuses(self, plan: Plan, node: Node, number: int) -> bool:
         """Return whether a node fails if a property of a class of names comes."""
-        children = self.machine.children(node, self.machine.name_classes[number])
         return any(
             child.meant.is_false
             or (child.meant.values is not None and self._is_excluded(plan, number, child.meant))
-            for child in children
+            for child in self.machine.children(node, number)
         )
 
     def _is_excluded(self, plan: Plan, number: int, node: Node) -> bool:
@@ -324,11 +287,10 @@ class ObjectPlanner(Planner[ObjectMachine, Properties]):
 
     def holding(self, plan: Plan, number: int) -> list[Node]:
         """Return the nodes that have to hold for a property's value."""
-        machine, names = self.machine, self.machine.name_classes[number]
         found: list[Node] = []
         for node in plan.held:
             check_step()
-            found += machine.children(node, names)
+            found += self.machine.children(node, number)
             if node.unevaluated is not None and self._is_overlooked(plan, node, number):
                 found.append(node.unevaluated)
         return found
@@ -355,21 +317,12 @@ class ObjectPlanner(Planner[ObjectMachine, Properties]):
         )
 
     def _is_accepted(self, plan: Plan, number: int) -> bool:
-        names = self.machine.name_classes[number]
-        return all(
-            node.names is None or node.names.meant.is_trivial or node.names.meant in names.accepted
-            for node in plan.held
-        )
+        return not any(self.machine.refuses(node, number) for node in plan.held)
 
     def _n_planned(self, plan: Plan) -> int:
-        return self._n_came + sum(1 for _ in self.properties(plan))
+        return self.state.n_parts + sum(1 for _ in self.properties(plan))
 
-    def _completes(self, plan: Plan, price: Price | None, *, is_asked: bool = False) -> bool:
-        """Add what comes only for its number; return whether everything is as it is to be."""
-        if any(not self._is_overlooked(plan, *each[:2]) for each in plan.overlooked):
-            return False
-        if self._overlooks(plan):
-            return False
+    def _is_filled(self, plan: Plan, price: Price | None, *, is_asked: bool) -> bool:
         n_missing = plan.least - self._n_planned(plan)
         numbers: Iterable[int] = range(len(self.machine.name_classes))
         if n_missing > 0 and price is not None:
@@ -391,22 +344,11 @@ class ObjectPlanner(Planner[ObjectMachine, Properties]):
                 n_missing = 0
         return n_missing <= 0
 
-    def _overlooks(self, plan: Plan) -> bool:
-        """Return whether what has come is surely not evaluated, where a node asks for that."""
-        return any(
-            plan.truth.get(node) and self._is_overlooked(plan, node, number)
-            for node, number in self.state.pending
-        )
-
-    def _is_overlooked(self, plan: Plan, node: Node, number: int) -> bool:
-        """Return whether no keyword that a node sees evaluates the properties of a class.
-
-        If it is not decided yet which of them apply, they may.
-        """
-        machine, names = self.machine, self.machine.name_classes[number]
-        if machine.children(node, names):
+    def _is_overlooked(self, plan: Plan, node: Node, number: int, *matched: Any) -> bool:
+        machine = self.machine
+        if machine.children(node, number):
             return False
-        leading = machine.leading(node, names)
+        leading = machine.leading(node, number)
 
         def holds(other: Node) -> bool | None:
             if other not in leading:
@@ -420,7 +362,7 @@ class ObjectPlanner(Planner[ObjectMachine, Properties]):
             if self._may_be_there(plan, name)
         }
         return not leading or not any(
-            machine.evaluates(other, names)
+            machine.evaluates(other, number)
             for other in evaluators(node, holds, seen)
             if other is not node
         )

@@ -23,6 +23,7 @@ from cfgguide.engine.byte_machine.property_names import has_other_text
 from cfgguide.engine.byte_machine.scalars import is_within
 from cfgguide.schema.solver.arrays import ArrayMachine
 from cfgguide.schema.solver.member_automata import (
+    MemberMachine,
     MemberSymbol,
     Problem,
     ValueClass,
@@ -33,16 +34,7 @@ from cfgguide.schema.solver.member_automata import (
     seen_by,
 )
 from cfgguide.schema.solver.nodes import Node
-from cfgguide.schema.solver.truth import (
-    Failures,
-    applied_in_place,
-    closure,
-    hold_with,
-    is_listed,
-    may_evaluate,
-    others_evaluate,
-    truths,
-)
+from cfgguide.schema.solver.truth import Failures, applied_in_place, closure, truths
 
 _NOTHING: frozenset[Any] = frozenset()
 MAX_LISTED = 1_000  # names of a pattern that are listed where properties are counted
@@ -100,7 +92,12 @@ class Properties(NamedTuple):
     n_named: int
     n_others: int
     failed: frozenset[Node]
-    pending: frozenset[tuple[Node, int]]  # classes of names not evaluated by the node itself
+    pending: frozenset[tuple[Any, ...]]  # classes of names not evaluated by the node itself
+
+    @property
+    def n_parts(self) -> int:
+        """How many properties have come."""
+        return self.n_named + self.n_others
 
 
 _START = Properties(0, -1, 0, 0, _NOTHING, _NOTHING)
@@ -127,25 +124,23 @@ class _Property(NamedTuple):
     others: tuple[Node, ...]
 
 
-class ObjectMachine:
+class ObjectMachine(MemberMachine):
     """The automaton of the objects that some nodes see.
 
     Parameters
     ----------
-    nodes : sequence of Node
-        A closure.
-    order : callable
-        A number for each node, by which they are sorted.
+    nodes, order, failures
+        As :class:`~cfgguide.schema.solver.member_automata.MemberMachine` has them.
     is_ordered : bool
         Whether properties come in the order in which they are declared.
-    failures : Failures
-        Of these nodes.
     wanted_to_fail : collection of Node
         Those whose failure may let a value through. The others count as failed where it is
         uncertain whether there are too many properties, since an unlisted name may come twice.
     are_different : bool
         Whether somebody else sees to it that no name comes twice where properties are counted.
     """
+
+    kind = "object"
 
     def __init__(
         self,
@@ -157,12 +152,9 @@ class ObjectMachine:
         *,
         are_different: bool = False,
     ) -> None:
+        super().__init__(nodes, order, failures)
         self._are_different = are_different
-        self._nodes = nodes
-        self._failures = failures
         self._wanted_to_fail = wanted_to_fail
-        self._order = order
-        self._asking = [node for node in nodes if "object" in node.kinds and not node.is_false]
         asking = sorted(self._asking, key=order)
         self._names = tuple(in_order(asking))
         self._is_ordered = is_ordered
@@ -194,9 +186,6 @@ class ObjectMachine:
         self._requiring = tuple(
             [alike.setdefault(each, each) for each in map(tuple, requiring.values())]
         )
-        bounds = [bound for node in asking for bound in node.n_properties if bound]
-        # One more than any bound: greater numbers of properties all mean the same.
-        self._cap = max((bound + 1 for bound in bounds), default=1)
         by_id = {id(language): language for node in asking for language, _ in node.patterns}
         self._patterns = tuple(by_id.values())
         self._pattern_numbers = {key: number for number, key in enumerate(by_id)}
@@ -270,8 +259,19 @@ class ObjectMachine:
                 found.append(NameClass(None, language, matched, held, self._names))
         return found
 
-    def children(self, node: Node, names: NameClass) -> tuple[Node, ...]:
+    @property
+    def n_numbers(self) -> int:
+        """How many classes of names there are."""
+        return len(self.name_classes)
+
+    @property
+    def n_single(self) -> int:
+        """How many of them are listed names."""
+        return len(self._names)
+
+    def children(self, node: Node, number: int) -> tuple[Node, ...]:
         """Return the nodes that a node applies to the value of a property."""
+        names = self.name_classes[number]
         found: tuple[Node, ...] = ()
         if names.name in node.properties:
             found = (node.properties[names.name],)
@@ -332,7 +332,6 @@ class ObjectMachine:
     def _property(self, number: int, failed: frozenset[Node]) -> _Property:
         """Return what is asked of the properties of a class where some nodes have failed."""
         check_step()
-        names = self.name_classes[number]
         seen: list[Node] = []
         owners: list[Node] = []
         meant: list[Node] = []
@@ -340,7 +339,7 @@ class ObjectMachine:
         for node in self._asking:
             if node in failed:
                 continue
-            children = self.children(node, names)
+            children = self.children(node, number)
             seen += children
             if node.unevaluated is not None:
                 seen.append(node.unevaluated)
@@ -353,12 +352,17 @@ class ObjectMachine:
         nodes = seen_by(seen, self._order)
         return _Property(nodes, tuple(owners), tuple(meant), tuple(others))
 
-    def evaluates(self, node: Node, names: NameClass) -> bool:
+    def evaluates(self, node: Node, number: int, *_: Any) -> bool:
         """Return whether a node evaluates the properties of a class of names."""
-        return bool(self.children(node, names)) or node.unevaluated is not None
+        return bool(self.children(node, number)) or node.unevaluated is not None
+
+    def refuses(self, node: Node, number: int) -> bool:
+        """Return whether a node lets no name of a class come."""
+        accepted = self.name_classes[number].accepted
+        return node.names is not None and node.names.meant not in accepted
 
     @remembered
-    def leading(self, node: Node, names: NameClass) -> frozenset[Node]:
+    def leading(self, node: Node, number: int) -> frozenset[Node]:
         """Return the nodes in the place of a node that evaluate the properties of a class.
 
         And those by which these are applied, with what tells whether they are.
@@ -366,8 +370,8 @@ class ObjectMachine:
         check_step()
         found: set[Node] = set()
         for other in applied_in_place(node, "object"):
-            further = self.leading(other, names)
-            if further or self.evaluates(other, names):
+            further = self.leading(other, number)
+            if further or self.evaluates(other, number):
                 found |= {other, *further}
         if found and node.conditional is not None:
             found.add(node.conditional[0])
@@ -384,7 +388,8 @@ class ObjectMachine:
         check_step()
         assert isinstance(symbol.name, int)
         number, names = symbol.name, self.name_classes[symbol.name]
-        failed, pending = set(state.failed), set(state.pending)
+        failed = set(state.failed)
+        pending: set[tuple[Any, ...]] = set(state.pending)
         seen, last, n_named, n_others = state.seen, state.last, state.n_named, state.n_others
         if names.name is None:
             n_others = min(n_others + 1, self._cap)
@@ -422,31 +427,19 @@ class ObjectMachine:
         failed_before: frozenset[Node],
         value_class: ValueClass,
         failed: set[Node],
-        pending: set[tuple[Node, int]],
+        pending: set[tuple[Any, ...]],
     ) -> None:
         """Add the nodes that fail with a property, and those that have not evaluated it."""
         member = self._property(number, failed_before)
         pairs = zip(member.owners, member.children, strict=True)
         failed.update([node for node, child in pairs if child not in value_class])
-        names = self.name_classes[number]
         for node in member.others:
-            children = self.children(node, names)
-            if not all(holds_in(child, value_class) for child in children):
+            children = self.children(node, number)
+            are_met = all(holds_in(child, value_class) for child in children)
+            if self.refuses(node, number) or not are_met:
                 failed.add(node)
-            if node.names is not None and node.names.meant not in names.accepted:
-                failed.add(node)
-            if node.unevaluated is None or holds_in(node.unevaluated, value_class):
-                continue
-            if children:
-                continue
-            # What holds wherever the node does has surely evaluated it. Of other nodes it is known
-            # at the end of the object only whether they hold; the property waits.
-            if any(self.evaluates(other, names) for other in hold_with(node)):
-                continue
-            if any(self.evaluates(other, names) for other in may_evaluate(node, "object")):
-                pending.add((node, number))
-            else:
-                failed.add(node)
+            if not children:
+                self._add_rest(node, (number,), value_class, failed, pending)
 
     def holding(self, state: Properties) -> tuple[dict[Node, bool], list[Problem]]:
         """Return which nodes hold for the object, and what is uncertain about that."""
@@ -454,23 +447,16 @@ class ObjectMachine:
         # Nodes that require a name which was passed have failed already.
         open_names = self._names[state.last + 1 :] if self._is_ordered else self._names
         missing = set(open_names) - seen
-        total = min(state.n_named + state.n_others, self._cap)
+        total = min(state.n_parts, self._cap)
         # All unlisted names that came may be one and the same.
         distinct = min(state.n_named + min(state.n_others, 1), self._cap)
         if self.are_counted:
             distinct = total
 
-        pending = [(owner, self.name_classes[number]) for owner, number in state.pending]
-
-        def holds(node: Node, found: Any) -> bool:
-            if node in state.failed or not missing.isdisjoint(node.required):
+        def holds(node: Node) -> bool:
+            if not (missing.isdisjoint(node.required) and is_within(total, node.n_properties)):
                 return False
-            if any(name in seen and not seen.issuperset(ns) for name, ns in node.needs.items()):
-                return False
-            if not is_within(total, node.n_properties):
-                return False
-            is_evaluated = others_evaluate(node, found, pending, self.evaluates, seen)
-            return is_evaluated and is_listed(node, found)
+            return all(seen.issuperset(ns) for name, ns in node.needs.items() if name in seen)
 
         problems = []
         for node in self._asking:
@@ -484,7 +470,7 @@ class ObjectMachine:
                 continue
             problem = "names that are not listed may come twice, so they cannot be counted"
             problems.append((f"{node.path}/{keyword}", problem))
-        return truths(self._nodes, "object", holds, seen), problems
+        return self._truths(state, holds, seen), problems
 
 
 MemberAutomaton = ArrayMachine | ObjectMachine

@@ -24,11 +24,12 @@ Source: Davis, Logemann, Loveland, "A machine program for theorem-proving" (1962
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, combinations
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from math import inf
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from cfgguide.base.limits import check_step
 from cfgguide.base.remembered import remembered
@@ -37,7 +38,7 @@ from cfgguide.schema.solver.arrays import ArrayMachine, ItemsSeen
 from cfgguide.schema.solver.goals import Case, case_of
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.objects import ObjectMachine, Properties
-from cfgguide.schema.solver.truth import evaluators, may_evaluate
+from cfgguide.schema.solver.truth import may_evaluate
 from cfgguide.schema.solver.values import may_hold
 
 Machine = TypeVar("Machine", bound=ObjectMachine | ArrayMachine)
@@ -227,10 +228,9 @@ class Plan:
 class Clauses(Generic[Machine]):
     """What nodes ask of the nodes beside them and of parts, made once for all states."""
 
-    kind: ClassVar[str]
-
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
+        self.kind = machine.kind
         self._topics: dict[Node, frozenset[Topic]] = {}
 
     @remembered
@@ -308,13 +308,43 @@ class Clauses(Generic[Machine]):
                 key=len,
             )
 
-    @abstractmethod
     def _holding_alone(self, node: Node) -> Iterator[Sequence[Alternative]]:
         """Yield what a node itself asks for."""
+        if node.bounds_of(self.kind) != (0, None):
+            yield [(Counts(*node.bounds_of(self.kind)),)]
+        yield from self._holding_by(node)
+        # Which parts are evaluated is known only once each of these nodes is decided.
+        if node.rest_of(self.kind) is not None:
+            yield from self.deciding(node)
 
-    @abstractmethod
     def _failing_alone(self, node: Node) -> Iterator[Alternative]:
         """Yield what lets a node itself fail."""
+        yield from self._failing_by(node)
+        least, most = node.bounds_of(self.kind)
+        if least > 0:
+            yield (Counts(0, least - 1),)
+        if most is not None:
+            yield (Counts(most + 1, None),)
+        rest = node.rest_of(self.kind)
+        for number in range(self._machine.n_numbers):
+            if not number % OFTEN:
+                check_step(OFTEN)
+            children = self._machine.children(node, number)
+            for child in children:
+                yield (Fails(number, child),)
+            if self._machine.refuses(node, number):
+                yield (Fails(number, None),)
+            if rest is not None and not children:
+                yield Waits(node, number), Overlooked(node, number, is_past=True)
+                yield Fails(number, rest), Overlooked(node, number)
+
+    @abstractmethod
+    def _holding_by(self, node: Node) -> Iterator[Sequence[Alternative]]:
+        """Yield what a node asks for by keywords of its kind of value only."""
+
+    @abstractmethod
+    def _failing_by(self, node: Node) -> Iterator[Alternative]:
+        """Yield what lets a node fail by such keywords."""
 
     def decided(self, node: Node) -> list[Clause]:
         """Return clauses after which it is known what the keywords that a node sees evaluate."""
@@ -565,6 +595,10 @@ class Planner(Generic[Machine, State]):
         if isinstance(literal, Holds):
             known = self._truth(plan, literal.node)
             return None if known is None else known is literal.is_true
+        if isinstance(literal, Counts):
+            return known_bounds((max(plan.least, self.state.n_parts), plan.most), literal)
+        if isinstance(literal, Waits):
+            return literal in [each[:2] for each in self.state.pending]
         return self._known_of_parts(plan, literal)
 
     def _truth(self, plan: Plan, node: Node) -> bool | None:
@@ -629,14 +663,6 @@ class Planner(Generic[Machine, State]):
         self._assume_of_parts(plan, literal)
         return True
 
-    def _evaluators(self, plan: Plan, node: Node) -> Iterator[Node]:
-        """Yield the nodes whose annotations a node sees; those that are not decided may count."""
-        return evaluators(node, partial(self._truth, plan), self._seen(plan, node))
-
-    def _seen(self, plan: Plan, node: Node) -> Collection[str]:
-        """Return the names of properties that a node may see."""
-        return ()
-
     # -- parts ------------------------------------------------------------------------------
 
     @abstractmethod
@@ -663,9 +689,12 @@ class Planner(Generic[Machine, State]):
     def holding(self, plan: Plan, number: int) -> list[Node]:
         """Return the nodes that have to hold for a part."""
 
-    @abstractmethod
     def _failing(self, plan: Plan, number: int) -> Iterable[Node]:
-        """Return the nodes that have to fail for the next part, as far as it is decided."""
+        """Return the nodes that have to fail for the next part, as far as it is decided.
+
+        Where there may be others of its number, one of these may come for what has to fail.
+        """
+        return plan.failing.get(number, ()) if number < self.machine.n_single else ()
 
     @abstractmethod
     def _asked_of(self, plan: Plan, number: int, is_new: IsNew) -> Iterator[Asked]:
@@ -675,16 +704,48 @@ class Planner(Generic[Machine, State]):
     def _has_values(self, plan: Plan) -> bool:
         """Return whether there are values for all parts that come."""
 
-    @abstractmethod
-    def _completes(self, plan: Plan, price: Price | None, *, is_asked: bool) -> bool:
+    def _completes(self, plan: Plan, price: Price | None, *, is_asked: bool = False) -> bool:
         """Add what else has to come; return whether everything is as it is to be.
 
         If it is asked about the next part, all ways to add it are looked for later.
         """
+        for node, number, is_past in plan.overlooked:
+            past = [each for each in self.state.pending if each[:2] == (node, number)]
+            parts = past if is_past else [(node, number)]
+            if not any(self._is_overlooked(plan, *part) for part in parts):
+                return False
+        return not self._overlooks(plan) and self._is_filled(plan, price, is_asked=is_asked)
 
-    @abstractmethod
     def _overlooks(self, plan: Plan) -> bool:
         """Return whether what has come is surely not evaluated, where a node asks for that."""
+        return any(
+            plan.truth.get(node) and self._is_overlooked(plan, node, *part)
+            for node, *part in self.state.pending
+        )
+
+    @abstractmethod
+    def _is_filled(self, plan: Plan, price: Price | None, *, is_asked: bool) -> bool:
+        """Add what comes only for its number; return whether there is enough."""
+
+    @abstractmethod
+    def _is_overlooked(self, plan: Plan, node: Node, number: int, *matched: Any) -> bool:
+        """Return whether no keyword that a node sees evaluates a part.
+
+        If it is not decided yet which of them apply, they may.
+        """
+
+
+def most_of(most: int | None) -> float:
+    """Return a bound as a number."""
+    return inf if most is None else most
+
+
+def known_bounds(known: Bounds, asked: Counts | Contains) -> bool | None:
+    """Return whether a number that has some bounds has others; None if that is open."""
+    if most_of(known[1]) < asked.least or most_of(asked.most) < known[0]:
+        return False
+    is_met = asked.least <= known[0] and most_of(known[1]) <= most_of(asked.most)
+    return is_met or None
 
 
 def _asks(alternative: Alternative, number: int) -> bool:

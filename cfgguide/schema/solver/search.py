@@ -408,7 +408,7 @@ class Search:
     def _coming(self, tracked: Tracked, kind: str, state: Any, number: int) -> tuple[Literal, ...]:
         """Return what comes true if an item, or a property of a class of names, comes next."""
         if kind == "array":
-            return (Counts(state.n_items + 1, None),)
+            return (Counts(state.n_parts + 1, None),)
         # Names are in order: with this one, those between can come no more.
         is_passing = self.is_ordered and number < len(tracked.objects.names)
         passed = range(state.last + 1, number) if is_passing else range(0)
