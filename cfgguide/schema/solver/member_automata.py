@@ -122,6 +122,10 @@ class MemberMachine:
         """How many of the first numbers are those of one part each."""
 
     @abstractmethod
+    def symbol(self, state: Any, number: int) -> MemberSymbol:
+        """Return a part with the nodes that make a difference still."""
+
+    @abstractmethod
     def children(self, node: Node, number: int) -> Sequence[Node]:
         """Return the nodes that a node applies to a part."""
 

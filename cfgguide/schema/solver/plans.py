@@ -39,7 +39,6 @@ from cfgguide.schema.solver.goals import Case, case_of
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.objects import ObjectMachine, Properties
 from cfgguide.schema.solver.truth import may_evaluate
-from cfgguide.schema.solver.values import may_hold
 
 Machine = TypeVar("Machine", bound=ObjectMachine | ArrayMachine)
 State = TypeVar("State", bound=Properties | ItemsSeen)
@@ -479,10 +478,9 @@ class Planner(Generic[Machine, State]):
         goals: Iterable[tuple[Literal, ...]],
         also: tuple[Literal, ...],
         number: int,
-        kinds: frozenset[str],
         found: list[Case],
     ) -> Iterator[Case]:
-        """Yield what is asked of the next part, a value of some kinds, so that a goal is met.
+        """Yield what is asked of the next part, so that a goal is met.
 
         Of all plans only those are made complete that ask for something else than what was found:
         as more is decided, more is asked.
@@ -490,9 +488,7 @@ class Planner(Generic[Machine, State]):
 
         def new(holding: Iterable[Node], failing: Iterable[Node]) -> Case | None:
             check_step(0)
-            case = case_of(holding, failing, kinds)
-            if not all(any(may_hold(node, kind) for kind in kinds) for node in case.holds):
-                return None
+            case = case_of(holding, failing)
             return None if any(each.includes(case) for each in found) else case
 
         def is_new(holding: Iterable[Node], failing: Iterable[Node]) -> bool:

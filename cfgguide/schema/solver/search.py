@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from functools import partial, reduce
-from itertools import chain
 from math import inf
 from operator import or_
 from typing import Any
@@ -23,7 +22,7 @@ from cfgguide.base.sets import members
 from cfgguide.errors import SchemaError
 from cfgguide.schema.solver.array_plans import ArrayClauses, ArrayPlanner
 from cfgguide.schema.solver.counts import has_enough_items, plain_array_bounds
-from cfgguide.schema.solver.goals import EVERY_KIND, Case, Goal, case_of
+from cfgguide.schema.solver.goals import Case, Goal, case_of
 from cfgguide.schema.solver.member_automata import ValueClass
 from cfgguide.schema.solver.mutual_answers import Settled, Verdicts
 from cfgguide.schema.solver.nodes import UNBOUNDED, Node
@@ -264,92 +263,15 @@ class Search:
     def part(self, goal: Goal, kind: str, state: Any, number: int) -> Goal:
         """Return what the next item, or property of a class of names, may be to meet a goal."""
         tracked = self.tracked(goal.values)
-        machine: Any = tracked.machine(kind)
-        symbol, also = machine.symbol(state, number), self._coming(tracked, kind, state, number)
-        values = self.values.of(symbol.nodes)
-
-        def found(kinds: frozenset[str], cases: list[Case]) -> Iterator[Case]:
-            planner = self.planner(goal.values, kind, state)
-            goals = self.literals(goal, kind, state)
-            yield from planner.asked(goals, also, number, kinds, cases)
-
-        first = next(found(EVERY_KIND, []), None)
-        if first is None:
-            return self.goal(values, [])
-        known: dict[Hashable, bool] = {}
-
-        def is_allowed(value_class: ValueClass) -> bool:
-            if first.is_met_by(value_class, kind):  # most are
-                return True
-            key = self._alike(tracked, state, value_class) if kind == "array" else value_class
-            if key not in known:
-                known[key] = self.ends(goal, kind, machine.after(state, symbol, value_class))
-            return known[key]
-
-        def cases(inner: str) -> list[Case]:
-            kinds = frozenset((inner,))
-            possible = all(may_hold(node, inner) for node in first.holds)
-            begun = [case_of(first.holds, first.fails, kinds)] if possible else []
-            for _ in found(kinds, begun):
-                check_step(0)
-            return begun
-
-        return self._goal_of(values, is_allowed, cases)
-
-    def _goal_of(
-        self,
-        values: Values,
-        is_allowed: Callable[[ValueClass], bool],
-        cases: Callable[[str], list[Case]],
-    ) -> Goal:
-        """Return the goal of some classes of scalars, and of some cases of arrays and objects."""
-        if values.listed is not None:
-            allowed = [Case(each, is_whole=True) for each in values.listed if is_allowed(each)]
-            return self.goal(values, allowed)
-        if len(values.nodes) == 1:
-            return self._goal_of_one(values, is_allowed)
-        scalars = self.tracked(values).scalar_classes()
-        nested = [k for k in ("array", "object") if any(may_hold(n, k) for n in values.nodes)]
-        for kind in {"array", "object"}.difference(nested):
-            scalars.setdefault(frozenset(), set()).add(kind)
-        allowed = [
-            Case(each, kinds=frozenset(kinds), is_whole=True)
-            for each, kinds in scalars.items()
-            if is_allowed(each)
-        ]
-        return self.goal(values, chain(allowed, *map(cases, nested)))
-
-    def _goal_of_one(self, values: Values, is_allowed: Callable[[ValueClass], bool]) -> Goal:
-        """Return the same for the values that one node sees."""
-        whole = [Case(each, is_whole=True) for each in (values.every, frozenset[Node]())]
-        found = [case for case in whole if is_allowed(case.holds)]
-        # No array is written to fail since an item comes twice, but one that need not hold may.
-        is_sure = not any(node.is_unique for node in values.below) and not self.has(
-            (), values.nodes
-        )
-        return self.goal(values, found[:1] if len(found) > 1 and is_sure else found)
-
-    def _alike(self, tracked: Tracked, state: Any, value_class: ValueClass) -> Hashable:
-        """Return what is equal for classes of an item after which an array can be finished alike.
-
-        Of values that are told apart only since none may come twice, one is as good as another one.
-        """
-        told = value_class.intersection(tracked.arrays.values)
-        traits = self._traits(tracked) if told else {}
-        return value_class - told, *((traits[each], each in state.used) for each in told)
-
-    @remembered
-    def _traits(self, tracked: Tracked) -> dict[Node, Hashable]:
-        """Return what is asked of each value that is told apart, equal for those that are alike."""
-        machine = tracked.arrays
-        told = frozenset(machine.values)
-        found: dict[Node, list[Hashable]] = {value: [] for value in machine.values}
-        for index in range(machine.n_prefix + 1):
-            values = self.values.of(machine.symbol(machine.start, index).nodes)
-            for each in self.tracked(values).scalar_classes():
-                for value in each & told:
-                    found[value].append((index, each - told))
-        return {value: frozenset(traits) for value, traits in found.items()}
+        symbol = tracked.machine(kind).symbol(state, number)
+        cases: list[Case] = []
+        planner = self.planner(goal.values, kind, state)
+        also = self._coming(tracked, kind, state, number)
+        for each in planner.asked(self.literals(goal, kind, state), also, number, cases):
+            check_step(0)
+            if not (each.holds or each.fails):  # nothing is asked
+                break
+        return self.goal(self.values.of(symbol.nodes), cases)
 
     def _may_be_array(self, values: Values, holding: frozenset[Node]) -> bool:
         """Return whether nodes may hold for an array, by their kinds and the items they need.
