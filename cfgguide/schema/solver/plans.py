@@ -52,6 +52,7 @@ Price = Callable[[int, list[Node], list[Node]], float]
 
 
 OFTEN = 256  # alternatives, after which the limits are looked at
+ANY_NAME = -1  # a topic: whatever name comes, a node has something to say of its value
 _MANY = 3  # open clauses: then it is tried to let no more names come, if that is what costs
 _VERY_MANY = 12  # the same for any plan: of fewer, some choice is found sooner
 
@@ -448,7 +449,7 @@ class Planner(Generic[Machine, State]):
         self.count(1)
         if not self._is_consistent(plan, pending) or self._overlooks(plan):
             return
-        if not self._has_values(plan) or not is_worth(plan):
+        if not is_worth(plan) or not self._has_values(plan):
             return
         if not plan.clauses:
             if self._completes(plan, price, is_asked=asked is not None):
@@ -459,15 +460,17 @@ class Planner(Generic[Machine, State]):
         n_open = sum(max(1, len(clause.branches)) for clause in plan.clauses)
         if n_open >= most and (simple := self._without_more(plan, price)):
             yield simple
-            if asked is None:
+            if asked is None or not is_worth(plan):
                 return
-        clause = min(plan.clauses, key=lambda each: each.n_alternatives)
+        clause = min(plan.clauses, key=partial(_urgency, asked))
         others = [each for each in plan.clauses if each is not clause]
         possible = self._open(plan, clause)
         if possible is not None and asked is not None:
             possible.sort(key=lambda each: _asks(each, asked))
         for alternative in [()] if possible is None else possible:
             yield from self._solved(plan.copy(others), list(alternative), price, is_worth, asked)
+            if asked is not None and not is_worth(plan):  # what it asks was found to be enough
+                return
 
     def _without_more(self, plan: Plan, price: Price | None) -> Plan | None:
         """Return a plan in which no more names come, if then nothing is left to choose."""
@@ -742,6 +745,15 @@ def known_bounds(known: Bounds, asked: Counts | Contains) -> bool | None:
         return False
     is_met = asked.least <= known[0] and most_of(known[1]) <= most_of(asked.most)
     return is_met or None
+
+
+def _urgency(asked: int | None, clause: Clause) -> tuple[bool, int]:
+    """Return what is less for a clause to be tried first: what tells of a part that is asked for.
+
+    Then what is asked of it is known soon, and of the other clauses any way is enough.
+    """
+    tells = asked is None or asked in clause.topics or ANY_NAME in clause.topics
+    return not tells, clause.n_alternatives
 
 
 def _asks(alternative: Alternative, number: int) -> bool:

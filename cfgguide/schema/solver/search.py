@@ -10,7 +10,7 @@ values, and those that have failed are no longer asked about.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from functools import partial, reduce
 from math import inf
 from operator import or_
@@ -25,12 +25,13 @@ from cfgguide.schema.solver.counts import has_enough_items, plain_array_bounds
 from cfgguide.schema.solver.goals import Case, Goal, case_of
 from cfgguide.schema.solver.member_automata import ValueClass
 from cfgguide.schema.solver.mutual_answers import Settled, Verdicts
-from cfgguide.schema.solver.nodes import UNBOUNDED, Node
+from cfgguide.schema.solver.nodes import KINDS, UNBOUNDED, Node, kinds_of
 from cfgguide.schema.solver.object_plans import ObjectClauses, ObjectPlanner
 from cfgguide.schema.solver.plans import Comes, Counts, Fails, Holds, Literal, Plan
 from cfgguide.schema.solver.tracked_values import Tracked
 from cfgguide.schema.solver.values import CONSTANTS, AllValues, Values, may_hold
 
+_NESTED = kinds_of(frozenset(("array", "object")))
 MAX_SEARCHED = 300_000  # choices, in the searches for one state of a text
 
 
@@ -271,7 +272,21 @@ class Search:
             check_step(0)
             if not (each.holds or each.fails):  # nothing is asked
                 break
-        return self.goal(self.values.of(symbol.nodes), cases)
+        values = self.values.of(symbol.nodes)
+        # What has to follow may depend on the class of a value: those that are few are cases.
+        possible: Mapping[ValueClass, Collection[str]] = dict.fromkeys(values.listed or (), KINDS)
+        nested: list[Case] = []
+        if values.listed is None and len(values.nodes) == 1:
+            possible = dict.fromkeys((values.every, frozenset[Node]()), KINDS)
+        elif values.listed is None:
+            possible = self.tracked(values).scalar_classes()
+            nested = [case._replace(kinds=_NESTED) for case in cases]
+        whole = [
+            Case(each, kinds=kinds_of(frozenset(kinds)), is_whole=True)
+            for each, kinds in possible.items()
+            if any(case.is_met_by(each, kind) for case in cases for kind in kinds)
+        ]
+        return self.goal(values, [*whole, *nested])
 
     def _may_be_array(self, values: Values, holding: frozenset[Node]) -> bool:
         """Return whether nodes may hold for an array, by their kinds and the items they need.
