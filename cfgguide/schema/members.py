@@ -127,8 +127,9 @@ class PlainMembers:
     def _possible(self) -> int:
         """The tags of names that have a value at all, as bits."""
         found = 0
-        for tag in range(len(self._names)):
-            found |= self._search.has_value(self.goal(0, tag).values) << tag
+        for tag, name in enumerate(self._names):
+            values = self._search.property_values(self._values, name)
+            found |= self._search.has_value(values) << tag
         for group in range(len(self._groups)):
             found |= 1 << len(self._names) + group
         return found

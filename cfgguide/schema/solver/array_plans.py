@@ -124,9 +124,7 @@ class ArrayPlanner(Planner[ArrayMachine, ItemsSeen]):
     def _fails_by_parts(self, plan: Plan, node: Node) -> bool:
         return False
 
-    def _surely_holds(self, plan: Plan, node: Node) -> bool:
-        if not self._clauses.is_steady(node) or not self._may_hold(node):
-            return False
+    def _has_enough(self, plan: Plan, node: Node) -> bool:
         return self._contained(plan, node)[0] >= node.n_contains[0]
 
     # -- items ------------------------------------------------------------------------------

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from cfgguide.base.bounded import BoundedDict
 from cfgguide.base.limits import check_step
 from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.scalars import is_within
-from cfgguide.schema.solver.listed_values import scalar_values
+from cfgguide.schema.solver.listed_values import Part, scalar_values
 from cfgguide.schema.solver.member_automata import (
     MemberMachine,
     MemberSymbol,
@@ -24,13 +23,11 @@ from cfgguide.schema.solver.member_automata import (
     holds_in,
     seen_by,
 )
-from cfgguide.schema.solver.nodes import Node
+from cfgguide.schema.solver.nodes import UNBOUNDED, Node
 from cfgguide.schema.solver.truth import Failures
 
-_CONSTANTS = {"null": None, "true": True, "false": False}
 _NOTHING: frozenset[Any] = frozenset()
 MAX_UNIQUE = 200  # distinct values of items that are told apart
-_MAX_KNOWN = 10_000  # steps from one state to another
 
 
 class ItemsSeen(NamedTuple):
@@ -64,8 +61,6 @@ class ArrayMachine(MemberMachine):
         #: Nodes of the values that are told apart, one for each.
         self.values = tuple(told or ())
         self._are_told_apart = told is not None
-        self._after: BoundedDict[tuple[ItemsSeen, ValueClass, bool], ItemsSeen]
-        self._after = BoundedDict(_MAX_KNOWN)
         counts = (0,) * len(self._containing)
         self.start = ItemsSeen(0, _NOTHING, counts, _NOTHING, _NOTHING, 0)
 
@@ -137,18 +132,8 @@ class ArrayMachine(MemberMachine):
         is_repeated: bool = False,
     ) -> ItemsSeen:
         """Return the state after an item; perhaps of one that has come before."""
-        key = state, value_class, is_repeated
-        known = self._after.get(key)
-        if known is None:
-            known = self._made_after(state, value_class, is_repeated=is_repeated)
-            self._after[key] = known
-        return known
-
-    def _made_after(
-        self, state: ItemsSeen, value_class: ValueClass, *, is_repeated: bool
-    ) -> ItemsSeen:
         check_step()
-        index = min(state.n_parts, self.n_prefix)
+        index = self.index(state)
         failed = set(state.failed).union(self._unique if is_repeated else ())
         pending: set[tuple[Any, ...]] = set(state.pending)
         matched = frozenset(
@@ -234,36 +219,12 @@ def told_apart(unique: Iterable[Node]) -> list[Node] | None:
             return None
         for child in inner:
             check_step()
-            listed = _listed(child.meant)
-            if listed is None:
+            listed = child.meant.constants
+            if len(listed) < len(UNBOUNDED) or listed["array"] or listed["object"]:
                 return None
-            for value in listed:
+            values = [value for kind in ("number", "string") for value, _ in listed[kind].values()]
+            values += [value for value in (None, True, False) if Part(value).meets(child)]
+            for value in values:
                 found.setdefault(repr(value), Node("/enum", values=scalar_values([value])))
     short_first = [found[text] for text in sorted(found, key=len)]
     return short_first if len(found) <= MAX_UNIQUE else None
-
-
-def _listed(node: Node) -> list[Any] | None:
-    """Return the scalars that a node lists, or one of those that it needs; None if there is none.
-
-    Of an alternative, those of all branches.
-    """
-    if node.is_false:
-        return []
-    # Listed arrays and objects are not told apart here, so their list is not one of scalars.
-    if node.values is not None and not node.values.nodes:
-        return list(node.values.scalars)
-    if node.kinds <= _CONSTANTS.keys():
-        return [value for kind, value in _CONSTANTS.items() if kind in node.kinds]
-    # All of these have to hold, so the list of one of them has every value.
-    for other in node.all_of:
-        listed = _listed(other.meant)
-        if listed is not None:
-            return listed
-    for branches in (node.any_of, node.one_of):
-        if branches is not None:
-            found = [_listed(branch.meant) for branch in branches]
-            # A branch without a list lets in values that no other branch names.
-            if None not in found:
-                return [value for listed in found for value in listed or ()]
-    return None

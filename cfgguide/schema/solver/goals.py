@@ -7,7 +7,7 @@ when it ends, and only then does a class get a number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from cfgguide.schema.solver.member_automata import ValueClass
@@ -47,9 +47,7 @@ class Case(NamedTuple):
         return self.holds <= other.holds and self.fails <= other.fails
 
 
-def case_of(
-    holding: Iterable[Node], failing: Iterable[Node], kinds: Collection[str] = EVERY_KIND
-) -> Case:
+def case_of(holding: Iterable[Node], failing: Iterable[Node]) -> Case:
     """Return the case in which some nodes hold and others fail, where the rest is free.
 
     What holds for all values is left out, and what fails anyway.
@@ -60,8 +58,8 @@ def case_of(
         for node in {each.meant: None for each in failing}
         if not node.is_false and not any(each.excludes(node) for each in holds)
     ]
-    possible = [node for node in fails if any(may_hold(node, kind) for kind in kinds)]
-    return Case(holds, frozenset(possible), kinds_of(frozenset(kinds)))
+    possible = [node for node in fails if any(may_hold(node, kind) for kind in KINDS)]
+    return Case(holds, frozenset(possible))
 
 
 class Goal:

@@ -7,10 +7,10 @@ values that have to fail a node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial, reduce
-from itertools import combinations
+from functools import cached_property, partial, reduce
+from itertools import chain, combinations
 from operator import and_, or_
 from typing import Any
 
@@ -27,7 +27,6 @@ from cfgguide.schema.solver.plans import (
     Clauses,
     Comes,
     Fails,
-    Has,
     Holds,
     IsNew,
     Literal,
@@ -43,9 +42,9 @@ from cfgguide.schema.solver.truth import evaluators, may_evaluate
 class ObjectClauses(Clauses[ObjectMachine]):
     """What nodes ask of objects."""
 
-    def __init__(self, machine: ObjectMachine) -> None:
-        super().__init__(machine)
-        self._all = (1 << len(machine.name_classes)) - 1
+    @cached_property
+    def _all(self) -> int:
+        return (1 << self._machine.n_numbers) - 1
 
     def any_of(self, alternatives: list[tuple[Holds]]) -> Clause:
         """Return the clause that one of some nodes holds."""
@@ -60,6 +59,11 @@ class ObjectClauses(Clauses[ObjectMachine]):
             for number in members(own):
                 found.setdefault(number, []).append(each)
         return found
+
+    @remembered
+    def is_steady(self, node: Node) -> bool:
+        """Return whether an object that meets a node does so whatever properties are added."""
+        return bool(node.required) and node.keywords().keys() <= {"kinds", "required"}
 
     @remembered
     def required(self, node: Node) -> frozenset[int]:
@@ -139,21 +143,13 @@ class ObjectClauses(Clauses[ObjectMachine]):
 class ObjectPlanner(Planner[ObjectMachine, Properties]):
     """Finds plans for one state of an object."""
 
-    def __init__(
-        self,
-        machine: ObjectMachine,
-        clauses: ObjectClauses,
-        state: Properties,
-        has: Has,
-        count: Callable[[int], None],
-    ) -> None:
-        super().__init__(machine, clauses, state, has, count)
-        self._missed = machine.missed(state)
-        self.n_names = len(machine.names)
+    @cached_property
+    def _missed(self) -> frozenset[int]:
+        return self.machine.missed(self.state)
 
     def _asked_of(self, plan: Plan, number: int, is_new: IsNew) -> Iterator[Asked]:
         holding, failing = self.holding(plan, number), plan.failing.get(number, {})
-        if number < self.n_names:
+        if number < self.machine.n_single:
             yield holding, [*failing]
             return
         trial = replace(plan, failing=dict(plan.failing), n_filled={})
@@ -173,7 +169,9 @@ class ObjectPlanner(Planner[ObjectMachine, Properties]):
     def _without_more(self, plan: Plan, price: Price | None) -> Plan | None:
         """Return a plan in which no more names come, if then nothing is left to choose."""
         topics = frozenset[Topic]().union(*(clause.topics for clause in plan.clauses))
-        numbers = [each for each in topics if isinstance(each, int) and 0 <= each < self.n_names]
+        numbers = [
+            each for each in topics if isinstance(each, int) and 0 <= each < self.machine.n_single
+        ]
         trial = plan.copy(plan.clauses)
         left = sorted(each for each in numbers if self._comes(plan, each) is None)
         if not self._is_consistent(trial, [Comes(each, False) for each in left]) or trial.clauses:
@@ -200,27 +198,25 @@ class ObjectPlanner(Planner[ObjectMachine, Properties]):
             if not plan.names >> literal.number & 1:
                 return False
             # Of the names that are not listed another one may always come.
-            if literal.number >= self.n_names:
+            if literal.number >= self.machine.n_single:
                 return None
-            if not self.machine.may_come(self.state, literal.number):
-                return False
-            if literal.number in plan.missing:
-                return False
-            if literal.number not in plan.coming:
-                return None
-            if literal.node is None:
-                return True
+            is_left = self.machine.may_come(self.state, literal.number)
+            comes = is_left and self._comes(plan, literal.number)
+            if not comes or literal.node is None:
+                return comes
             # Its value has to meet a node that shares no value with this one, so this one fails.
             return self._is_excluded(plan, literal.number, literal.node.meant) or None
         return None  # what is overlooked is known once all nodes are decided
+
+    def _has_enough(self, plan: Plan, node: Node) -> bool:
+        return all(self._comes(plan, number) for number in self._clauses.required(node))
 
     def _fails_by_parts(self, plan: Plan, node: Node) -> bool:
         required = self._clauses.required(node)
         return (
             not required.isdisjoint(plan.missing)
             or not required.isdisjoint(self._missed)
-            or any(self._refuses(plan, node, number) for number in plan.coming)
-            or any(self._refuses(plan, node, number) for number in plan.failing)
+            or any(self._refuses(plan, node, number) for number in chain(plan.coming, plan.failing))
         )
 
     def _refuses(self, plan: Plan, node: Node, number: int) -> bool:
@@ -258,7 +254,7 @@ class ObjectPlanner(Planner[ObjectMachine, Properties]):
             (plan.coming if literal.is_true else plan.missing).add(literal.number)
         elif isinstance(literal, Fails):
             # A value that fails a node has to be there: its property comes.
-            if literal.number < self.n_names:
+            if literal.number < self.machine.n_single:
                 plan.coming.add(literal.number)
             failing = plan.failing.setdefault(literal.number, {})
             if literal.node is not None:
@@ -274,14 +270,14 @@ class ObjectPlanner(Planner[ObjectMachine, Properties]):
         for number in sorted(plan.coming):
             yield number, self.holding(plan, number), list(plan.failing.get(number, ()))
         for number, nodes in plan.failing.items():
-            if number >= self.n_names:
+            if number >= self.machine.n_single:
                 holding = self.holding(plan, number)
                 if len(nodes) < 2 or self.has(holding, nodes):  # one for all of them
                     yield number, holding, list(nodes)
                 else:
                     yield from ((number, holding, [node]) for node in nodes)
         for number, n in plan.n_filled.items():
-            if number >= self.n_names:
+            if number >= self.machine.n_single:
                 yield from [(number, self.holding(plan, number), [])] * n
 
     def holding(self, plan: Plan, number: int) -> list[Node]:
@@ -300,7 +296,7 @@ class ObjectPlanner(Planner[ObjectMachine, Properties]):
             return False
         if plan.most is not None and self._n_planned(plan) >= plan.most:
             return False
-        if number < self.n_names and (
+        if number < self.machine.n_single and (
             number in plan.missing or not self.machine.may_come(self.state, number)
         ):
             return False
@@ -334,7 +330,7 @@ class ObjectPlanner(Planner[ObjectMachine, Properties]):
                 break
             if number in plan.coming or not self.may_come(plan, number):
                 continue
-            if number < self.n_names:
+            if number < self.machine.n_single:
                 plan.coming.add(number)
                 plan.unsure.clear()
                 n_missing -= 1

@@ -170,14 +170,7 @@ class ObjectMachine(MemberMachine):
                 *(n for ns in node.needs.values() for n in ns),
             )
         }
-        self._sure = _asking_names_only(nodes)
-        # Once all of their names have come these nodes surely hold, and others fail for that.
-        conditional |= {name for node in self._sure for name in node.required}
         self._tracked = sum(1 << self._numbers[name] for name in conditional)
-        self._needed_by_sure = {
-            node: sum(1 << self._numbers[name] for name in set(node.required))
-            for node in self._sure
-        }
         requiring: dict[str, list[Node]] = {name: [] for name in self._names}
         for node in asking:
             for name in node.required:
@@ -189,7 +182,6 @@ class ObjectMachine(MemberMachine):
         by_id = {id(language): language for node in asking for language, _ in node.patterns}
         self._patterns = tuple(by_id.values())
         self._pattern_numbers = {key: number for number, key in enumerate(by_id)}
-        self._by_pattern: dict[Node, dict[int, list[Node]]] = {}
         self._states: dict[Properties, Properties] = {}  # equal ones are one object
         self.start = _START
         if self.are_counted:
@@ -276,20 +268,20 @@ class ObjectMachine(MemberMachine):
         if names.name in node.properties:
             found = (node.properties[names.name],)
         if node.patterns and names.patterns:
-            own = self._by_pattern.get(node) or self._children_by_pattern(node)
+            own = self._children_by_pattern(node)
             met = members(names.patterns)
             found += tuple([child for number in met for child in own.get(number, ())])
         if not found and node.additional is not None:
             return (node.additional,)
         return found
 
+    @remembered
     def _children_by_pattern(self, node: Node) -> dict[int, list[Node]]:
         """Return what a node applies to names that match each pattern."""
         found: dict[int, list[Node]] = {}
         for language, child in node.patterns:
             number = self._pattern_numbers.get(id(language), -1)  # none if never asked
             found.setdefault(number, []).append(child)
-        self._by_pattern[node] = found
         return found
 
     @property
@@ -402,24 +394,12 @@ class ObjectMachine(MemberMachine):
             if not self._is_ordered or self._tracked >> number & 1:
                 seen |= 1 << number
         self._add_effect(number, state.failed, value_class, failed, pending)
-        if self._sure and self._tracked >> number & 1:
-            failed |= self._too_many(seen)
         resolved = state.failed
         if failed != resolved:
             resolved = self._failures.resolved(frozenset(failed))
         left = frozenset([each for each in pending if each[0] not in resolved]) or _NOTHING
         after = Properties(seen, last, n_named, n_others, resolved, left)
         return self._states.setdefault(after, after)
-
-    def _too_many(self, seen: int) -> set[Node]:
-        """Return the nodes that fail since others hold now, whatever comes."""
-        sure = {node for node, needed in self._needed_by_sure.items() if not needed & ~seen}
-        return {
-            node
-            for node in self._nodes
-            if node.negated in sure
-            or (node.one_of is not None and sum(each in sure for each in node.one_of) > 1)
-        }
 
     def _add_effect(
         self,
@@ -488,13 +468,6 @@ def combinations(languages: Sequence[Language]) -> Iterator[tuple[tuple[bool, ..
 def _combinations(languages: tuple[Language, ...]) -> dict[tuple[bool, ...], Language]:
     found = grouped(languages, lambda memberships: memberships)
     return {met: language for met, language in found.items() if not language.is_empty}
-
-
-def _asking_names_only(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """Return nodes whose failure may be wanted, and that hold once all required names have come."""
-    others = [node.negated for node in nodes if node.negated is not None]
-    others += [branch for node in nodes for branch in node.one_of or ()]
-    return tuple(node for node in dict.fromkeys(others) if node.keywords().keys() == {"required"})
 
 
 def in_order(nodes: Sequence[Node]) -> list[str]:

@@ -609,7 +609,12 @@ class Planner(Generic[Machine, State]):
 
     def _surely_holds(self, plan: Plan, node: Node) -> bool:
         """Return whether a node holds by what has come or is decided, whatever else comes."""
-        return False
+        is_steady = self._clauses.is_steady(node) and self._may_hold(node)
+        return is_steady and self._has_enough(plan, node)
+
+    @abstractmethod
+    def _has_enough(self, plan: Plan, node: Node) -> bool:
+        """Return whether that has come, or surely comes, without which a node would not hold."""
 
     def _surely_fails(self, plan: Plan, node: Node) -> bool:
         """Return whether a node fails by what is decided of parts, and of other nodes."""

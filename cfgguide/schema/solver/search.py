@@ -321,10 +321,8 @@ class Search:
         if plan is None:
             return
         tracked = self.tracked(goal.values)
-        planner, clauses = (
-            self.planner(goal.values, "object", state),
-            self._clauses_of(tracked, "object"),
-        )
+        planner = self.planner(goal.values, "object", state)
+        clauses = self._clauses_of(tracked, "object")
         possible = [case.holds for case in goal.cases if "object" in case.kinds]
         within &= reduce(or_, (clauses.names(holds, state.failed) for holds in possible))
         found = self._open_names(planner, plan, within, state.last)
@@ -359,7 +357,7 @@ class Search:
         for number in members(within & plan.names):
             check_step(0)
             # Names are in order: one that comes before the first one that is planned is no harm.
-            is_late = self.is_ordered and first < number < planner.n_names
+            is_late = self.is_ordered and first < number < planner.machine.n_single
             if not is_late and (number in planned or planner.may_come(plan, number)):
                 found |= 1 << number
         return found
