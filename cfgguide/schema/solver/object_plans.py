@@ -20,7 +20,6 @@ from cfgguide.base.sets import members
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.objects import ObjectMachine, Properties
 from cfgguide.schema.solver.plans import (
-    ANY_NAME,
     Alternative,
     Asked,
     Clause,
@@ -37,6 +36,8 @@ from cfgguide.schema.solver.plans import (
     Topic,
 )
 from cfgguide.schema.solver.truth import evaluators, may_evaluate
+
+_ANY_NAME = -1  # a topic: whatever name comes, a node has something to say of its value
 
 
 class ObjectClauses(Clauses[ObjectMachine]):
@@ -109,7 +110,7 @@ class ObjectClauses(Clauses[ObjectMachine]):
         return reduce(and_, map(of, nodes), self._all)
 
     def _topics_alone(self, node: Node) -> Iterable[Topic]:
-        any_name = [ANY_NAME] if node.additional is not None or node.patterns else []
+        any_name = [_ANY_NAME] if node.additional is not None or node.patterns else []
         return [*self.required(node), *self.listed(node), *any_name]
 
     def _holding_by(self, node: Node) -> Iterator[Sequence[Alternative]]:
@@ -184,8 +185,8 @@ class ObjectPlanner(Planner[ObjectMachine, Properties]):
         """Return what else may be known once a literal is met."""
         if isinstance(literal, Holds):
             listed = self._clauses.listed(literal.node) if literal.is_true else []
-            return [literal.node, *listed, *([ANY_NAME] if listed else [])]
-        return [literal.number, ANY_NAME] if isinstance(literal, Comes | Fails) else []
+            return [literal.node, *listed, *([_ANY_NAME] if listed else [])]
+        return [literal.number, _ANY_NAME] if isinstance(literal, Comes | Fails) else []
 
     def _known_of_parts(self, plan: Plan, literal: Literal) -> bool | None:
         if isinstance(literal, Comes):

@@ -52,9 +52,7 @@ Price = Callable[[int, list[Node], list[Node]], float]
 
 
 OFTEN = 256  # alternatives, after which the limits are looked at
-ANY_NAME = -1  # a topic: whatever name comes, a node has something to say of its value
-_MANY = 3  # open clauses: then it is tried to let no more names come, if that is what costs
-_VERY_MANY = 12  # the same for any plan: of fewer, some choice is found sooner
+_MANY = 12  # open clauses: then it is tried to let no more names come
 
 
 class Holds(NamedTuple):
@@ -286,6 +284,15 @@ class Clauses(Generic[Machine]):
             known = self._topics[node] = frozenset(found)
         return known
 
+    @remembered
+    def tells(self, topics: frozenset[Topic], number: int) -> bool:
+        """Return whether some topics have to do with a part."""
+        nodes = [each for each in topics if isinstance(each, Node)]
+        return number in topics or any(
+            self._machine.children(node, number) or node.rest_of(self.kind) or node.contains
+            for node in nodes
+        )
+
     def _topics_alone(self, node: Node) -> Iterable[Topic]:
         return ()
 
@@ -456,13 +463,12 @@ class Planner(Generic[Machine, State]):
                 yield plan
             return
         # Where no more names come, nothing that is left to choose makes it cheaper.
-        most = _VERY_MANY if price is None else _MANY
         n_open = sum(max(1, len(clause.branches)) for clause in plan.clauses)
-        if n_open >= most and (simple := self._without_more(plan, price)):
+        if n_open >= _MANY and (simple := self._without_more(plan, price)):
             yield simple
             if asked is None or not is_worth(plan):
                 return
-        clause = min(plan.clauses, key=partial(_urgency, asked))
+        clause = min(plan.clauses, key=partial(self._urgency, asked))
         others = [each for each in plan.clauses if each is not clause]
         possible = self._open(plan, clause)
         if possible is not None and asked is not None:
@@ -471,6 +477,14 @@ class Planner(Generic[Machine, State]):
             yield from self._solved(plan.copy(others), list(alternative), price, is_worth, asked)
             if asked is not None and not is_worth(plan):  # what it asks was found to be enough
                 return
+
+    def _urgency(self, asked: int | None, clause: Clause) -> tuple[bool, int]:
+        """Return what is less for a clause to be tried first: what tells of a part asked about.
+
+        Then what is asked of it is known soon, and of the other clauses any way is enough.
+        """
+        tells = asked is None or self._clauses.tells(clause.topics, asked)
+        return not tells, clause.n_alternatives
 
     def _without_more(self, plan: Plan, price: Price | None) -> Plan | None:
         """Return a plan in which no more names come, if then nothing is left to choose."""
@@ -750,15 +764,6 @@ def known_bounds(known: Bounds, asked: Counts | Contains) -> bool | None:
         return False
     is_met = asked.least <= known[0] and most_of(known[1]) <= most_of(asked.most)
     return is_met or None
-
-
-def _urgency(asked: int | None, clause: Clause) -> tuple[bool, int]:
-    """Return what is less for a clause to be tried first: what tells of a part that is asked for.
-
-    Then what is asked of it is known soon, and of the other clauses any way is enough.
-    """
-    tells = asked is None or asked in clause.topics or ANY_NAME in clause.topics
-    return not tells, clause.n_alternatives
 
 
 def _asks(alternative: Alternative, number: int) -> bool:

@@ -193,8 +193,6 @@ def _lengths_from(language: Language, firsts: Sequence[int]) -> Iterator[int]:
             yield first
 
 
-_MAX_WALKED = 2_000  # states, after which lengths are counted apart
-
 Found = tuple[bool, ...]  # which conditions are met
 
 
@@ -332,7 +330,7 @@ class ScalarClasses:
         meant = (*(True for _ in self._universe), *(False for _ in self._lists[:1]))
         n = len(meant)
         languages = [*before, *(each.language for each in self._others)]
-        for found in memberships(languages, _MAX_WALKED):
+        for found in memberships(languages, MAX_TOGETHER):
             if found is None:  # it takes too long
                 yield from self.languages
             elif found[:n] == meant:
