@@ -483,8 +483,8 @@ MUTATIONS = [
     ),
     Mutation(
         "schemas: how many properties there may be, in plans",
-        "schema/solver/object_plans",
-        "            yield [(Counts(*node.n_properties),)]\n",
+        "schema/solver/plans",
+        "            yield [(Counts(*node.bounds_of(self.kind)),)]\n",
         "            pass\n",
     ),
     Mutation(

@@ -339,6 +339,33 @@ def test_names_that_alternatives_evaluate_are_found_without_trying_all_choices()
     assert work(8) < 20 * work(4)
 
 
+def test_a_value_is_bounded_without_trying_all_choices_for_others() -> None:
+    """Of n alternatives one bounds each value, and which of the others holds is all the same."""
+
+    def schema(n: int) -> Any:
+        pairs = [
+            {"oneOf": [{"properties": {f"a{i}": {"type": "integer"}}},
+                       {"properties": {f"a{i}": {"type": "number", "minimum": 3},
+                                       f"b{i}": {"type": "string"}}, "required": [f"b{i}"]}]}
+            for i in range(n)
+        ]  # fmt: skip
+        return {"type": "object", "allOf": pairs}
+
+    def work(n: int) -> float:
+        guide = cfgguide.Guide(
+            cfgguide.compile(cfgguide.json_schema(schema(n)), cfgguide.Vocabulary.of_bytes())
+        )
+        before = work_of_thread()
+        for byte in b'{"a1":1,"a2":3.5,"b2":"x"':
+            assert byte in guide.allowed_token_ids()
+            guide.advance(byte)
+        text = guide.text + bytes(guide.shortest_completion()[:-1])
+        assert jsonschema.Draft202012Validator(schema(n)).is_valid(json.loads(text))
+        return work_of_thread() - before
+
+    assert work(10) < 30 * work(3)
+
+
 def test_names_of_a_value_that_is_no_object_are_not_asked_for() -> None:
     """Where many alternatives are open, which names may come is asked of each."""
     closed = {"type": "array", "properties": {"y": {}}, "additionalProperties": False}

@@ -28,6 +28,7 @@ from cfgguide.schema.solver.objects import MAX_UNORDERED, MemberAutomaton
 from cfgguide.schema.solver.tracked_values import Tracked
 from cfgguide.schema.solver.values import Values
 
+# Bounds on a grammar's text; of 45 schemas of SchemaStore the most are 157, 19,286 and 276,360.
 MAX_CONTEXTS = 3_000
 MAX_MOVES = 60_000  # of one machine
 MAX_STEPS = 2_000_000  # of all machines: moves times nodes

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from cfgguide.schema.solver.search import Search
 
 _PER_CHARACTER = 12  # bytes at most: two escapes
-_MOST_LATER = 100  # characters of a text whose automaton is made once it is read
+#: Characters of a text whose automaton is made once it is read; at 10 the same work.
+_MOST_LATER = 100
 
 
 class Count(NamedTuple):

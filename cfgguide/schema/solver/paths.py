@@ -21,7 +21,9 @@ from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.plans import Part, Plan
 from cfgguide.schema.solver.search import Search
 
-#: Choices, after the first plan; one of an array is dear: its items are arranged.
+#: Choices, after the first plan; one of an array is dear: its items are arranged. A quarter takes
+#: half the time where six pairs of alternatives are open, four times as many take twice; for 40
+#: schemas of SchemaStore all take the same.
 MAX_PLANS = {"object": 100, "array": 12}
 
 #: The length of a text of a value; None if none is known.

@@ -26,7 +26,9 @@ from cfgguide.schema.solver.member_automata import ValueClass, conditions, liste
 from cfgguide.schema.solver.nodes import Condition, Node, is_typed
 from cfgguide.schema.solver.truth import Truths, truths
 
-MAX_TOGETHER = 2_000  # states of one automaton of all conditions
+#: States of one automaton of all conditions; at 10 and a million the same work for 40 schemas of
+#: SchemaStore.
+MAX_TOGETHER = 2_000
 
 Key = TypeVar("Key", bound=Hashable)
 Memberships = tuple[bool, ...]
