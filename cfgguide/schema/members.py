@@ -40,8 +40,8 @@ from cfgguide.schema.solver.search import Search
 from cfgguide.schema.solver.values import Values
 
 DEAD_END = -1  # no tag: it may not end here
-#: From then on any known way on from a name is taken, not the shortest. At 10, SchemaStore takes 5 %
-#: less work, and endings are longer; without a bound it is as much work as with this one.
+#: From then on any known way on from a name is taken, not the shortest. At 10, SchemaStore takes
+#: 5 % less work, and endings are longer; without a bound it is as much work as with this one.
 _MANY_NAMES = 100
 _MOST_ITEMS = 500_000  # that come before an array can end: no model writes as many
 
