@@ -323,25 +323,25 @@ def utf8_tree(characters: CharacterClass) -> ByteTree:
     >>> first, [branch[:2] for branch in branches_of(rest)]
     ([195, 195], [(169, 169)])
     """
+    below = common_ranges(characters.ranges, ((0, 0x7F),))
+    if below:  # most classes differ there only
+        beyond = common_ranges(characters.ranges, ((0x80, MAX_CODE_POINT),))
+        more = branches_of(utf8_tree(CharacterClass(beyond)))
+        return byte_tree([*((low, high, END) for low, high in below), *more])
     # (lowest, highest code point, first lead byte, number of continuation bytes)
     lengths = (
-        (0, 0x7F, 0x00, 0),
         (0x80, 0x7FF, 0xC0, 1),
         (0x800, 0xFFFF, 0xE0, 2),
         (0x10000, MAX_CODE_POINT, 0xF0, 3),
     )
     branches: list[tuple[int, int, ByteTree]] = []
     for lowest, highest, lead, n_continuation in lengths:
-        part = [
-            (max(low, lowest), min(high, highest))
-            for low, high in characters.ranges
-            if low <= highest and high >= lowest
-        ]
+        part = common_ranges(characters.ranges, ((lowest, highest),))
         branches += branches_of(_tree(part, lead, n_continuation))
     return byte_tree(branches)
 
 
-def _tree(ranges: list[tuple[int, int]], base: int, n_continuation: int) -> ByteTree:
+def _tree(ranges: Iterable[tuple[int, int]], base: int, n_continuation: int) -> ByteTree:
     """Return the tree that begins with ``base`` plus the bits above ``n_continuation`` bytes."""
     check_step(0)
     size = 64**n_continuation

@@ -76,7 +76,8 @@ def later_language(
     """Return what returns the language of a pattern when it is needed, or its growing automaton.
 
     What is wrong with the pattern is found now, so that no text that has begun fails. All but small
-    ones grow while texts are read; those that may be too large to be made as a whole are made now.
+    ones grow while texts are read, and with `is_late` small ones of which one part matches at a
+    time; those that may be too large to be made as a whole are made now.
 
     Parameters
     ----------
@@ -94,7 +95,7 @@ def later_language(
     try:
         grown = automaton_of(anywhere(nodes))
         is_small = grown.n_states <= _SMALL
-        if not is_small and (is_late or grown.is_deterministic):
+        if (is_late or not is_small) and (grown.is_deterministic or (is_late and not is_small)):
             return grown
     except (SchemaError, RecursionError) as error:
         raise SchemaError(f"the pattern {shown(without_head(pattern))}: {error.args[0]}") from None

@@ -14,6 +14,7 @@ States that make the fewest new edges go first.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
@@ -91,7 +92,8 @@ def spelled(ranges: Ranges) -> str:
 
 def is_in(point: int, ranges: Ranges) -> bool:
     """Return whether a character is in some ranges."""
-    return any(low <= point <= high for low, high in ranges)
+    place = bisect_right(ranges, (point, MAX_CODE_POINT)) - 1
+    return place >= 0 and point <= ranges[place][1]
 
 
 def _escapes(ranges: Ranges) -> str:

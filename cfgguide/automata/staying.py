@@ -12,7 +12,8 @@ from operator import or_
 from typing import TypeVar
 
 from cfgguide.automata.alphabet import Alphabet
-from cfgguide.base.kinds import MOST, N_BITS, kinds_in, kinds_meeting
+from cfgguide.base.kinds import EVERY, MOST, N_BITS, kinds_meeting
+from cfgguide.base.sets import members
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -60,13 +61,12 @@ def staying(
         n = int(min(n, MOST))
         if n <= 0:
             continue
-        found, is_counted = raw, False
+        found, is_counted = raw & leading_on(start), False
         while found:
             before = found
             # A state stands for those after which n - 1 characters do what they do after it: so of
             # n characters each leads to a state that one of the group stands for.
             group, stand_for = [start], {near(start, n - 1)}
-            found &= leading_on(start)
             for state in group:  # grows while it is walked
                 for target, letters in moves(state).items():
                     if not (met := found and found & _kinds_meeting(alphabet, letters)):
@@ -90,11 +90,22 @@ def staying(
     return 0
 
 
-@lru_cache(maxsize=10_000)
 def _kinds_in(alphabet: Alphabet, letters: int) -> int:
-    return kinds_in(alphabet.ranges(letters))
+    """Return the kinds that have characters of no other letters."""
+    return EVERY & ~_kinds_meeting(alphabet, (1 << alphabet.n_letters) - 1 & ~letters)
 
 
 @lru_cache(maxsize=10_000)
 def _kinds_meeting(alphabet: Alphabet, letters: int) -> int:
-    return kinds_meeting(alphabet.ranges(letters))
+    """Return the kinds that have characters of some letters."""
+    kinds = _kinds_of(alphabet)
+    return reduce(or_, [kinds[letter] for letter in members(letters)], 0)
+
+
+@lru_cache(maxsize=256)
+def _kinds_of(alphabet: Alphabet) -> list[int]:
+    """Return for each letter the kinds that have characters of it."""
+    found = [0] * alphabet.n_letters
+    for low, high, letter in alphabet.intervals():
+        found[letter] |= kinds_meeting(((low, high),))
+    return found

@@ -65,7 +65,7 @@ def _intervals() -> Iterator[tuple[int, int, int]]:
 
 
 _LOWS, _HIGHS, _NUMBERS = map(list, zip(*_intervals(), strict=True))
-_EVERY = (1 << len(_SETS) + len(_RESTS)) - 1
+EVERY = (1 << len(_SETS) + len(_RESTS)) - 1
 
 
 def kinds_of(points: npt.NDArray[np.integer]) -> npt.NDArray[np.uint64]:
@@ -90,7 +90,7 @@ def kinds_in(ranges: Ranges) -> int:
         place = bisect_right(ranges, (low, sys.maxunicode + 1)) - 1
         if place < 0 or ranges[place][1] < high:
             outside |= 1 << number
-    return _EVERY & ~outside
+    return EVERY & ~outside
 
 
 @lru_cache(maxsize=10_000)

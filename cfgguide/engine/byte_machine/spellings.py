@@ -25,6 +25,7 @@ from cfgguide.automata.language import ANY_TEXT
 from cfgguide.base.limits import check_step
 
 _BACKSLASH, _U = 0x5C, 0x75
+_DIGITS = [{*b"%x%X" % (digit, digit)} for digit in range(16)]
 _SHORT = {8: "b", 9: "t", 10: "n", 12: "f", 13: "r", 0x22: '"', 0x5C: "\\"}
 
 
@@ -93,7 +94,7 @@ def plain_spelling(ranges: Ranges) -> ByteTree:
     [(92, 92), (97, 99)]
     """
     check_step()
-    raw = utf8_tree(CharacterClass.of(common_ranges(ranges, RAW)))
+    raw = utf8_tree(CharacterClass(common_ranges(ranges, RAW)))
     escapes = [
         (ord(letter), ord(letter), END) for point, letter in _SHORT.items() if is_in(point, ranges)
     ]
@@ -105,6 +106,7 @@ def plain_spelling(ranges: Ranges) -> ByteTree:
     return byte_tree([*branches_of(raw), (_BACKSLASH, _BACKSLASH, byte_tree(escapes))])
 
 
+@lru_cache(maxsize=4096)
 def _escapes(ranges: Ranges) -> ByteTree:
     r"""Return the digits after ``\u``; above the first plane another ``\u`` follows."""
     parts: list[tuple[tuple[int, int], ByteTree]] = [
@@ -156,5 +158,5 @@ def _hex_tree(parts: tuple[tuple[tuple[int, int], ByteTree], ...], n_digits: int
     branches: list[tuple[int, int, ByteTree]] = []
     for digit, within in by_digit.items():
         below = _hex_tree(tuple(within), n_digits - 1)
-        branches += [(byte, byte, below) for byte in {*b"%x%X" % (digit, digit)}]
+        branches += [(byte, byte, below) for byte in _DIGITS[digit]]
     return byte_tree(branches)
