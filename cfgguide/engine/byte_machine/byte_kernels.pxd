@@ -17,7 +17,7 @@ cdef unsigned long long KINDS
 cdef int _pushed(WorkView work, int frame, int parent) noexcept nogil
 @cython.locals(allowed=int, has=bint)
 cpdef bint allows(ArraysView arrays, int frame, int tag) noexcept nogil
-@cython.locals(below=int, index=int)
+@cython.locals(below=int, index=int, tag=int)
 cpdef bint is_allowed_in(ArraysView arrays, int state, int frame) noexcept nogil
 @cython.locals(first=int, edge=int, found=int, place=int)
 cpdef int operation(ArraysView arrays, int state, int byte) noexcept nogil
@@ -33,16 +33,16 @@ cdef int _noted(
     stays=cython.ulonglong, met=cython.ulonglong, first_token=int, end_token=int, after=int,
 )
 cdef int walk(
-    ArraysView arrays, TrieView trie, const unsigned long long[::1] kinds, WorkView work, int n_base, int mode,
-    bint is_begun
+    ArraysView arrays, TrieView trie, const unsigned long long[::1] kinds, const int[::1] near, WorkView work,
+    int n_base, int mode, bint is_begun
 ) noexcept nogil
 @cython.locals(n=int, segment=int)
 cpdef int ranges(WorkView work, int[:, ::1] found) noexcept
 @cython.locals(segment=int, index=int, token_id=int)
 cpdef void fill(TrieView trie, const int[:, ::1] found, unsigned int[::1] bitmask, bint has) noexcept
 cpdef int run(
-    ArraysView arrays, TrieView trie, const unsigned long long[::1] kinds, WorkView work, int n_base, int mode,
-    bint is_begun
+    ArraysView arrays, TrieView trie, const unsigned long long[::1] kinds, const int[::1] near, WorkView work,
+    int n_base, int mode, bint is_begun
 ) noexcept
 @cython.locals(n=int, before=int, length_before=int, text=int, start=int, length=int, common=int)
 cpdef int n_beginnings(const unsigned char[::1] data, const int[::1] starts) noexcept

@@ -96,9 +96,8 @@ def is_allowed_in(arrays: Arrays, state: int, frame: int) -> bool:
     for index in range(below, below + arrays.states[state, N_BELOW]):
         if allows(arrays, frame, arrays.tags[index]):
             return True
-    if not arrays.states[state, IS_NAMED]:
-        return False
-    return allows(arrays, frame, arrays.states[state, SHARED_TAG])
+    tag = arrays.states[state, SHARED_TAG]
+    return tag != NONE and allows(arrays, frame, tag)
 
 
 def operation(arrays: Arrays, state: int, byte: int) -> int:
@@ -168,6 +167,7 @@ def walk(
     arrays: Arrays,
     trie: PackedTrie,
     kinds: npt.NDArray[np.uint64],
+    near: npt.NDArray[np.int32],
     work: Work,
     n_base: int,
     mode: int,
@@ -184,6 +184,8 @@ def walk(
     kinds : uint64, shape (n_nodes,)
         What comes below each node (:mod:`cfgguide.engine.vocabulary.trie_kinds`); empty if that is
         not known.
+    near : int32, shape (n,)
+        Of a state without a row, the one that is read instead where a mask is asked for, or 0.
     work : Work
         Memory; where to start is in row 0 of the path, and where in the trie in row 1.
     n_base : int
@@ -213,6 +215,8 @@ def walk(
         counts[N_VISITED] += 1
         byte = nodes[node, BYTE]
         state, cell = work.at_state[depth - 1], work.at_cell[depth - 1]
+        if states[state, ROW] == NOT_MADE and state < len(near) and near[state] != 0:
+            state = work.at_state[depth - 1] = near[state]
         known = work.is_known[depth - 1]
         if knows_kinds and not known and states[state, STAYS] != NONE:
             # Of most subtrees of which one is taken whole, the next ones are, too: many at once.
@@ -237,6 +241,9 @@ def walk(
         target = 0
         while True:
             if states[state, ROW] == NOT_MADE:
+                if state < len(near) and near[state] != 0:
+                    state = near[state]
+                    continue
                 counts[NEEDED], counts[DEPTH], counts[N_SEGMENTS] = state, depth, n_segments
                 return NEED_ROW
             target = operation(arrays, state, byte)
@@ -368,6 +375,7 @@ def run(
     arrays: Arrays,
     trie: PackedTrie,
     kinds: npt.NDArray[np.uint64],
+    near: npt.NDArray[np.int32],
     work: Work,
     n_base: int,
     mode: int,
@@ -375,7 +383,7 @@ def run(
 ) -> int:
     """Call :func:`walk` while other threads run."""
     with cython.nogil:
-        return walk(arrays, trie, kinds, work, n_base, mode, is_begun)
+        return walk(arrays, trie, kinds, near, work, n_base, mode, is_begun)
 
 
 def n_beginnings(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int32]) -> int:

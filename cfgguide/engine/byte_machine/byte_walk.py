@@ -15,15 +15,18 @@ import numpy.typing as npt
 from cfgguide.engine.byte_machine import byte_kernels as kernels
 from cfgguide.engine.byte_machine import byte_views as views
 from cfgguide.engine.byte_machine.automaton import Pushdown
+from cfgguide.engine.masks.subset import bitmask_of
 from cfgguide.engine.masks.views import view
 from cfgguide.engine.vocabulary.trie import END_TOKEN, FIRST_TOKEN, PackedTrie
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import LimitError
 
 Int32Array = npt.NDArray[np.int32]
+UInt32Array = npt.NDArray[np.uint32]
 
 _MAX_SIZE = 1 << 26
 _NOT_KNOWN = np.empty(0, dtype=np.uint64)
+_NO_STATES = np.empty(0, dtype=np.int32)
 _NO_RANGES = np.empty((0, 2), dtype=np.int32)
 
 
@@ -40,6 +43,24 @@ class Trie:
         self.view: Any = view(packed)
         self.max_depth = max_depth
         self.kinds = kinds
+        self._every: UInt32Array | None = None  # of its tokens, as bits
+
+    def bitmask(self, ranges: Int32Array, n_words: int) -> UInt32Array:
+        """Return the tokens in some ranges, which are in order, as bits that are the caller's own.
+
+        Of few or many tokens: those are written that are fewer, they or all others.
+        """
+        n_tokens = len(self.packed.token_ids)
+        if 2 * int(ranges[:, 1].sum() - ranges[:, 0].sum()) <= n_tokens:
+            found = np.zeros(n_words, dtype=np.uint32)
+            kernels.fill(self.view, ranges, found, True)
+            return found
+        if self._every is None:
+            self._every = bitmask_of(self.packed.token_ids, n_words).view(np.uint32)
+        found, ends = self._every.copy(), np.append(ranges, n_tokens)
+        others = np.concatenate([[0], ends], dtype=np.int32).reshape(-1, 2)
+        kernels.fill(self.view, others, found, False)
+        return found
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> Trie:
@@ -97,6 +118,7 @@ class WalkMemory:
         self._pushdown = pushdown
         self._sizes = {"cells": 256, "segments": 2048, "ends": 256}
         self._depth = 0
+        self._near = _NO_STATES
         self._made: _Room | None = None
 
     def leave(self) -> None:
@@ -133,19 +155,33 @@ class WalkMemory:
         pushdown, is_begun = self._pushdown, False
         while True:
             arrays = pushdown.view
+            near = _NO_STATES if mode == views.VISIT else self._near
             result = kernels.run(
-                arrays, trie.view, trie.kinds, view_of_work, len(frames), mode, is_begun
+                arrays, trie.view, trie.kinds, near, view_of_work, len(frames), mode, is_begun
             )
             is_begun = True
             if result == views.NEED_ROW:
-                pushdown.need_row(counts[views.NEEDED])
+                self._need_row(counts[views.NEEDED], mode)
             elif result == views.NEED_FOLLOW:
                 pushdown.follow(counts[views.NEEDED], counts[views.NEEDED_TAG])
             else:
                 return int(result)
 
+    def _need_row(self, state: int, mode: int) -> None:
+        """Make a row; for a mask, that of a state which counts only as far as tokens see.
+
+        So tokens of many characters need one row, and not one for each count.
+        """
+        near = state if mode == views.VISIT else self._pushdown.near(state, self._depth)
+        self._pushdown.need_row(near)
+        if near != state:
+            if state >= len(self._near):
+                self._near = np.pad(self._near, (0, 2 * state - len(self._near)))
+            self._near[state] = near
+
     def _make_room(self, trie: Trie) -> None:
         if trie.max_depth + 2 > self._depth:
+            self._near = _NO_STATES
             self._made = None
             self._depth = trie.max_depth + 2
 

@@ -58,9 +58,9 @@ class ByteWalker:
         self._parts = pushdown.parts
         self._vocabulary = vocabulary
         self._tokens = vocabulary.tokens
-        self.trie = Trie.of(vocabulary)
         self._memory = WalkMemory(pushdown)
         self._shared = SharedMasks.of(vocabulary)
+        self.trie = self._shared.trie
         self._outcomes: ByteOutcomes | SplitOutcomes | None = None
         self._walked: ByteConfiguration | None = None
 
@@ -285,13 +285,15 @@ class _Recipe(NamedTuple):
 
     def bitmask(self, n_words: int) -> Int32Array:
         """Return the mask; int32, shape (n_words,)."""
-        if self.string is None:
-            bitmask = np.zeros(n_words, dtype=np.uint32)
+        string, visited = self.string, self.visited
+        if string is not None:
+            bitmask = string.shared.tokens(*string[2:])
+            if visited is not None:
+                kernels.fill(self.trie.view, visited.ended, bitmask, False)
+                kernels.fill(self.trie.view, visited.ranges, bitmask, True)
         else:
-            bitmask = self.string.shared.tokens(*self.string[2:])
-        if self.visited is not None:
-            kernels.fill(self.trie.view, self.visited.ended, bitmask, False)
-            kernels.fill(self.trie.view, self.visited.ranges, bitmask, True)
+            assert visited is not None, "a mask is made of one or the other"
+            bitmask = self.trie.bitmask(visited.ranges, n_words)
         if self.also is not None:
             bitmask |= self.also.view(np.uint32)
         return bitmask.view(np.int32)
