@@ -376,8 +376,8 @@ MUTATIONS = [
     Mutation(
         "schemas: the least characters of a string",
         "engine/byte_machine/scalars",
-        "    return bounds[0] <= n and (bounds[1] is None or n <= bounds[1])\n",
-        "    return bounds[1] is None or n <= bounds[1]\n",
+        "(bounds[0] <= n and (bounds[1] is None or n <= bounds[1]))\n",
+        "(bounds[1] is None or n <= bounds[1])\n",
     ),
     Mutation(
         "schemas: kinds of characters stay only where each state leads on",

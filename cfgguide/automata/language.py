@@ -94,6 +94,13 @@ class TextAutomaton(Part, Protocol):
         """
 
     @property
+    def counts(self) -> bool:
+        """Whether states may differ in counts only; see `near`."""
+
+    def is_everything(self, state: int) -> bool:
+        """Return whether any text leads from a state to an end, as far as that is clear at once."""
+
+    @property
     def is_empty(self) -> bool:
         """Whether no text is in the language."""
 
@@ -122,12 +129,32 @@ class TextAutomaton(Part, Protocol):
         Counts that are farther from their bounds are not told apart.
         """
 
+    def unbounded(self, state: int) -> tuple[int, tuple[int, int]] | None:
+        """Return a state after which the same may come as after another one, but for its length.
+
+        With the least and the most characters that may come after that. None if there is none, or
+        if that is not known.
+        """
+
     def within(self, least: int, most: int | None) -> Lengths:
         """Return what knows whether a text of so many characters can end."""
 
 
 class Lettered:
     """An automaton that reads letters."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether states may differ in counts only: not unless it is said."""
+        return False
+
+    def is_everything(self: TextAutomaton, state: int) -> bool:
+        """Return whether any text leads from a state to an end, as far as that is clear at once."""
+        return self.is_end(state) and self.moves_of(state) == {state: ANY_TEXT}
+
+    def unbounded(self, state: int) -> tuple[int, tuple[int, int]] | None:
+        """Return None: only patterns have counts."""
+        return None
 
     def moves_of(self: Part, state: int) -> dict[int, Ranges]:
         """Return the states after one more character, without the dead one, with the characters."""

@@ -393,6 +393,11 @@ class _Program:
         return 1
 
     @property
+    def counts_rounds(self) -> bool:
+        """Whether some loop has to be told how many rounds have come."""
+        return any(loop.least > 1 or (loop.most or 0) > 1 for loop in self._loops.values())
+
+    @property
     def n_guessed(self) -> int:
         """The places, each with what the looks of the pattern can be waiting for."""
         return self.n_places * prod(self._n_guessed_of(self._nodes, is_once=True))
@@ -514,6 +519,18 @@ class _Program:
                 head = head._replace(least=min(head.least, far), most=most)
             rest = self._number((head, place, rest))
         return rest
+
+    def unbounded(self, rest: int) -> tuple[int, tuple[int, int]] | None:
+        """Return the rest of a class of characters that comes any number of times.
+
+        With how often it comes in a rest that is nothing else; None for all others.
+        """
+        loop, _, below = self._rest(rest)
+        if below != MATCH or not isinstance(loop, _Loop) or loop.most is None:
+            return None
+        if not (len(body := self._bodies[loop.body]) == 1 and isinstance(body[0], int)):
+            return None
+        return self._loop(loop._replace(least=0, most=None), MATCH), (loop.least, loop.most)
 
     @property
     def is_deterministic(self) -> bool:
@@ -688,6 +705,11 @@ class PatternAutomaton(Lettered):
         """At most how many states an automaton has that guesses the way to an end."""
         return self._program.n_places
 
+    @property
+    def counts(self) -> bool:
+        """Whether states may differ in counts only."""
+        return not self._program.conditions and self._program.counts_rounds
+
     @cached_property
     def is_deterministic(self) -> bool:
         """Whether the whole automaton is surely no larger than the pattern, and small enough."""
@@ -779,6 +801,13 @@ class PatternAutomaton(Lettered):
         with self._lock:
             rests = [self._program.near(rest, n) for rest in self._rests(state)]
             return self._number(self._program.needed(rests))
+
+    def unbounded(self, state: int) -> tuple[int, tuple[int, int]] | None:
+        """Return the state without bounds of one that is a class of characters, so many times."""
+        with self._lock:
+            rests = [*self._rests(state)] if self.counts else []
+            found = self._program.unbounded(rests[0]) if len(rests) == 1 else None
+            return None if found is None else (self._number(frozenset([found[0]])), found[1])
 
     def is_everything(self, state: int) -> bool:
         """Return whether any text leads from a state to an end."""

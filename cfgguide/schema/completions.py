@@ -425,7 +425,7 @@ class MemoryCompletions:
             if isinstance(at.lexer.lexemes, Numbers):
                 return False  # it depends on the digits
             traits = at.lexer.lexemes.traits(at.key)
-            if traits.shared[1] >= 0 and not traits.is_named and _n_texts(*traits.bounds) > n:
+            if traits.is_any and not traits.is_named and _n_texts(*traits.bounds) > n:
                 return True
         elif self._is_endless(at):
             return True

@@ -480,3 +480,18 @@ def test_an_array_is_refused_if_no_array_of_so_many_different_items_is_valid(see
             continue
         assert valid, around
         assert all(reads(recognizer, text) for text in valid), around
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [{"pattern": "^a{0,2}$"}, {"pattern": "^a*$", "maxLength": 2}],
+    ids=str,
+)
+def test_strings_that_share_masks_for_their_lengths_are_no_more_than_they_are(condition) -> None:
+    schema = {"uniqueItems": True, "type": "array", "items": {"type": "string", **condition}}
+    vocabulary = cfgguide.Vocabulary.of_bytes()
+    guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), vocabulary))
+    for byte in b'["a","","aa"':
+        guide.advance(byte)
+    allowed = {vocabulary.tokens[token_id] for token_id in guide.allowed_token_ids().tolist()}
+    assert allowed - {b" ", b"\t", b"\n", b"\r"} == {b"]"}

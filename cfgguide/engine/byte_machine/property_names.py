@@ -347,7 +347,7 @@ class PropertyNames(ScalarAutomaton):
     @property
     def are_written_once(self) -> bool:
         """Whether there is one way to write each name, and the same follows beside all of them."""
-        is_same = self._others is None or self._others.is_free(self.other)
+        is_same = self._others is None or self._others.free(self.other) >= 0
         return is_same and self.listed.are_written_once
 
     def row(self, key: Any) -> ScalarRow:
@@ -407,8 +407,7 @@ class PropertyNames(ScalarAutomaton):
 
     def _other_row(self, key: Any) -> ScalarRow:
         """Return what follows inside a name that is not listed."""
-        row = self.others.row(key).mapped(self._target)
-        return row._replace(stays=self.others.stays_alike(key)) if row.stays else row
+        return self.others.row(key).mapped(self._target)
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key: which names may come of it."""
@@ -422,16 +421,16 @@ class PropertyNames(ScalarAutomaton):
         if other is None:
             return Traits(below=below)
         below |= self._possible(pieces, other) << self.n_names
-        is_free = self.others.is_free(other)
+        is_free = self.others.free(other) >= 0
         return Traits(below=below, shared=self._shared(other), is_named=is_free)
 
     def _shared(self, other: Key) -> tuple[int, int]:
-        number, tag = self.others.traits(other).shared
-        return number, self.n_names + tag
+        tag = self.others.free(other)
+        return self.others.shared(other, self.n_names + tag) if tag >= 0 else (-1, -1)
 
     def _possible(self, pieces: tuple[tuple[ByteTree, Beginning], ...], other: Key) -> int:
         """Return of which languages of others a name may be that begins like listed ones."""
-        if self.others.is_free(other):
+        if self.others.free(other) >= 0:
             return self.others.possible(other)
         found = 0
         for tree, texts in self.others.opened(other):

@@ -15,8 +15,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
+from itertools import count
 from math import inf
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from cfgguide.automata.alphabet import Ranges, beside, letters_to
 from cfgguide.automata.charset import (
@@ -30,7 +32,6 @@ from cfgguide.automata.charset import (
 )
 from cfgguide.automata.json_spelling import RAW
 from cfgguide.automata.language import (
-    ANY_TEXT,
     DEAD,
     IN_JSON,
     IN_UTF8,
@@ -42,6 +43,7 @@ from cfgguide.automata.staying import staying
 from cfgguide.base.kinds import KINDS, N_BITS, kinds_in
 from cfgguide.base.limits import check_step
 from cfgguide.base.remembered import remembered
+from cfgguide.base.sets import reached_from
 from cfgguide.engine.byte_machine.spellings import (
     any_spelling,
     n_bytes_of,
@@ -54,9 +56,12 @@ Key = Hashable
 QUOTE = 0x22
 _N_KEPT = 128  # automata of strings or numbers
 _LONGEST = 4_096  # characters of a token
+_UNCOUNTED = -1  # characters, where no token sees the bounds on their number
 _AT_ONCE = 256  # characters that a step to an end adds at most: each is remembered
 _RAW = kinds_in(RAW)  # that stand in a string of JSON as they are
 _SPECIAL = re.compile(rb'["\\\x00-\x1f]')  # what does not stand as it is in a string of JSON
+
+ANYHOW, PLAIN = range(2)  # strings of any characters, by their spelling
 
 Bounds = tuple[int, int | None]  # the least and the most; None for no maximum
 
@@ -150,9 +155,14 @@ class Traits(NamedTuple):
 
     ending: int = -1
     below: int | None = None  # tags of the names that may come, as bits
-    shared: tuple[int, int] = (-1, -1)  # which of `_ANY_STRINGS`, and its tag
+    shared: tuple[int, int] = (-1, -1)  # the number of what has the same masks, and its tag
     is_named: bool = False
     bounds: tuple[int, int] = (-1, -1)
+
+    @property
+    def is_any(self) -> bool:
+        """Whether any characters may follow, as many as the bounds say."""
+        return self.shared[0] <= PLAIN and self.shared[1] >= 0
 
 
 _PLAIN_TRAITS = Traits()
@@ -287,6 +297,7 @@ class SpelledTexts:
         self._is_plain = spelling is in_utf8
         self._bytes = IN_UTF8 if self._is_plain else IN_JSON
         self.start = tuple(language.start for language in languages)
+        self.counts = any(language.counts for language in languages)
         alphabets = tuple([each.alphabet for each in languages])
         self.alphabet, self._letters = (
             beside(alphabets) if len(languages) != 1 else (alphabets[0], ())
@@ -342,13 +353,15 @@ class SpelledTexts:
 
     def near(self, state: tuple[int, ...], n: int) -> tuple[int, ...]:
         """Return a state after which `n` characters do what they do after another one."""
+        if not self.counts:
+            return state
         pairs = zip(self.languages, state, strict=True)
         return tuple([language.near(each, n) for language, each in pairs])
 
-    def stays(self, state: tuple[int, ...], *, is_alike: bool = False) -> int:
+    def stays(self, state: tuple[int, ...]) -> int:
         """Return kinds of characters that may follow one another, written as they are.
 
-        With `is_alike`, the same languages are possible after each.
+        After each the same languages are possible.
         """
         pairs = [pair for pair in zip(self.languages, state, strict=True) if pair[1] != DEAD]
         longest = max([language.longest(each) for language, each in pairs], default=0)
@@ -356,7 +369,7 @@ class SpelledTexts:
         kinds = KINDS if self._is_plain else _RAW
         return staying(
             state,
-            self._moves_alike if is_alike else self.moves,
+            self.moves if len(self.languages) == 1 else self._moves_alike,
             self.near,
             self.alphabet,
             kinds,
@@ -370,10 +383,28 @@ class SpelledTexts:
             if [each == DEAD for each in after] == [each == DEAD for each in state]
         }
 
+    @remembered
+    def is_open(self, state: tuple[int, ...]) -> bool:
+        """Return whether texts may end after any number of characters from a state, at least one.
+
+        Of one language that does not count itself; False for all others.
+        """
+
+        def is_fit(each: tuple[int, ...]) -> bool:
+            return self.languages[0].is_end(each[0]) and self.languages[0].longest(each[0]) == inf
+
+        if self.counts or len(self.languages) > 1:
+            return False
+        after = reached_from(
+            self.moves(state), lambda each: self.moves(each) if is_fit(each) else ()
+        )
+        return all(map(is_fit, after))
+
+    @remembered
     def free(self, state: tuple[int, ...]) -> int:
         """Return which language any text completes from here; -1 for none."""
         for tag, (each, language) in enumerate(zip(state, self.languages, strict=True)):
-            if language.is_end(each) and language.moves_of(each) == {each: ANY_TEXT}:
+            if language.is_everything(each):
                 return tag
         return -1
 
@@ -409,13 +440,12 @@ class Texts(KeptRows):
     Keys are states at the start of a character, and pieces inside one.
     """
 
-    counts = True
-
     def __init__(
         self, languages: Sequence[TextAutomaton], spelling: Callable[[Ranges], ByteTree]
     ) -> None:
         super().__init__()
         self.texts = SpelledTexts(languages, spelling)
+        self.counts = self.texts.counts
         self.start = ("c", self.texts.start)
 
     def _made(self, key: Any) -> ScalarRow:
@@ -423,8 +453,8 @@ class Texts(KeptRows):
         pieces = state if kind == "p" else self.texts.pieces(state)
         places, branches = _opened(tuple([tree for tree, _ in pieces]))
         keys = [key_of(tuple([(rest, pieces[at][1]) for rest, at in each])) for each in branches]
-        row = ScalarRow(places, (None, *keys))
-        return row if kind == "p" else row._replace(stays=self.texts.stays(state))
+        stays = 0 if kind == "p" else self.texts.stays(state)
+        return ScalarRow(places, (None, *keys), stays)
 
     def after_text(self, key: Any, data: bytes, place: int) -> tuple[int, Any]:
         """Return where a text goes on after whole characters, and the key; None for no key."""
@@ -477,11 +507,11 @@ class Strings(Texts):
         self,
         languages: Sequence[TextAutomaton],
         spelling: Callable[[Ranges], ByteTree] = plain_spelling,
-        number: int = -1,
+        number: int = PLAIN,
     ) -> None:
         super().__init__(languages, spelling)
-        #: Which of `_ANY_STRINGS` this is; -1 for another one.
-        self.number = number
+        self._number = number  # of `_ANY_STRINGS`, which of them are spelled like this
+        self._unbounded: dict[tuple[int, ...], UnboundedString] = {}
 
     def _made(self, key: Any) -> ScalarRow:
         row = super()._made(key)
@@ -491,19 +521,36 @@ class Strings(Texts):
         return ScalarRow.of([((QUOTE,), tag)], base=row)._replace(stays=row.stays)
 
     def traits(self, key: Any) -> Traits:
-        """Return what is known of a key."""
-        return Traits(shared=self.shared(key, 0)) if self.number >= 0 else _PLAIN_TRAITS
+        """Return what is known of a key: free rests share their masks, and so do counted ones."""
+        kind, state = key
+        tag = self.free(key)
+        if tag >= 0:
+            return Traits(shared=self.shared(key, tag))
+        if kind != "c" or len(state) > 1:
+            return _PLAIN_TRAITS
+        found = self.texts.languages[0].unbounded(state[0])
+        if found is None:
+            return _PLAIN_TRAITS
+        after, (least, most) = found
+        return Traits(shared=(self.unbounded((after,)).number, 0), bounds=(most, least))
+
+    def unbounded(self, state: tuple[int, ...]) -> UnboundedString:
+        """Return what may follow a state, for strings that are the same but for their lengths."""
+        found = self._unbounded.get(state)
+        # Of two threads that make it, both have the one that is kept.
+        return found or self._unbounded.setdefault(state, UnboundedString(self, ("c", state)))
 
     def shared(self, key: Any, tag: int) -> tuple[int, int]:
         """Return what is shared in a key of a string of any characters, and the tag of that.
 
         Inside of characters that is nothing but the tag: few tokens go on there.
         """
-        return (self.number if key[0] == "c" else -1), tag
+        return (self._number if key[0] == "c" else -1), tag
 
-    def is_free(self, key: Any) -> bool:
-        """Return whether any text may follow."""
-        return self.number >= 0
+    def free(self, key: Any) -> int:
+        """Return of which language is whatever may follow; -1 if that is not any text of one."""
+        tags = {self.texts.free(state) for _, state in self.opened(key)}
+        return tags.pop() if len(tags) == 1 else -1
 
     def opened(self, key: Any) -> Sequence[tuple[ByteTree, tuple[int, ...]]]:
         """Return what is left of the character that a key is in, each with the state after it."""
@@ -517,11 +564,6 @@ class Strings(Texts):
             for tag, each in enumerate(state):
                 found |= (each != DEAD) << tag
         return found
-
-    @remembered
-    def stays_alike(self, key: Any) -> int:
-        """Return kinds of characters after which the same languages are possible, as in a row."""
-        return self.texts.stays(key[1], is_alike=True)
 
     def nearest(self, key: Any) -> float:
         """Return how many bytes have to come at least, with the quote."""
@@ -577,121 +619,46 @@ ANY = Language((0, *(SURROGATES[0], SURROGATES[1] + 1)), ((0, 0, 0), (1, 0, 1)),
 @cache
 def any_strings() -> Strings:
     """Return strings of any characters with any spelling."""
-    return Strings([ANY], any_spelling, 0)
+    return Strings([ANY], any_spelling, ANYHOW)
 
 
 @cache
 def plain_strings() -> Strings:
     """Return strings of any characters with plain spellings."""
-    return Strings([ANY], plain_spelling, 1)
+    return Strings([ANY])
+
+
+class UnboundedString:
+    """What may follow in strings of one pattern: all with bounds on their length share its masks.
+
+    It lives as long as its strings, which have it.
+    """
+
+    def __init__(self, lexemes: Strings, key: Key) -> None:
+        self.lexemes, self.key = lexemes, key
+        self.number = next(_NUMBERS)
+        _UNBOUNDED[self.number] = self
 
 
 #: Strings of any characters, by their numbers: their masks are made once for a vocabulary.
 _ANY_STRINGS = (any_strings, plain_strings)
+_NUMBERS = count(len(_ANY_STRINGS))
+_UNBOUNDED: WeakValueDictionary[int, UnboundedString] = WeakValueDictionary()
 
 
-def string_of(number: int) -> Strings:
-    """Return the string of any characters with a number."""
-    return _ANY_STRINGS[number]()
-
-
-class FreeStrings:
-    """Rests of strings that may be anything: they share their masks with plain strings.
-
-    Keys are `("s", (tag, key of a plain string))`.
-
-    Parameters
-    ----------
-    texts : SpelledTexts
-        The languages; which is free is asked of states.
-    """
-
-    def __init__(self, texts: SpelledTexts) -> None:
-        self._texts = texts
-        self._known: dict[tuple[int, ...], Key] = {}
-
-    def key(self, key: Any, state: tuple[int, ...]) -> Key:
-        """Return the key of a rest instead of another key, if its state is free."""
-        if state not in self._known:
-            tag = self._texts.free(state)
-            self._known[state] = tag if tag < 0 else ("s", (tag, plain_strings().start))
-        known = self._known[state]
-        return key if known == -1 else known
-
-    def row(self, key: Any) -> ScalarRow:
-        """Return what follows a key of a rest."""
-        _, (tag, inside) = key
-        return plain_strings().row(inside).mapped(partial(self._target, tag))
-
-    def _target(self, tag: int, target: Any) -> Any:
-        if target is None:
-            return None
-        return tag if is_end(target) else ("s", (tag, target))
-
-    def shared(self, key: Any) -> tuple[int, int]:
-        """Return the shared number and the tag of a key of a rest."""
-        _, (tag, inside) = key
-        return plain_strings().shared(inside, tag)
-
-    def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
-        """Yield short texts that lead on from a key of a rest."""
-        _, (tag, inside) = key
-        for text, target in plain_strings().steps(inside, used):
-            yield text, self._target(tag, target)
-
-
-class ConditionedStrings(Strings):
-    """Strings of some disjoint languages with plain spellings, and free rests."""
-
-    def __init__(self, languages: Sequence[TextAutomaton]) -> None:
-        super().__init__(languages)
-        self._free = FreeStrings(self.texts)
-        self.start = self._freed(self.start)
-
-    def _made(self, key: Any) -> ScalarRow:
-        if key[0] == "s":
-            return self._free.row(key)
-        return super()._made(key).mapped(self._freed)
-
-    def _freed(self, target: Any) -> Any:
-        if target is None or is_end(target) or target[0] != "c":
-            return target
-        return self._free.key(target, target[1])
-
-    def after_text(self, key: Any, data: bytes, place: int) -> tuple[int, Any]:
-        """Return where a text goes on after whole characters, and the key; None for no key."""
-        place, after = super().after_text(key, data, place)
-        return place, self._freed(after)
-
-    def traits(self, key: Any) -> Traits:
-        """Return what is known of a key: free rests share their masks."""
-        return Traits(shared=self._free.shared(key)) if key[0] == "s" else _PLAIN_TRAITS
-
-    def is_free(self, key: Any) -> bool:
-        """Return whether any text may follow."""
-        return bool(key[0] == "s")
-
-    def possible(self, key: Any) -> int:
-        """Return of which languages a text may be, as bits."""
-        return 1 << key[1][0] if key[0] == "s" else super().possible(key)
-
-    def stays_alike(self, key: Any) -> int:
-        """Return kinds of characters after which the same languages are possible, as in a row."""
-        return self.row(key).stays if key[0] == "s" else super().stays_alike(key)
-
-    def nearest(self, key: Any) -> float:
-        """Return how many bytes have to come at least, with the quote."""
-        return 1 if key[0] == "s" else super().nearest(key)
-
-    def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
-        """Yield short texts that lead on, each to the end of a character."""
-        return self._free.steps(key, used) if key[0] == "s" else super().steps(key, used)
+def string_of(number: int) -> tuple[Strings, Key]:
+    """Return the strings with a number, and the key from which they are read."""
+    if number in _UNBOUNDED:
+        found = _UNBOUNDED[number]
+        return found.lexemes, found.key
+    lexemes = _ANY_STRINGS[number]()
+    return lexemes, lexemes.start
 
 
 @lru_cache(maxsize=_N_KEPT)
-def strings_in(languages: tuple[TextAutomaton, ...]) -> ConditionedStrings:
+def strings_in(languages: tuple[TextAutomaton, ...]) -> Strings:
     """Return strings of some disjoint languages, with the rows that other schemas have made."""
-    return ConditionedStrings(languages)
+    return Strings(languages)
 
 
 class Bounded(ScalarAutomaton):
@@ -729,7 +696,7 @@ class Bounded(ScalarAutomaton):
 
     def _may_end(self, state: tuple[int, ...], n: int) -> bool:
         """Return whether a text can end within the bounds of some part."""
-        return any(
+        return n == _UNCOUNTED or any(
             state[place] != DEAD and may_end(state[place], n)
             for (place, _), may_end in zip(self._parts, self._lengths, strict=True)
         )
@@ -744,9 +711,13 @@ class Bounded(ScalarAutomaton):
     def row(self, key: Any) -> ScalarRow:
         """Return what follows a key."""
         kind, state, n = key
-        counted = min(n + 1, self._cap) if kind == "c" else n
+        counted = self._more(n, 1) if kind == "c" else n
         row = self._base.row((kind, state)).mapped(partial(self._counted, key, counted))
         return row._replace(stays=self._stays(n, row.stays) if kind == "c" else 0)
+
+    def _more(self, n: int, more: int) -> int:
+        """Return the number of characters after some more."""
+        return n if n == _UNCOUNTED else min(n + more, self._cap)
 
     def _stays(self, n: int, of_base: int) -> int:
         """Return kinds of characters that may follow one another, after `n` characters.
@@ -754,6 +725,8 @@ class Bounded(ScalarAutomaton):
         What stays under them without bounds can end within `n_guessed` characters, so as long as
         these are left; and by then it has reached the least number.
         """
+        if n == _UNCOUNTED:
+            return of_base
         if len(self._languages) > 1:
             return 0
         parts = [(inf if most is None else most, -least) for _, (least, most) in self._parts]
@@ -777,14 +750,15 @@ class Bounded(ScalarAutomaton):
         """Return where a text goes on after whole characters, and the key; None for no key."""
         *inside, n = key
         end, after = self._base.after_text(inside, data, place)
-        counted = min(n + len(data[place:end].decode()), self._cap)
+        counted = self._more(n, len(data[place:end].decode()))
         return end, (*after, counted) if after and self._is_live(after, counted) else None
 
     def near(self, key: Any, n: int) -> Any:
         """Return a key after which `n` bytes do what they do after another one."""
         kind, state, count = key
         far = n + 2 * max(language.n_guessed for language in self._languages)
-        return (*self._base.near((kind, state), far), self._near_count(count, far))
+        count = count if count == _UNCOUNTED else self._near_count(count, far)
+        return (*self._base.near((kind, state), far), count)
 
     def _near_count(self, count: int, far: int) -> int:
         """Return a count from which bounds that are too far away look the same.
@@ -794,6 +768,8 @@ class Bounded(ScalarAutomaton):
         """
         mosts = [most for _, (_, most) in self._parts if most is not None]
         if all(count >= least for _, (least, _) in self._parts):
+            if len(self._parts) == 1 and (not mosts or mosts[0] - count >= far):
+                return _UNCOUNTED
             return max(count, min(mosts) - far) if mosts else count
         (_, (least, most)), *others = self._parts
         if others or (most is not None and most - least < far):
@@ -829,7 +805,7 @@ class Bounded(ScalarAutomaton):
         missing = next((each - least for each in self._leasts if each > least + 1), 1)
         for text, after in self._base.steps((kind, state), used):
             n_more = min(int(missing), _AT_ONCE) if after == key[:2] and len(text) == 1 else 1
-            counted = min(n + n_more, self._cap) if kind == "c" else n
+            counted = self._more(n, n_more) if kind == "c" else n
             target = self._counted(key, counted, after)
             if target is not None:
                 yield text * n_more, target
@@ -844,24 +820,29 @@ class Bounded(ScalarAutomaton):
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key: strings of any characters share their masks.
 
-        Those of several parts do where no token leads from one part into another.
+        Those of several parts do where no token leads from one part into another; those of a
+        pattern, where nothing but their length may end them, or may not.
         """
-        if not self._is_every:
-            return _PLAIN_TRAITS
-        n = key[2]
+        kind, state, n = key
+        if n == _UNCOUNTED:
+            return self._base.traits((kind, state))
         for tag, (_, (least, most)) in enumerate(self._parts):
             left = -1 if most is None else most - n
-            if len(self._parts) == 1 or (least <= n and (most is None or left >= _LONGEST)):
-                return Traits(
-                    shared=plain_strings().shared(key, tag),
-                    bounds=(left, max(0, least - n)),
-                )
+            if len(self._parts) > 1 and not (least <= n and (most is None or left >= _LONGEST)):
+                continue
+            if self._is_every:
+                shared = plain_strings().shared(key, tag)
+            elif kind == "c" and left >= 0 and self._texts.is_open(state):
+                shared = self._base.unbounded(state).number, tag
+            else:
+                break
+            return Traits(shared=shared, bounds=(left, max(0, least - n)))
         return _PLAIN_TRAITS
 
 
 def is_within(n: float, bounds: Bounds) -> bool:
-    """Return whether a number is within bounds."""
-    return bounds[0] <= n and (bounds[1] is None or n <= bounds[1])
+    """Return whether a number of characters is within bounds, if it is counted."""
+    return n == _UNCOUNTED or (bounds[0] <= n and (bounds[1] is None or n <= bounds[1]))
 
 
 def _one_byte_each(ranges: Ranges) -> ByteTree:

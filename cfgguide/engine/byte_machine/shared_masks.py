@@ -4,7 +4,8 @@ In: which string that is. Out: a :class:`SharedMask` of all tokens: those after 
 goes on, and those in which it ends. Of the latter the *rests*, what stands behind the closing
 quote, make a trie of their own: some hundred rests instead of some thousand tokens. What may stand
 there is for a walk to find out. Where the length of a string has bounds, it is the same mask
-without the tokens that add too many characters, or too few.
+without the tokens that add too many characters, or too few. So it is for a pattern after which
+texts may end anywhere, such as ``^[a-z]{0,63}$``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from cfgguide.engine.byte_machine import byte_views as views
 from cfgguide.engine.byte_machine.byte_views import BOTTOM
 from cfgguide.engine.byte_machine.byte_walk import Trie, WalkMemory
 from cfgguide.engine.byte_machine.lone_pushdown import LonePushdown
-from cfgguide.engine.byte_machine.scalars import Strings, string_of
+from cfgguide.engine.byte_machine.scalars import PLAIN, Key, Strings, string_of
 from cfgguide.engine.masks.subset import Subset, Subsets, bitmask_of
 from cfgguide.engine.vocabulary.trie import VocabularyTrie
 from cfgguide.engine.vocabulary.trie_kinds import kinds_below
@@ -54,6 +55,7 @@ _CHARACTER = re.compile(
 
 
 _N_KEPT = 4  # vocabularies
+_N_PATTERNS = 64  # near whose bounds a mask is made of one without bounds
 _N_LENGTHS = 128  # of strings, near whose bounds a mask is made without counting
 _MAX_BYTES = 16_000_000  # of the masks that are kept for one
 _KNOWN: OrderedDict[str, SharedMasks] = OrderedDict()  # by digest; the one used last is last
@@ -61,7 +63,7 @@ _LOCK = new_lock()
 
 
 class SharedMask:
-    """The tokens inside a string of any characters, where one may begin.
+    """The tokens inside a string of any characters, where one may begin; or one of a pattern.
 
     Parameters
     ----------
@@ -69,6 +71,10 @@ class SharedMask:
         Those of the vocabulary.
     lexemes : Strings
         The string.
+    key : key
+        Where in it.
+    plain : SharedMask, optional
+        Of a string of any characters, in which all of the same tokens end.
 
     Attributes
     ----------
@@ -76,11 +82,20 @@ class SharedMask:
         What stands behind the closing quote, of the tokens where something does.
     """
 
-    def __init__(self, masks: SharedMasks, lexemes: Strings) -> None:
+    def __init__(
+        self, masks: SharedMasks, lexemes: Strings, key: Key, plain: SharedMask | None = None
+    ) -> None:
         self._masks, vocabulary, trie = masks, masks.vocabulary, masks.trie
-        alone = LonePushdown(lexemes, lexemes.start)
+        alone = LonePushdown(lexemes, key)
         walk = WalkMemory(alone).walk(trie, alone.start, [BOTTOM], views.COLLECT)
         assert walk is not None, "nothing is popped"
+        self._inside = trie.bitmask(walk.ranges(), vocabulary.n_words)
+        #: The tokens in which it ends, of those in which a string of any characters does.
+        self._ending = trie.bitmask(walk.ended(), vocabulary.n_words)
+        if plain is not None:
+            self.rests: Trie | None = plain.rests
+            self._ended: UInt32Array = plain._ended
+            return
         tokens, token_ids = vocabulary.tokens, trie.packed.token_ids
         ended = [
             ((tokens[token_id] or b"")[depth:], token_id)
@@ -89,8 +104,6 @@ class SharedMask:
         ]
         rests = sorted(each for each in ended if each[0])
         self.rests = _trie_of(rests) if rests else None
-        self._inside = np.zeros(vocabulary.n_words, dtype=np.uint32)
-        kernels.fill(trie.view, walk.ranges(), self._inside, True)
         at_end = [token_id for rest, token_id in ended if not rest]
         self._ended = bitmask_of(at_end, vocabulary.n_words).view(np.uint32)
 
@@ -109,6 +122,7 @@ class SharedMask:
             ended = self._ended.copy()
             if self.rests is not None:
                 kernels.fill(self.rests.view, following, ended, True)
+            ended &= self._ending
             if least > 0:
                 ended &= ~self._masks.of_at_most(least - 1)
             found |= ended
@@ -151,10 +165,17 @@ class SharedMasks:
                 _KNOWN.popitem(last=False)
         return known
 
-    @remembered
     def string(self, number: int) -> SharedMask:
-        """Return the mask of a string of any characters, by its number."""
-        return SharedMask(self, string_of(number))
+        """Return the mask of a string by its number."""
+        return self._any(number) if number <= PLAIN else self._of_pattern(number)
+
+    @remembered
+    def _any(self, number: int) -> SharedMask:
+        return SharedMask(self, *string_of(number))
+
+    @remembered_up_to(_N_PATTERNS)
+    def _of_pattern(self, number: int) -> SharedMask:
+        return SharedMask(self, *string_of(number), self._any(PLAIN))
 
     @remembered_up_to(_N_LENGTHS)
     def of_at_most(self, most: int) -> UInt32Array:

@@ -114,6 +114,11 @@ STAYING: list[tuple[Any, list[str]]] = [
         ({"pattern": "^[ab:][ab]*$", "maxLength": 4}, ['"', '":a', '"ab']),
         ({"pattern": "^[^é]{2,4}é?$"}, ['"', '"a', '"ab:']),
         ({"maxLength": 4}, ['"', '"ab', '"abé']),
+        ({"maxLength": 40}, ['""', '"ab:é"', json.dumps("a:" * 20)]),
+        ({"pattern": "^[ab]{0,40}$"}, ['""', '"ab', json.dumps("ab" * 20)]),
+        ({"pattern": "^:?[ab]{3,}$", "maxLength": 40}, ['":a', '"ab', json.dumps(":" + "a" * 39)]),
+        ({"pattern": "^[ab:]+$", "minLength": 2, "maxLength": 5}, ['"', '"a:', '"ab:ab"']),
+        ({"pattern": "^[^:]{2,5}$"}, ['"', '"a', '"aéa', '"abab"']),
     )
 ]
 STAYING += NAMES
