@@ -13,6 +13,7 @@ only where it must be; beyond ASCII it may be. Strings without conditions have a
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 from itertools import count
@@ -168,16 +169,16 @@ class Traits(NamedTuple):
 _PLAIN_TRAITS = Traits()
 
 
-class ScalarAutomaton:
+class ScalarAutomaton(ABC):
     """An automaton; `start` is the key before its first byte, after the quote of a string."""
 
     start: Key
     #: Whether keys may differ in counts only; see `near`.
     counts = False
 
+    @abstractmethod
     def row(self, key: Any) -> ScalarRow:
         """Return what follows a key."""
-        raise NotImplementedError
 
     def after_text(self, key: Any, _data: bytes, place: int) -> tuple[int, Any]:
         """Return where a text goes on after characters that are read at once, and the key there.
@@ -239,9 +240,9 @@ class KeptRows(ScalarAutomaton):
             row = self._rows[key] = tuple(self._made(key))
         return ScalarRow._make(row)
 
+    @abstractmethod
     def _made(self, key: Any) -> ScalarRow:
         """Return a new row."""
-        raise NotImplementedError
 
 
 # -- strings --------------------------------------------------------------------------------

@@ -315,8 +315,8 @@ class Entries(Writer):
         is_right = (
             len(offsets) > 0
             and offsets[0] == 0
-            and offsets[-1] == len(items)
-            and (offsets[:-1] < offsets[1:]).all()
+            and offsets[len(lengths)] == len(items)
+            and (lengths > 0).all()
             and (is_object | (kinds == _INT)).all()
             and ((numbers[is_object] >= 0) & (numbers[is_object] < len(objects))).all()
         )
