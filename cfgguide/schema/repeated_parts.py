@@ -133,7 +133,12 @@ class RepeatedParts:
     def narrowed(self, configuration: ByteConfiguration, subset: Subset) -> Subset:
         """Return a subset without what a text remembers: masks do not know that."""
         bitmask = subset.bitmask.copy()
-        self._remove(configuration, bitmask, self._suspects(configuration))
+        suspects = self._suspects(configuration)
+        place = self._automaton.place(configuration.state)
+        if self._automaton.layout.space and isinstance(place, ObjectBegun | ArrayBegun):
+            # Behind as much white space as there may be, more of it says that this is empty.
+            suspects = suspects | self._matching(_BLANK)
+        self._remove(configuration, bitmask, suspects)
         return subset.changed(bitmask)
 
     def _suspects(self, configuration: ByteConfiguration) -> Int32Array:

@@ -495,3 +495,37 @@ def test_strings_that_share_masks_for_their_lengths_are_no_more_than_they_are(co
         guide.advance(byte)
     allowed = {vocabulary.tokens[token_id] for token_id in guide.allowed_token_ids().tolist()}
     assert allowed - {b" ", b"\t", b"\n", b"\r"} == {b"]"}
+
+
+#: Empty parts, behind which more white space may stand than before others.
+EMPTY = [
+    {"items": {"type": "array", "maxItems": 2, "items": {"enum": [1, 2]}}, "maxItems": 3},
+    {"items": {"properties": {"a": {"enum": [1]}}, "additionalProperties": False}},
+    {"items": {"type": ["array", "object"], "maxItems": 0, "maxProperties": 0}, "minItems": 2},
+    {"items": {"items": {"type": "array", "maxItems": 1, "items": {"const": 0}}, "maxItems": 2}},
+    {"items": {"type": ["array", "string"], "items": {"type": "string", "pattern": "^a?$"}}},
+]
+BLANKS = [*(bytes([byte]) for byte in range(256)), b"  ", b"   ", b"[ ", b"[  ", b", [ ", b"{  "]
+BLANKS += [b"[]", b"{}", b"},{ ", b"},{  ", b"], [  ", b" ]", b"[[  ", b", []"]
+
+
+@pytest.mark.parametrize("space", [1, 2, None])
+@pytest.mark.parametrize("keywords", EMPTY)
+def test_white_space_that_leads_only_to_a_part_that_has_come_is_refused(keywords, space):
+    vocabulary = cfgguide.Vocabulary([*BLANKS, None], eos_token_ids=len(BLANKS))
+    rng = random.Random(f"{keywords} {space}")
+    items = {"type": "object", **keywords["items"]}
+    items = items if "properties" in items else {"type": "array", **keywords["items"]}
+    schema = {"type": "array", "uniqueItems": True, **keywords, "items": items}
+    index = cfgguide.compile(json_schema(schema, max_whitespace=space), vocabulary)
+    for _ in range(4):
+        configuration = index.machine.initial
+        for _ in range(14):
+            after = [index.machine.advance(configuration, token) for token in BLANKS]
+            expected = [number for number, each in enumerate(after) if each is not None]
+            allowed = index.subset(configuration).token_ids().tolist()
+            assert [each for each in allowed if each < len(BLANKS)] == expected
+            chosen = [each for each in expected if each > 255 or BLANKS[each] in b" [],{}"]
+            if not chosen:
+                break
+            configuration = after[rng.choice(chosen)]
