@@ -5,8 +5,8 @@ is asked of a grammar is asked of its :class:`Machine`. There are three kinds:
 
 * :class:`~cfgguide.engine.machine.lr_machine.LrMachine`, of a grammar in Lark's language: a scanner
   and LR tables;
-* :class:`~cfgguide.engine.byte_machine.byte_machine.ByteMachine`, of JSON Schemas and messages: an
-  automaton over bytes, made as texts are read;
+* :class:`~cfgguide.engine.byte_machine.byte_machine.ByteMachine`, of patterns, JSON Schemas and
+  messages: an automaton over bytes, made as texts are read;
 * :class:`~cfgguide.engine.monitors.watched_machine.WatchedMachine`: another machine, and a monitor
   that follows its texts.
 
