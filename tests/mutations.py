@@ -508,8 +508,8 @@ MUTATIONS = [
     Mutation(
         "protocol: what a text remembers is removed from the mask of its key",
         "schema/repeated_parts",
-        "        self._remove(configuration, bitmask, self._suspects(configuration))\n",
-        "\n",
+        "        suspects = self._suspects(configuration)\n",
+        "        return subset\n",
     ),
     Mutation(
         "protocol: a text that has had all its tokens is left",

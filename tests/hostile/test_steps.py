@@ -22,7 +22,7 @@ import pytest
 
 import cfgguide
 from cfgguide.automata.charset import CharacterClass
-from cfgguide.base.limits import Steps
+from cfgguide.base import limits
 from cfgguide.errors import CfgGuideError
 from hostile.cases import Case, all_cases
 
@@ -62,8 +62,9 @@ class Lines:
             sys.settrace(before)
 
     def _called(self, frame: FrameType, event: str, _: Any) -> Any:
-        if frame.f_code is Steps.check.__code__:
-            self._since = 0
+        if frame.f_code is limits.check_step.__code__:
+            if limits._thread.step.lock.locked():  # outside of a step nothing is looked at
+                self._since = 0
             return None
         return self._line if frame.f_code.co_filename.startswith(_PACKAGE) else None
 

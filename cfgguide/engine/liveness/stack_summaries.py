@@ -160,9 +160,11 @@ class StackSummaries:
             for name, role in zip(self._table.terminals, self._roles, strict=False)
             if role == OPENS
         }
+        check_step()
         self._most_open = 2 * max(
-            sum(symbol in opening for symbol in right) for _, right in self._table.productions
+            sum(map(opening.__contains__, right)) for _, right in self._table.productions
         )
+        check_step()
         alike = first_alike(recognizer) if always_live is None else always_live.first_alike
         self._alike: list[int] = alike.tolist()
         self._live_rows = None
