@@ -257,7 +257,7 @@ class Pushdown(ABC):
             template[IS_NAMED] = template[SHARED] != NONE
         data = np.frombuffer(b"".join(texts), dtype=np.uint8)
         starts = np.cumsum([0, *map(len, texts)], dtype=np.int32)
-        n_states = kernels.n_beginnings(data, starts)
+        n_states = int(kernels.n_beginnings(data, starts))  # uncompiled, a number of numpy's
         rows = np.tile(template, (n_states, 1))
         spans = np.zeros((n_states, 3), dtype=np.int32)
         edges = np.zeros((n_states - 1 + len(texts), 2), dtype=np.int32)

@@ -25,16 +25,34 @@ for _ in range(2):
     assert cfgguide.Guide(index).allowed_token_ids().tolist() == [97]
 """
 
+LISTED_NAMES = """
+import support.uncompiled
+import cfgguide
+schema = cfgguide.json_schema({"properties": {"id": {"type": "integer"}, "ids": {"type": "null"}}})
+machine = cfgguide.compile(schema, cfgguide.Vocabulary.of_bytes()).machine
+reached = machine.initial
+for byte in b'{"id": 1, "ids": null}':
+    reached = machine.advance(reached, bytes([byte]))
+assert machine.is_sentence(reached)
+"""
 
-def test_the_first_mask_warns_and_nothing_before_or_after_it():
-    done = subprocess.run(
-        [sys.executable, "-c", FIRST_MASK],
+
+def run(program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program],
         env={**os.environ, "PYTHONPATH": f"{TESTS}{os.pathsep}{TESTS.parent}"},
         capture_output=True,
         text=True,
         check=True,
     )
-    before, _, after = done.stderr.partition("compiled\n")
+
+
+def test_a_schema_with_listed_names_is_read():
+    run(LISTED_NAMES)
+
+
+def test_the_first_mask_warns_and_nothing_before_or_after_it():
+    before, _, after = run(FIRST_MASK).stderr.partition("compiled\n")
     assert before == ""
     assert after.count("UncompiledWarning") == 1
 
