@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Protocol
 
@@ -29,7 +29,7 @@ from cfgguide.engine.byte_machine.byte_walk import Trie, WalkMemory
 from cfgguide.engine.byte_machine.lone_pushdown import LonePushdown
 from cfgguide.engine.byte_machine.scalars import PLAIN, Key, Strings, string_of
 from cfgguide.engine.masks.subset import Subset, Subsets, bitmask_of
-from cfgguide.engine.vocabulary.trie import VocabularyTrie
+from cfgguide.engine.vocabulary.trie import VocabularyTrie, byte_counter
 from cfgguide.engine.vocabulary.trie_kinds import kinds_below
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 
@@ -187,7 +187,7 @@ class SharedMasks:
     @cached_property
     def _n_characters(self) -> npt.NDArray[np.int32]:
         """How many characters begin in each token, up to a closing quote."""
-        data, count = _counter(self.vocabulary)
+        data, count = byte_counter(self.vocabulary.tokens)
         found = count(data & _LEAD != _CONTINUATION).astype(np.int32)
         for token_id in np.flatnonzero(count((data == _QUOTE) | (data == _BACKSLASH))).tolist():
             token = self.vocabulary.tokens[token_id] or b""
@@ -254,7 +254,7 @@ class SharedMasks:
     @cached_property
     def _escaped(self) -> dict[bytes | None, list[int]]:
         """The tokens with escapes that end no string, by what those surely add that are whole."""
-        data, count = _counter(self.vocabulary)
+        data, count = byte_counter(self.vocabulary.tokens)
         found: dict[bytes | None, list[int]] = {}
         for token_id in np.flatnonzero(count(data == _BACKSLASH)).tolist():
             token = self.vocabulary.tokens[token_id] or b""
@@ -266,7 +266,7 @@ class SharedMasks:
     @cached_property
     def _marked(self) -> list[tuple[int, bytes]]:
         """The tokens that a pattern is looked for in: a tenth of all, and counted at once."""
-        data, count = _counter(self.vocabulary)
+        data, count = byte_counter(self.vocabulary.tokens)
         has_mark = count(np.isin(data, list(_MARKS))) > 0
         is_blank = count(~np.isin(data, list(b" \t\n\r"))) == 0
         tokens = self.vocabulary.tokens
@@ -282,22 +282,6 @@ def _written(text: bytes) -> bytes | None:
     except ValueError:
         return None
     return str(written).encode(errors="surrogatepass")
-
-
-def _counter(
-    vocabulary: Vocabulary,
-) -> tuple[npt.NDArray[np.uint8], Callable[[BoolArray], npt.NDArray[np.int64]]]:
-    """Return the bytes of all tokens, and what counts some of them in each token."""
-    tokens = [token or b"" for token in vocabulary.tokens]
-    lengths = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
-    data = np.frombuffer(b"".join(tokens), dtype=np.uint8)
-    ends = np.cumsum(lengths)
-
-    def count(is_counted: BoolArray) -> npt.NDArray[np.int64]:
-        total = np.concatenate([[0], np.cumsum(is_counted)])
-        return np.asarray(total[ends] - total[ends - lengths])
-
-    return data, count
 
 
 def _trie_of(texts: list[tuple[bytes, int]]) -> Trie:

@@ -20,6 +20,7 @@ import numpy as np
 from cfgguide.engine.index.configuration_trie import Mask, Path
 from cfgguide.engine.machine.recognizer import Configuration, Recognizer
 from cfgguide.engine.masks.arrays import COLUMNS_READ, LEVEL_READ
+from cfgguide.engine.vocabulary.trie import byte_counter
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.grammar.lr.indentation import Indentation
 from cfgguide.grammar.lr.stack import Stack
@@ -140,13 +141,11 @@ class IndentationKeys:
     @cached_property
     def _max_opened(self) -> tuple[int, int]:
         """The most blocks and the most brackets that a token can open."""
-        tokens = [token for token in self._vocabulary.tokens if token]
-        starts = np.cumsum([0, *map(len, tokens)][:-1])
-        data = np.frombuffer(b"".join(tokens), dtype=np.uint8)
+        data, count = byte_counter(self._vocabulary.tokens)
 
         def most(counted: Iterable[int]) -> int:
             """Return how many of some bytes a token holds at most."""
-            return int(np.add.reduceat(np.isin(data, [*counted]), starts, dtype=np.int64).max())
+            return int(count(np.isin(data, [*counted])).max())
 
         blocks, brackets = most(b"\n\r"), most(self._reader.opening_bytes)
         return blocks + 1, brackets + 1  # and one by the lexeme that is being read

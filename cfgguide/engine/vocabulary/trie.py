@@ -13,7 +13,7 @@ There is no node for the empty prefix. For the tokens 0: ``a``, 1: ``ab``, 2: ``
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -136,6 +136,22 @@ class VocabularyTrie:
         token_ids = np.array(ids, dtype=np.int32)
         packed = PackedTrie.without_rows(nodes, token_ids, len(levels[0]))
         return cls(packed, int(lengths.max(initial=0)))
+
+
+def byte_counter(
+    tokens_by_id: Sequence[bytes | None],
+) -> tuple[npt.NDArray[np.uint8], Callable[[npt.NDArray[np.bool_]], npt.NDArray[np.int64]]]:
+    """Return the bytes of all tokens, and what counts some of them in each token."""
+    tokens = [token or b"" for token in tokens_by_id]
+    lengths = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
+    data = np.frombuffer(b"".join(tokens), dtype=np.uint8)
+    ends = np.cumsum(lengths)
+
+    def count(is_counted: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        total = np.concatenate([[0], np.cumsum(is_counted)])
+        return np.asarray(total[ends] - total[ends - lengths])
+
+    return data, count
 
 
 def _shared(data: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -13,7 +13,6 @@ import numpy as np
 
 from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.automaton import Pushdown
-from cfgguide.engine.byte_machine.byte_kernels import fill
 from cfgguide.engine.byte_machine.byte_views import BOTTOM, MASK
 from cfgguide.engine.byte_machine.byte_walk import Trie, WalkMemory
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
@@ -76,9 +75,7 @@ class MessageLimits:
         assert number is not None, "a text is being read"
         walk = WalkMemory(self._leaving).walk(trie, self._leaving.state(number), [BOTTOM], MASK)
         assert walk is not None, "nothing is popped"
-        found = np.zeros(vocabulary.n_words, dtype=np.uint32)
-        fill(trie.view, walk.ranges(), found, True)
-        return found.view(np.int32)
+        return trie.bitmask(walk.ranges(), vocabulary.n_words).view(np.int32)
 
     def _text_of(self, state: int) -> int | None:
         """Return the number of the text with a limit that is being read."""
