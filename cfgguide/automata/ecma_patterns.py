@@ -95,7 +95,9 @@ def later_language(
     try:
         grown = automaton_of(anywhere(nodes))
         is_small = grown.n_states <= _SMALL
-        if (is_late or not is_small) and (grown.is_deterministic or (is_late and not is_small)):
+        if (grown.is_deterministic and is_late) or (
+            not is_small and (grown.is_deterministic or is_late)
+        ):
             return grown
     except (SchemaError, RecursionError) as error:
         raise SchemaError(f"the pattern {shown(without_head(pattern))}: {error.args[0]}") from None

@@ -367,7 +367,7 @@ class SchemaAutomaton(TextPushdown):
                 self._prepare(node)
             if len(node.all_of) < 2:  # quickly: of most nodes nothing else is asked
                 continue
-            n = sum(map(_has_branches, surely_hold([node], "object", ())))
+            n = sum(map(_has_branches, surely_hold([node], "object")))
             if n < _MANY_ALTERNATIVES:
                 continue
             try:

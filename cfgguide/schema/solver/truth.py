@@ -229,7 +229,7 @@ def may_evaluate(node: Node, kind: str) -> Iterator[Node]:
         yield from may_evaluate(other, kind)
 
 
-def surely_hold(nodes: Iterable[Node], kind: str, failed: Collection[Node]) -> list[Node]:
+def surely_hold(nodes: Iterable[Node], kind: str) -> list[Node]:
     """Return the nodes that hold for a value of a kind where some nodes do.
 
     Parameters
@@ -238,14 +238,12 @@ def surely_hold(nodes: Iterable[Node], kind: str, failed: Collection[Node]) -> l
         Those that are to hold.
     kind : str
         What the value is.
-    failed : collection of Node
-        Nodes that have failed.
     """
     found = dict.fromkeys(nodes)
     stack = list(found)
 
     def may_hold(node: Node) -> bool:
-        return not node.is_false and kind in node.kinds and node not in failed
+        return not node.is_false and kind in node.kinds
 
     while stack:
         check_step()

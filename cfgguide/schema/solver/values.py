@@ -491,7 +491,7 @@ def _are_told_by_tag(branches: tuple[Node, ...]) -> bool:
     """Return whether there is a name that all alternatives require, with other values in each."""
     tags: dict[str, list[Mapping[Hashable, Constant]]] = {}
     for each in branches:
-        sure = surely_hold([each], "object", ())
+        sure = surely_hold([each], "object")
         required = {name for node in sure for name in node.required}
         own = {
             name: child.meant.only
