@@ -423,9 +423,9 @@ MUTATIONS = [
     ),
     Mutation(
         "schemas: items that have come before",
-        "schema/unique",
-        "        if value in state[place : place + 1]:\n",
-        "        if False:\n",
+        "engine/byte_machine/seen_parts",
+        "        is_repeated = part is not None and part in used\n",
+        "        is_repeated = False\n",
     ),
     Mutation(
         "schemas: different strings, the bounds count",
@@ -442,14 +442,14 @@ MUTATIONS = [
     Mutation(
         "schemas: different names, what begins one that has come",
         "schema/repeated_parts",
-        "[] if is_free else shared.beginning(rests)",
-        "[]",
+        "            token_ids += shared.writing(begun) + shared.escaping(begun)\n",
+        "            token_ids += shared.escaping(begun)\n",
     ),
     Mutation(
-        "schemas: different strings, what one token repeats",
-        "schema/automaton",
-        "len(set(found)) < len(found) or not",
-        "not",
+        "schemas: different scalars, what one token repeats",
+        "schema/scalar_tokens",
+        "            if len({*values}) < len(values):\n",
+        "            if False:\n",
     ),
     Mutation(
         "solver: verdicts on more conditions",
@@ -597,9 +597,9 @@ MUTATIONS = [
     ),
     Mutation(
         "schemas: a register, the items that have come",
-        "schema/unique",
-        "        return (*state[:place], value, *state[place:])\n",
-        "        return (value,) * (len(state) + 1)\n",
+        "engine/byte_machine/seen_parts",
+        "            used |= {part}\n",
+        "            used = frozenset({part})\n",
         "schemas",
     ),
     Mutation(

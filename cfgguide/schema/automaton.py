@@ -9,7 +9,6 @@ reaches.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -80,10 +79,6 @@ from cfgguide.schema.places import (
     Root,
     Shut,
     Spaced,
-    UniqueBegun,
-    UniqueDue,
-    UniqueEnded,
-    UniqueOf,
     Value,
     brackets_of,
 )
@@ -102,14 +97,6 @@ from cfgguide.schema.solver.search import Search
 from cfgguide.schema.solver.tracked_values import Tracked
 from cfgguide.schema.solver.truth import surely_hold
 from cfgguide.schema.solver.values import CONSTANTS, AllValues, Scalars, Values
-from cfgguide.schema.unique import (
-    REPEATED,
-    UNKNOWN,
-    UniqueItems,
-    Used,
-    are_remembered,
-    written_value,
-)
 
 if TYPE_CHECKING:
     from cfgguide.engine.byte_machine.byte_machine import ByteMachine
@@ -117,8 +104,6 @@ if TYPE_CHECKING:
     from cfgguide.schema.completions import MemoryCompletions
 
 _SPACES = b" \t\n\r"
-# A string, and what closes it: else no string begins inside.
-_STRING = re.compile(rb'("(?:[^"\\]|\\.?+)*+("?+))', re.DOTALL)
 TOO_FEW = "items that have to come have so few values that it is not known whether they suffice"
 TOO_DEEP = "alternatives are nested too deeply to find out which values the schema allows"
 _ANY_BOUNDS: Bounds = (0, None)
@@ -193,7 +178,6 @@ class _Options:
     strings: Lexer | None = None
     members: Members | None = None
     items: Items | None = None
-    unique: UniqueItems | None = None
 
     @property
     def lexers(self) -> list[tuple[Lexer, bytes]]:
@@ -209,8 +193,6 @@ class _Options:
             found.append(ObjectBegun(self.members, self.members.start, None))
         if self.items is not None:
             found.append(ArrayBegun(self.items, self.items.start, None))
-        if self.unique is not None:
-            found.append(UniqueBegun(self.unique, self.unique.start, None))
         return found
 
 
@@ -293,8 +275,6 @@ class SchemaAutomaton(TextPushdown):
         self.search.make_room = self._make_room
         self._lexers: dict[tuple[int, ...], Lexer] = {}
         self._blocks: list[Lexer] = []  # whose states were made at once, by the first state
-        self._texts: dict[int, bytes | None] = {}  # of remembering frames
-        self.remembering: set[int] = set()
         self.recalling: set[int] = set()
         self.recalling_inside: set[int] = set()
         #: Knows how texts that remember what has come can be finished.
@@ -675,19 +655,11 @@ class SchemaAutomaton(TextPushdown):
             found.strings = self._string_lexer([(values.strings, 0)])
         if values.has_plain_objects and search.has_plain_object(values):
             found.members = PlainMembers(values, search, is_ordered=self.is_ordered)
-        if values.has_different_items and search.has_different_items(values):
-            self._add_different(found, values)
-        elif values.has_plain_arrays and plain_array_bounds(values, search) is not None:
+        if (values.has_different_items and search.has_different_items(values)) or (
+            values.has_plain_arrays and plain_array_bounds(values, search) is not None
+        ):
             found.items = PlainItems(values, search)
         return found
-
-    def _add_different(self, found: _Options, values: Values) -> None:
-        """Add arrays of different items: by what is written, or by what is remembered."""
-        item = self.search.item_values(values, 0)
-        if item.is_scalar and not values.n_prefix and not are_remembered(item.strings):
-            found.unique = UniqueItems(values, self.search)
-            return
-        found.items = PlainItems(values, self.search)
 
     def _tracked(self, goal: Goal, kinds: frozenset[str] = frozenset(KINDS)) -> _Options:
         """Return the values that meet a goal, as far as they are of some kinds."""
@@ -909,101 +881,6 @@ class SchemaAutomaton(TextPushdown):
         after = items.after(inside, _asked(items, inside), class_tag)
         return self._state(ItemEnded(items, after, self.layout.space))
 
-    # -- arrays of different items ----------------------------------------------------------
-
-    def _row_of_unique(self, state: int, at: UniqueBegun) -> None:
-        """Make the row of where an array of different items has begun."""
-        nothing = self._end_of_nothing(b"]", at.what.ending(at.inside), at.space)
-        self.set_row(state, [*self._spaces(at), *nothing, *self._unused(at.what, at.inside)])
-
-    def _row_of_unused(self, state: int, at: UniqueDue) -> None:
-        """Make the row of where an item has to come that is unlike those before."""
-        self.set_row(state, [*self._unused(at.what, at.inside), *self._spaces(at)])
-
-    def _row_of_used(self, state: int, at: UniqueEnded) -> None:
-        """Make the row of where such an item has ended."""
-        entries = [*self._end(b"]", at.what.ending(at.inside)), *self._spaces(at)]
-        if at.what.lexemes(at.inside):
-            then = self._state(UniqueDue(at.what, at.inside, self.layout.space))
-            entries.append(self._mark(self.layout.comma, then))
-        self.set_row(state, entries)
-
-    def _unused(self, items: UniqueItems, inside: Used) -> list[tuple[Iterable[int], int]]:
-        """Return the bytes that begin an item."""
-        entries: list[tuple[Iterable[int], int]] = []
-        for kind, lexemes, tags in items.lexemes(inside):
-            frame = self._remembering(items, inside, b"", is_string=kind == "strings")
-            lexer = self._lexer((items, inside, kind), lexemes, tags)
-            if kind == "strings":
-                entries.append(self._quote(lexer, frame))
-            else:
-                entries += self._beginnings(lexer, frame)
-        return entries
-
-    def _remembering(
-        self, items: UniqueItems, inside: Used, text: bytes | None, *, is_string: bool
-    ) -> int:
-        frame = self._frame(UniqueOf(items, inside, is_string, text), 2)
-        self.remembering.add(frame)
-        self._texts[frame] = text
-        return frame
-
-    def _after_unique(self, tag: int, pushed: UniqueOf) -> int:
-        """Return what follows an item that is not known: as if it could not come again."""
-        if tag == REPEATED:
-            return DEAD
-        inside = (UNKNOWN, *pushed.inside)
-        return self._state(UniqueEnded(pushed.what, inside, self.layout.space))
-
-    def follow_text(self, frame: int, tag: int, text: bytes) -> int:
-        """Return the state that follows an item of an array of different items."""
-        if tag == REPEATED:
-            return DEAD
-        items, inside, is_string, _ = self.unique(frame)
-        with self.lock:
-            after = items.after(inside, written_value(text, is_string=is_string))
-            if after is None:
-                return DEAD
-            return self._state(UniqueEnded(items, after, self.layout.space))
-
-    def may_repeat(self, frame: int, data: bytes) -> bool:
-        """Return whether the strings that some bytes end may come twice, or have come."""
-        if frame not in self.remembering:
-            return True
-        _, inside, is_string, text = self.unique(frame)
-        strings = (string for string, closing in _STRING.findall((text or b"") + data) if closing)
-        found = [written_value(each, is_string=True) for each in strings]
-        return not is_string or len(set(found)) < len(found) or not set(found).isdisjoint(inside)
-
-    def with_text(self, frame: int, text: bytes | None) -> int:
-        """Return a frame with the text above it so far; None if it is not known."""
-        items, inside, is_string, _ = self.unique(frame)
-        with self.lock:
-            return self._remembering(items, inside, text, is_string=is_string)
-
-    def unique(self, frame: int) -> UniqueOf:
-        """Return what a remembering frame was pushed for."""
-        pushed = self.meaning_of_frame(frame)
-        assert isinstance(pushed, UniqueOf), "no others remember"
-        return pushed
-
-    def text_of(self, frame: int) -> bytes:
-        """Return the text that a frame has so far."""
-        text = self._texts[frame]
-        assert text is not None, "a text is being read"
-        return text
-
-    def is_vague(self, state: int, stack: Stack) -> bool:
-        """Return whether an item has come that is not known."""
-        place, frame = self.place(state), stack.state
-        if isinstance(place, UniqueDue | UniqueEnded):
-            return UNKNOWN in place.inside
-        return frame in self.remembering and UNKNOWN in self.unique(frame).inside
-
-    def is_known(self, frame: int) -> bool:
-        """Return whether it is known what has come of the item that a frame was pushed for."""
-        return self._texts[frame] is not None
-
     #: What makes the row of a state of each kind, and what follows each kind of frame.
     _rows: ClassVar[dict[type, Callable[..., None]]] = {
         InLexeme: _row_of_lexeme,
@@ -1017,16 +894,12 @@ class SchemaAutomaton(TextPushdown):
         Colon: _row_of_colon,
         ArrayBegun: _row_of_array,
         ItemEnded: _row_of_item,
-        UniqueBegun: _row_of_unique,
-        UniqueDue: _row_of_unused,
-        UniqueEnded: _row_of_used,
     }
     _follows_of: ClassVar[dict[type, Callable[..., int]]] = {
         Root: _after_root,
         NameOf: _after_name,
         PropertyOf: _after_property,
         ItemOf: _after_item,
-        UniqueOf: _after_unique,
     }
 
     # -- memory -----------------------------------------------------------------------------

@@ -54,7 +54,6 @@ from cfgguide.schema.places import (
     InLexeme,
     InObject,
     Inside,
-    InUnique,
     ItemEnded,
     ItemOf,
     Lexer,
@@ -65,26 +64,15 @@ from cfgguide.schema.places import (
     PropertyEnded,
     PropertyOf,
     Shut,
-    UniqueDue,
-    UniqueEnded,
-    UniqueOf,
     Value,
     brackets_of,
 )
 from cfgguide.schema.shortest_values import ShortestValues
-from cfgguide.schema.solver.counts import canonical_numbers, words_from
+from cfgguide.schema.solver.counts import are_more, canonical_numbers, words_from
 from cfgguide.schema.solver.goals import Goal
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.values import Values
-from cfgguide.schema.unique import (
-    UNKNOWN,
-    UniqueItems,
-    Used,
-    are_many,
-    fresh_bits,
-    n_free,
-    written_value,
-)
+from cfgguide.schema.unique import DifferentScalars, are_many, n_free
 
 _N_CHARACTERS = 90  # at least, that are one byte
 _SPACES = b" \t\n\r"
@@ -121,13 +109,10 @@ class UsedStrings(NamedTuple):
     words : list of str
     n_free : float
         Up to how many characters each beginning has others left; -1 if that is not known.
-    are_all : bool
-        Whether they are items, and nothing but strings may come.
     """
 
     words: list[str]
     n_free: float
-    are_all: bool
 
     @property
     def are_free(self) -> bool:
@@ -297,11 +282,29 @@ class MemoryCompletions:
         words = [each for each in part.possible or part.used if isinstance(each, str)]
         of = self._part_of(state, stack, part)
         if isinstance(of, NameOf):
-            return UsedStrings(words, -1, are_all=False)
+            return UsedStrings(words, -1)
         items = of.what.each if isinstance(of, ItemOf | InArray) else None
         if items is None or items.strings is None:
             return None
-        return UsedStrings(words, n_free(items.strings), are_all=items.kinds == {"string"})
+        return UsedStrings(words, n_free(items.strings))
+
+    def different_scalars(
+        self, state: int, stack: Stack, memory: SeenParts
+    ) -> DifferentScalars | None:
+        """Return the scalars that may come in an array; None if not only what they are matters."""
+        *outer, part = memory.opens
+        of = self._part_of(state, stack, part)
+        if not isinstance(of, ItemOf | InArray) or not isinstance(of.what, PlainItems):
+            return None
+        if of.what.each is None or any(each.possible for each in outer):
+            return None
+        begun = b"" if part.start == BETWEEN else memory.text[part.start :]
+        found = DifferentScalars(of.what.each, part.used, begun)
+        return found if found.is_known else None
+
+    def are_more(self, values: Values, n: int) -> bool:
+        """Return whether there surely are more than `n` of some values."""
+        return self._are_many(values) or are_more(values, n, self._automaton.search)
 
     def _are_many(self, values: Values, depth: int = 0) -> bool:
         """Return whether there surely are more of some values than any array has."""
@@ -387,14 +390,9 @@ class MemoryCompletions:
             # What the token has closed is not open any more.
             opens = tuple([each for each in memory.opens if each.height <= stack.height + 1])
             memory = memory._replace(opens=opens)
-        above = islice(stack, stack.height - part.height + 1)
-        if not self._automaton.remembering.isdisjoint(above):
-            return False  # a walk does not know what a frame has to remember
         place = self._automaton.place(state)
-        if isinstance(place, UniqueDue | UniqueEnded) and UNKNOWN in place.inside:
-            return False  # nor what the item was that has ended
         if stack.height >= memory.opens[-1].height and _recalls(place):
-            return False  # nor what has come of an array or object that begins in the token
+            return False  # a walk does not know what has come of what begins in the token
         with suppress(_TooLongError), self._bounded():
             return self._has_ways(state, stack, memory._replace(text=text), n_used)
         return False
@@ -422,8 +420,8 @@ class MemoryCompletions:
             return False
         at = self._automaton.place(state)
         if isinstance(at, InLexeme):
-            if isinstance(at.lexer.lexemes, Numbers):
-                return False  # it depends on the digits
+            if isinstance(at.lexer.lexemes, Numbers):  # it depends on the digits
+                return _are_endless(at.lexer.lexemes, _number_at_end(memory.text))
             traits = at.lexer.lexemes.traits(at.key)
             if traits.is_any and not traits.is_named and _n_texts(*traits.bounds) > n:
                 return True
@@ -555,8 +553,8 @@ class MemoryCompletions:
         elif isinstance(at, InLexeme):
             for text, tag in self._ends(at.lexer, at.key, stack, memory):
                 yield from self._popped(text, b"", tag, stack, memory)
-        elif isinstance(at, InObject | InArray | InUnique):
-            has_some = isinstance(at, ItemEnded | PropertyEnded | UniqueEnded)
+        elif isinstance(at, InObject | InArray):
+            has_some = isinstance(at, ItemEnded | PropertyEnded)
             used = _NOTHING
             if memory.opens and memory.opens[-1].height == stack.height + 1:
                 used = memory.opens[-1].used
@@ -574,8 +572,6 @@ class MemoryCompletions:
         memory, is_repeated = popped(automaton, memory, stack, tag, len(memory.text))
         if is_repeated:
             then = automaton.follow_repeated(frame, tag)
-        elif frame in automaton.remembering:
-            then = automaton.follow_text(frame, tag, automaton.text_of(frame) + text)
         else:
             then = automaton.follow(frame, tag)
         if then != DEAD:
@@ -596,8 +592,6 @@ class MemoryCompletions:
 
         It has no bracket.
         """
-        if isinstance(at, InUnique):
-            return self._unique(at.what, at.inside, is_some=isinstance(at, UniqueDue))
         if isinstance(at, InArray):
             return self._items(at.what, at.inside, used)
         return self._members(at.what, at.inside, used, is_some=isinstance(at, NameDue))
@@ -676,22 +670,6 @@ class MemoryCompletions:
         if items.ending(state) == DEAD_END:
             return None
         return Written(self._automaton.layout.comma.join(texts), items.ending(state))
-
-    def _unique(
-        self, items: UniqueItems, state: Used, *, is_some: bool = False
-    ) -> Iterator[Written]:
-        """Yield the different scalars that may still come, and the tag of the array then."""
-        self._step()
-        if items.ending(state) != DEAD_END and not is_some:
-            yield Written(b"", items.ending(state))
-        for kind, lexemes, tags in items.lexemes(state):
-            is_string = kind == "strings"
-            for end in self._lexemes(lexemes, lexemes.start, fresh_bits(tags)):
-                text = b'"' * is_string + end.text
-                after = items.after(state, written_value(text, is_string=is_string))
-                if after is not None:
-                    for rest in self._unique(items, after):
-                        yield self._joined(text, rest)
 
     def _members(
         self,
@@ -807,9 +785,7 @@ class MemoryCompletions:
     def _ends(self, lexer: Lexer, key: Any, stack: Stack, memory: SeenParts) -> Iterator[Written]:
         """Yield the ends of a lexeme."""
         pushed, bits = self._automaton.meaning_of_frame(stack.state), -1
-        if isinstance(pushed, UniqueOf):
-            bits = fresh_bits(lexer.tags)
-        elif isinstance(pushed, NameOf):
+        if isinstance(pushed, NameOf):
             bits = pushed.what.allowed(pushed.inside)
         ends = self._lexemes(lexer.lexemes, key, bits, memory.text)
         return (Written(end.text, lexer.tags[end.tag]) for end in ends)
@@ -820,7 +796,7 @@ class MemoryCompletions:
         """Yield the ends of a lexeme; a number has begun at the end of a text."""
         if not isinstance(lexemes, Numbers):
             return self._texts(lexemes, key, bits)
-        return self._numbers(lexemes, key, text[len(text.rstrip(_OF_NUMBERS)) :])
+        return self._numbers(lexemes, key, _number_at_end(text))
 
     def _texts(self, lexemes: ScalarAutomaton, first: Any, tags: int) -> Iterator[Written]:
         """Yield the ends of a lexeme, the shortest first."""
@@ -886,6 +862,23 @@ def _has_many_scalars(goal: Goal) -> bool:
     return (numbers is not None and numbers.made is None) or (
         strings is not None and are_many(strings)
     )
+
+
+def _number_at_end(text: bytes) -> bytes:
+    return text[len(text.rstrip(_OF_NUMBERS)) :]
+
+
+def _are_endless(numbers: Numbers, begun: bytes) -> bool:
+    """Return whether a number that has begun surely has endlessly many values left."""
+    if isinstance(numbers, ListedNumbers):
+        return False
+    for language in map(canonical_numbers, numbers.languages):
+        state = language.start
+        for character in begun.decode():
+            state = language.after(state, character)
+        if language.longest(state) == inf:
+            return True
+    return False
 
 
 def _n_different(texts: Iterable[bytes], most: int) -> int:

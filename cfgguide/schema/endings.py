@@ -42,12 +42,9 @@ from cfgguide.schema.places import (
     PropertyEnded,
     PropertyOf,
     Shut,
-    UniqueEnded,
-    UniqueOf,
     Value,
     brackets_of,
 )
-from cfgguide.schema.unique import FRESH, UNKNOWN, UniqueItems, Used, fresh_bits
 
 _MAX_BYTES = 20_000_000  # of endings that are remembered, about
 _OVERHEAD = 500  # bytes of what is remembered beside a text
@@ -216,14 +213,12 @@ class SchemaEndings:
 
     def _inside(self, at: Inside, stack: Stack) -> tuple[bytes, _Place]:
         """Return the end of an object or array, before or after which something has come."""
-        if isinstance(at, UniqueEnded) and UNKNOWN in at.inside:
-            return self._after_some(at.what, at.inside, stack)
         written = self._values.inside(at)
         if written is None:
             raise NoShortEndingError
         if written.tag == DEAD_END:
             raise SchemaError(_NO_ENDING)
-        is_next = isinstance(at, PropertyEnded | ItemEnded | UniqueEnded) and written.text
+        is_next = isinstance(at, PropertyEnded | ItemEnded) and written.text
         comma = self._automaton.layout.comma if is_next else b""
         return comma + written.text + brackets_of(at)[1:], self._popped(stack, written.tag)
 
@@ -233,8 +228,6 @@ class SchemaEndings:
     def _lexeme(self, lexer: Lexer, key: Any, stack: Stack) -> tuple[bytes, _Place]:
         """Return the end of a lexeme."""
         pushed = self._automaton.meaning_of_frame(stack.state)
-        if isinstance(pushed, UniqueOf):
-            return self._item(lexer, key, stack)
         if isinstance(pushed, NameOf):
             return self._name(lexer, key, stack, *pushed)
         ends = self._ends(lexer, key)
@@ -254,36 +247,6 @@ class SchemaEndings:
         bits[lexer.tags[nearest.tag]] = 0
         others = [each for each in bits.values() if each][:_MAX_CLASSES]
         return [nearest, *(self._values.lexemes.end(lexer.lexemes, key, tags=t) for t in others)]
-
-    def _item(self, lexer: Lexer, key: Any, stack: Stack) -> tuple[bytes, _Place]:
-        """Return the end of an item of an array of different ones.
-
-        After a walk, it may not be known how the item begins; so neither is what has come with it.
-        """
-        end = self._values.lexemes.end(lexer.lexemes, key, tags=fresh_bits(lexer.tags))
-        if end is None:
-            raise NoShortEndingError
-        frame = stack.state
-        if self._automaton.is_known(frame):
-            text = self._automaton.text_of(frame) + end.text
-            return end.text, (self._automaton.follow_text(frame, FRESH, text), stack.pop(1))
-        return end.text, self._popped(stack, FRESH)
-
-    def _after_some(self, items: UniqueItems, inside: Used, stack: Stack) -> tuple[bytes, _Place]:
-        """Return the end of an array in which some item has come, of all those that it may be.
-
-        Whichever it is, what follows are the shortest items but this one.
-        """
-        n_missing = items.n_missing(inside)
-        items_left = self._values.shortest_items(items, inside, n_missing + 1)
-        if len(items_left) <= n_missing or n_missing > _MAX_LEFT_OUT:
-            ways = [items_left]
-        else:
-            ways = [[*items_left[:n], *items_left[n + 1 :]] for n in range(len(items_left))]
-        place = self._popped(stack, 0)
-        rest, comma = self._ending(place), self._automaton.layout.comma
-        texts = [b"".join(comma + item for item in way) + b"]" for way in ways]
-        return max(texts, key=lambda text: self._n_tokens(text + rest) or 0), place
 
     def _name(
         self, lexer: Lexer, key: Any, stack: Stack, members: Members, inside: Any

@@ -14,7 +14,6 @@ from cfgguide.engine.byte_machine.byte_views import DEAD
 from cfgguide.engine.byte_machine.scalars import ScalarAutomaton
 from cfgguide.schema.members import Items, Members
 from cfgguide.schema.solver.goals import Goal
-from cfgguide.schema.unique import UniqueItems, Used
 
 
 class Lexer:
@@ -107,33 +106,13 @@ class ItemEnded(InArray):
     """An item has ended."""
 
 
-class InUnique(NamedTuple):
-    """Between the items of an array of different scalars."""
-
-    what: UniqueItems
-    inside: Used
-    space: int | None
-
-
-class UniqueBegun(InUnique):
-    """Such an array has begun."""
-
-
-class UniqueDue(InUnique):
-    """Another item has to come."""
-
-
-class UniqueEnded(InUnique):
-    """An item has ended."""
-
-
 class Part(NamedTuple):
     """Of a message, outside of values."""
 
     number: int
 
 
-Inside = InObject | InArray | InUnique
+Inside = InObject | InArray
 Spaced = End | Shut | Value | Inside
 
 
@@ -163,22 +142,13 @@ class ItemOf(NamedTuple):
     inside: Any
 
 
-class UniqueOf(NamedTuple):
-    """The frame of an item of an array of different scalars, and its text so far, if known."""
-
-    what: UniqueItems
-    inside: Used
-    is_string: bool
-    text: bytes | None
-
-
 class Hole(NamedTuple):
     """The frame of a value in a message, and the part that follows."""
 
     target: int
 
 
-Pushed = Root | NameOf | PropertyOf | ItemOf | UniqueOf | Hole
+Pushed = Root | NameOf | PropertyOf | ItemOf | Hole
 Place = InLexeme | Mark | Spaced | Part
 
 

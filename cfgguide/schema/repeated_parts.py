@@ -8,9 +8,6 @@ once more. Few tokens can, by where their commas, quotes and brackets are; of th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import cached_property, partial
-from math import inf
 
 import numpy as np
 
@@ -23,26 +20,38 @@ from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.schema.automaton import SchemaAutomaton
-from cfgguide.schema.places import ArrayBegun, InUnique, NameOf, ObjectBegun, UniqueOf
-
-# The end of one value, a comma, and something of another one; or of names.
-_ITEMS = re.compile(
-    rb"""(?:["0-9\]}]|null|true|false)[ \t\n\r]*,[ \t\n\r]*(?:"(?s:.)|[0-9tfn\[{-])"""
+from cfgguide.schema.places import ArrayBegun, NameOf, ObjectBegun, Value
+from cfgguide.schema.scalar_tokens import (
+    DUE,
+    ENDED,
+    IN_OTHER,
+    IN_STRING,
+    ScalarTokens,
+    beginnings_of,
+    rests_of,
 )
-# Where any beginning of a string can be finished in another way, that of whole ones.
-_STRINGS = re.compile(rb'"[ \t\n\r]*,[ \t\n\r]*"(?:[^"\\]|\\.)*"', re.DOTALL)
-_OTHER_ITEMS = re.compile(rb"""(?:["0-9\]}]|null|true|false)[ \t\n\r]*,[ \t\n\r]*[0-9tfn\[{-]""")
+
+# A comma, and something of another value, or of a name; in a string, its end before.
+_NEXT = rb',[ \t\n\r]*(?:"(?s:.)|[0-9tfn\[{-])'
+_ITEMS = re.compile(rb"""(?:["0-9\]}]|null|true|false)[ \t\n\r]*""" + _NEXT)
+_NEXT_ITEM = re.compile(_NEXT)
 _BEGUN = re.compile(rb"\A[^\[{]*[\[{](?s:.)*,")  # perhaps an array or object, and a comma in it
 _COMMA = re.compile(rb'\A(?:[^",]|"(?:[^"\\]|\\.)*")*,', re.DOTALL)  # one outside of strings
 _ENDED_NAME = re.compile(rb'\A[^"]*+"(?s:.)*,')  # the end of a name, and of the property
 _ENDED_STRING = re.compile(rb'"[ \t\n\r\]}]*,')  # the end of a string, and of what it is in
 # Perhaps a whole item or name after a comma, or without one.
-_WHOLE = re.compile(rb',(?s:.)*(?:[,\]}:]|"(?:[^"\\]|\\.)*")')
+_WHOLE = re.compile(rb',[^"]*(?:[,\]}:]|true|false|null|"(?:[^"\\]|\\.)*")', re.DOTALL)
 _STRING = re.compile(rb'\A[ \t\n\r]*"(?:[^"\\]|\\.)*"', re.DOTALL)  # where one begins
-_ENDED = re.compile(rb'[\]}]|"(?:[^"\\]|\\.)*"', re.DOTALL)
-_BRACKET = re.compile(rb"[\]}]")
-_QUOTE_AND_BRACKET = re.compile(rb'"(?s:.)*[\]}]')
+_ENDED = re.compile(rb'\A[^"\]}]*+(?:[\]}]|"(?:[^"\\]|\\.)*")', re.DOTALL)
+# To a bracket that closes what was open before: of those that do not, only pairs are left out.
+_OTHER = rb'(?:[^"\[\]{}]|"(?:[^"\\]|\\.)*+")'
+_TO_BRACKET = rb"(?:%b|[\[{]%b*+[\]}])*+(?:[\]}]|[\[{]%b*+[\[{](?s:.)*[\]}])" % ((_OTHER,) * 3)
+_BRACKET = re.compile(rb"\A" + _TO_BRACKET, re.DOTALL)
+_QUOTE_AND_BRACKET = re.compile(rb'\A(?:[^"\\]|\\.)*+"' + _TO_BRACKET, re.DOTALL)
 _BLANK = re.compile(rb"\A[ \t\n\r]+\Z")  # outside of lexemes, whatever may come may come later
+# A string, or the rest of the one in which a token begins; or white space.
+_SPACES = re.compile(rb'("(?:[^"\\]|\\.)*+"?+)|[ \t\n\r]++', re.DOTALL)
+_IN_STRING = re.compile(rb'((?:\A|")(?:[^"\\]|\\.)*+"?+)|[ \t\n\r]++', re.DOTALL)
 _N_ADDED = 8  # items and names that a token may end
 _N_ASKED = 3  # times, before it is found out
 _MAX_KNOWN = 10_000  # places of which it is known how freely texts go on
@@ -73,36 +82,16 @@ class RepeatedParts:
         self._freedom: dict[tuple[int, ...], tuple[int, int, int]] = {}
 
     def remove(self, configuration: ByteConfiguration, bitmask: Int32Array) -> None:
-        """Remove tokens that write the same item twice, which a walk does not see.
+        """Remove tokens that write the same part twice, which a walk does not see.
 
-        Such a token has a comma between both; and if there may be no other item, at the end of one.
+        The array or object has had no part yet, or begins in the token: of others that have, a text
+        remembers which, and `narrowed` looks at them.
         """
-        automaton, frames = self._automaton, configuration.stack
         suspects = self._after_commas(configuration)
-        place = automaton.place(configuration.state)
-        unique = [automaton.unique(frame) for frame in frames if frame in automaton.remembering]
-        arrays = [each.what for each in (*unique, place) if isinstance(each, InUnique | UniqueOf)]
-        # What has had no part yet remembers nothing: `narrowed` does not look at it.
-        is_begun = isinstance(place, ObjectBegun | ArrayBegun)
-        is_endless = all(items.is_endless for items in arrays)
-        if is_endless and not (is_begun and automaton.recalling):
-            others = self._matching(_OTHER_ITEMS)
-            strings = self._matching(_STRINGS) & ~others
-            if min((items.n_free for items in arrays), default=inf) < self._longest_items:
-                others, strings = self._matching(_ITEMS), strings & 0
-            # Of an array that begins in the token it is not known how many values there are.
-            self._remove(configuration, bitmask, suspects & (others | self._matching(_BEGUN)))
-            # To look at the strings is quicker than to read them.
-            may_repeat = partial(automaton.may_repeat, configuration.stack.state)
-            self._remove(configuration, bitmask, suspects & strings, may_repeat)
-        else:
-            self._remove(configuration, bitmask, suspects)
-
-    @cached_property
-    def _longest_items(self) -> int:
-        """How many bytes tokens have at most in which an item has ended and another has begun."""
-        token_ids = Subset.of(self._matching(_ITEMS)).token_ids().tolist()
-        return max((len(self._vocabulary.tokens[each] or b"") for each in token_ids), default=0)
+        place = self._automaton.place(configuration.state)
+        if not isinstance(place, ObjectBegun | ArrayBegun):
+            suspects = suspects & self._matching(_BEGUN)
+        self._remove(configuration, bitmask, suspects)
 
     def _after_commas(self, configuration: ByteConfiguration) -> Int32Array:
         """Return the tokens after which a comma has come that ends an item or a property."""
@@ -116,16 +105,21 @@ class RepeatedParts:
         return SharedMasks.of(self._vocabulary).matching(pattern)
 
     def _remove(
-        self,
-        configuration: ByteConfiguration,
-        bitmask: Int32Array,
-        suspects: Int32Array,
-        is_suspect: Callable[[bytes], bool] = bool,
+        self, configuration: ByteConfiguration, bitmask: Int32Array, suspects: Int32Array
     ) -> None:
-        """Remove of some tokens those that the recogniser refuses."""
+        """Remove of some tokens those that the recogniser refuses.
+
+        Those that differ only in how much white space they have are read once.
+        """
+        automaton, refused = self._automaton, dict[bytes, bool]()
+        is_spaced = automaton.layout.space is None
+        spaces = _IN_STRING if automaton.is_in_string(configuration.state) else _SPACES
         for token_id in Subset.of(bitmask & suspects).token_ids().tolist():
             token = self._vocabulary.tokens[token_id] or b""
-            if is_suspect(token) and self._machine.advance(configuration, token) is None:
+            token = spaces.sub(_shortened, token) if is_spaced else token
+            if token not in refused:
+                refused[token] = self._machine.advance(configuration, token) is None
+            if refused[token]:
                 bitmask.view(np.uint32)[token_id >> 5] &= ALL_BITS ^ (1 << (token_id & 31))
 
     # -- texts that remember what has come --------------------------------------------------
@@ -133,13 +127,47 @@ class RepeatedParts:
     def narrowed(self, configuration: ByteConfiguration, subset: Subset) -> Subset:
         """Return a subset without what a text remembers: masks do not know that."""
         bitmask = subset.bitmask.copy()
-        suspects = self._suspects(configuration)
-        place = self._automaton.place(configuration.state)
-        if self._automaton.layout.space and isinstance(place, ObjectBegun | ArrayBegun):
-            # Behind as much white space as there may be, more of it says that this is empty.
-            suspects = suspects | self._matching(_BLANK)
+        suspects = self._narrow_scalars(configuration, bitmask)
+        if suspects is None:
+            suspects = self._suspects(configuration)
+            place = self._automaton.place(configuration.state)
+            if self._automaton.layout.space and isinstance(place, ObjectBegun | ArrayBegun):
+                # Behind as much white space as there may be, more of it says that this is empty.
+                suspects = suspects | self._matching(_BLANK)
         self._remove(configuration, bitmask, suspects)
         return subset.changed(bitmask)
+
+    def _narrow_scalars(
+        self, configuration: ByteConfiguration, bitmask: Int32Array
+    ) -> Int32Array | None:
+        """Remove the tokens that write a scalar again, and return those that may.
+
+        None where parts are no scalars, or few are left.
+        """
+        completions = self._automaton.completions
+        scalars = completions.different_scalars(*configuration[:3])
+        if scalars is None:
+            return None
+        begun, place = scalars.begun, self._automaton.place(configuration.state)
+        kind = IN_STRING if begun[:1] == b'"' else IN_OTHER if begun else ENDED
+        masks = SharedMasks.of(self._vocabulary)
+        tokens: ScalarTokens = masks.of_tokens(
+            ScalarTokens, DUE if isinstance(place, Value) else kind
+        )
+        if not completions.are_more(scalars.values, len(scalars.used) + tokens.most):
+            return None
+        bitmask &= ~tokens.writing(scalars.used, begun)
+        found = tokens.unclear
+        if scalars.is_spelled:
+            found = found | tokens.spelled
+        if scalars.are_few:
+            bitmask &= ~tokens.leaving(scalars.exhausted())
+            found = found | tokens.following
+        if scalars.are_listed and kind is IN_STRING:
+            rests = rests_of(scalars.used, begun)
+            escaping = masks.escaping(beginnings_of(rests))
+            found = found | bitmask_of(escaping, self._vocabulary.n_words)
+        return found
 
     def _suspects(self, configuration: ByteConfiguration) -> Int32Array:
         """Return the tokens that what a text remembers may refuse.
@@ -156,14 +184,11 @@ class RepeatedParts:
         suspects = self._after_commas(configuration)
         is_between = completions.is_between(state, stack, memory)
         used = completions.used_strings(state, stack, memory)
-        if is_between and used is not None and used.are_all and used.are_free:
-            return suspects & self._matching(_WHOLE) | self._matching(_STRING)
         rests = None if is_between else completions.rests_of_strings(stack, memory, used)
         if rests is not None:
-            if used is not None and used.are_all and used.n_free == inf:
-                suspects = suspects & self._matching(_WHOLE)
-            elif completions.is_followed_freely(state, stack, memory):
-                suspects = suspects & self._matching(_ITEMS)
+            if completions.is_followed_freely(state, stack, memory):
+                is_string = self._automaton.is_in_string(state)
+                suspects = suspects & self._matching(_ITEMS if is_string else _NEXT_ITEM)
             elif self._is_free(configuration, suspects):
                 suspects = suspects & self._matching(_WHOLE)
             is_free = not rests or (used is not None and used.are_free)
@@ -187,7 +212,9 @@ class RepeatedParts:
         """
         shared = SharedMasks.of(self._vocabulary)
         token_ids = [each for rest in rests for each in shared.ending_strings.get(rest, ())]
-        token_ids += [] if is_free else shared.beginning(rests)
+        if not is_free:
+            begun = beginnings_of(rests) | {b""}
+            token_ids += shared.writing(begun) + shared.escaping(begun)
         return bitmask_of(token_ids, self._vocabulary.n_words)
 
     def _ends_of_parts(self, configuration: ByteConfiguration) -> Int32Array | None:
@@ -203,7 +230,7 @@ class RepeatedParts:
             return found | self._matching(_ENDED)
         if not completions.may_repeat(memory):
             return found
-        if not self._automaton.is_in_lexeme(state):
+        if not self._automaton.is_in_string(state):
             return found | self._matching(_BRACKET)
         if any(each.possible and each.height == stack.height for each in memory.opens):
             return None
@@ -241,3 +268,8 @@ class RepeatedParts:
             if after is None or not self._automaton.has_ways(after, n + _N_ADDED):
                 return False
         return True
+
+
+def _shortened(found: re.Match[bytes]) -> bytes:
+    """Return a string as it is, and one space for any number of them."""
+    return b" " if found[1] is None else found[1]

@@ -8,25 +8,21 @@ derivations). Of more than a hundred kilobytes none is known.
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, ParamSpec, TypeVar
 
 from cfgguide.base.limits import LONGEST, check_step
 from cfgguide.base.locks import new_lock
 from cfgguide.base.remembered import remembered
-from cfgguide.engine.byte_machine.scalars import ScalarAutomaton
 from cfgguide.engine.byte_machine.short_ends import ShortestLexemes, Written
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.members import Items, Members, TrackedMembers, ending_after
-from cfgguide.schema.places import InArray, Inside, InUnique, NameDue, UniqueDue, brackets_of
+from cfgguide.schema.places import InArray, Inside, NameDue, brackets_of
 from cfgguide.schema.solver.goals import Goal
 from cfgguide.schema.solver.paths import Property
-from cfgguide.schema.unique import UniqueItems, Used, fresh_bits, written_value
 
 _MAX_NAMES = 8  # that are compared where a name has begun
 _MAX_CASES = 8  # of a value that are compared
-_MAX_REPEATED = 8  # values in other spellings that are met while different ones are looked for
 _SHORT = 2  # bytes: no array or object is shorter
 
 P = ParamSpec("P")
@@ -116,8 +112,6 @@ class ShortestValues:
 
     def inside(self, at: Inside) -> Written | None:
         """Return what still has to come in an array or object."""
-        if isinstance(at, InUnique):
-            return self.different(at.what, at.inside, is_some=isinstance(at, UniqueDue))
         if isinstance(at, InArray):
             return self.items(at.what, at.inside)
         return self.members(at.what, at.inside, is_some=isinstance(at, NameDue))
@@ -160,41 +154,6 @@ class ShortestValues:
         if sum(map(len, texts)) + len(comma) * len(texts) > LONGEST:
             return None
         return Written(comma.join(texts), tag)
-
-    def different(
-        self, items: UniqueItems, state: Used, *, is_some: bool = False
-    ) -> Written | None:
-        """Return the different items that still have to come, and the tag of the array then."""
-        n = max(items.n_missing(state), is_some)
-        texts = self.shortest_items(items, state, n) if n <= LONGEST else []
-        return self._joined(texts, 0) if len(texts) >= n else None
-
-    def shortest_items(self, items: UniqueItems, state: Used, n: int) -> list[bytes]:
-        """Return the shortest items that have not come: so many, if there are so many."""
-        texts: list[bytes] = []
-        while len(texts) < n:
-            values, n_before, n_repeated = items.item(state), len(texts), 0
-            kinds = [self._fresh_items(*each) for each in items.lexemes(state)]
-            for item in heapq.merge(*kinds, key=_order):
-                after = items.after(state, written_value(item.text, is_string=bool(item.tag)))
-                n_repeated += after is None
-                if after is not None:
-                    texts.append(item.text)
-                    state = after
-                # An automaton without what has come since then repeats nothing.
-                if len(texts) == n or n_repeated > _MAX_REPEATED or items.item(state) != values:
-                    break
-            if len(texts) == n_before:
-                break
-        return texts
-
-    def _fresh_items(
-        self, kind: str, lexemes: ScalarAutomaton, tags: Sequence[int]
-    ) -> Iterator[Written]:
-        """Yield items of a kind that are unlike those before, the shortest first; 1 for strings."""
-        quote = b'"' if kind == "strings" else b""
-        for end in self.lexemes.ends(lexemes, lexemes.start, fresh_bits(tags)):
-            yield Written(quote + end.text, int(kind == "strings"))
 
     def members(self, members: Members, state: Any, *, is_some: bool = False) -> Written | None:
         """Return the properties that still have to come, and the tag of the object then.

@@ -1,133 +1,33 @@
-"""Arrays whose items are to be different, where the items are scalars.
+"""Arrays whose items are to be different, where the items are scalars: how many are left.
 
-In: :class:`~cfgguide.schema.solver.values.Values` with ``uniqueItems``. Out: :class:`UniqueItems`:
-a state of such an array has the values that have come, and the next item is none of these. Numbers
-are written there in one way only, without an exponent and without needless digits, and strings have
-plain spellings: so values are told apart by what is written. Of strings with a pattern or bounds it
-is the text that remembers which have come (:func:`are_remembered`).
+In: :class:`~cfgguide.schema.solver.values.Values`, and what has come. Out: whether there surely are
+more than any array has, and how a scalar may begin (:class:`DifferentScalars`). A string has been
+read to its end when its quote comes; a number may go on, and has many spellings, but with a first
+digit that is not zero most languages have endlessly many others for each beginning. ::
+
+    ["blue", "bl        of blue, black and red: nothing may follow that is not a beginning of `ack`
+    [0, 5, 0            of whole numbers: nothing is left that begins like this
 """
 
 from __future__ import annotations
 
-import json
-from bisect import bisect_left
-from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Hashable
+from functools import lru_cache
 from math import inf
+from typing import NamedTuple
 
 from cfgguide.automata.ecma_patterns import pattern_language
-from cfgguide.automata.language import DEAD, Language, difference, intersection
-from cfgguide.engine.byte_machine.property_names import PropertyNames, Words
-from cfgguide.engine.byte_machine.scalars import (
-    Bounded,
-    Constants,
-    ScalarAutomaton,
-    Strings,
-    numbers_in,
-    plain_strings,
-    strings_in,
-)
+from cfgguide.automata.language import DEAD, Language, intersection
 from cfgguide.errors import SchemaError
-from cfgguide.schema.members import DEAD_END
-from cfgguide.schema.solver.counts import canonical_numbers, n_texts
-from cfgguide.schema.solver.search import Search
-from cfgguide.schema.solver.values import CONSTANTS, Scalars, Values
+from cfgguide.schema.equality import number_of
+from cfgguide.schema.scalar_tokens import IS_SPELLED, beginnings_of, rests_of
+from cfgguide.schema.solver.counts import canonical_numbers, words_from
+from cfgguide.schema.solver.values import Scalars, Values
 
-FRESH, REPEATED = 0, 1  # tags of an item
-UNKNOWN = ""  # instead of a value
 _MANY = 10_000  # values: no array has so many
 _FEW = 64  # characters that have to come
+_ZERO = number_of("0")
 _LONG = 256  # characters that may come: of longer strings no automaton is made
-
-
-#: A state of an array: the values that have come, sorted; constants and numbers as they are
-#: written, strings with a quote before them, and first `UNKNOWN` for each that is not known.
-Used = tuple[str, ...]
-
-
-def fresh_bits(tags: Sequence[int]) -> int:
-    """Return the indices of the tags of what has not come before, as bits."""
-    return sum(1 << index for index, tag in enumerate(tags) if tag != REPEATED)
-
-
-def written_value(text: bytes, *, is_string: bool) -> str:
-    """Return a value of a state, given what is written."""
-    return '"' + str(json.loads(text)) if is_string else text.decode()
-
-
-class UniqueItems:
-    """Arrays of scalars that are all different."""
-
-    def __init__(self, values: Values, search: Search) -> None:
-        self._values = values
-        self._search = search
-        self._least, self._most = values.n_items
-        self.start: Used = ()
-
-    def item(self, state: Used) -> Values:
-        """Return the values of the next item, used or not."""
-        return self._search.item_values(self._values, min(len(state), self._values.n_prefix))
-
-    def lexemes(self, state: Used) -> list[tuple[str, ScalarAutomaton, Sequence[int]]]:
-        """Return what the next item may be: its kind, an automaton, and the tag of each tag."""
-        if self._most is not None and len(state) >= self._most:
-            return []
-        values = self.item(state)
-        if not values.is_scalar:
-            return []
-        found: list[tuple[str, ScalarAutomaton, Sequence[int]]] = []
-        words = sorted(values.kinds.intersection(CONSTANTS).difference(state))
-        if words:
-            found.append(("constants", Constants(dict.fromkeys(words, 0)), (FRESH,)))
-        if values.numbers is not None:
-            # Strings begin with a quote and constants with a letter, so what is left are numbers.
-            used = [each for each in state if each[:1] not in '"tfn']
-            language = difference(
-                canonical_numbers(values.numbers.language), Language.of_words(used)
-            )
-            if not language.is_empty:
-                found.append(("numbers", numbers_in((language,)), (FRESH,)))
-        strings = values.strings
-        if strings is not None:
-            used = [each[1:] for each in state if each[:1] == '"']
-            lexemes = _unused_strings(strings, used)
-            if lexemes is not None:
-                tags: tuple[int, ...] = (FRESH,)
-                if isinstance(lexemes, PropertyNames):
-                    tags = (*(REPEATED,) * lexemes.n_names, FRESH)
-                found.append(("strings", lexemes, tags))
-        return found
-
-    @cached_property
-    def is_endless(self) -> bool:
-        """Whether there are always more values than have come."""
-        item = self.item(self.start)
-        numbers = item.numbers
-        return (item.strings is not None and are_many(item.strings)) or (
-            numbers is not None
-            and n_texts(canonical_numbers(numbers.language), (0, None), _MANY) == _MANY
-        )
-
-    @cached_property
-    def n_free(self) -> float:
-        """Up to how many characters each beginning of a string can be finished in more ways."""
-        strings = self.item(self.start).strings
-        return inf if strings is None else n_free(strings)
-
-    def n_missing(self, state: Used) -> int:
-        """Return how many items still have to come."""
-        return max(0, self._least - len(state))
-
-    def ending(self, state: Used) -> int:
-        """Return the tag of the array if it ends now, or `DEAD_END`."""
-        return 0 if len(state) >= self._least else DEAD_END
-
-    def after(self, state: Used, value: str) -> Used | None:
-        """Return the state after an item; None if it has come before."""
-        place = bisect_left(state, value)
-        if value in state[place : place + 1]:
-            return None
-        return (*state[:place], value, *state[place:])
 
 
 @lru_cache(maxsize=256)
@@ -155,9 +55,8 @@ def are_many(strings: Scalars) -> bool:
     return automaton.words(_MANY) is None
 
 
-@lru_cache(maxsize=256)
-def _is_endless(language: Language) -> bool:
-    """Return whether any number of texts begin like any beginning of one."""
+def _endless(language: Language) -> set[int]:
+    """Return the states after which any number of texts may come."""
     targets = [set(row) - {DEAD} for row in language.rows]
     endless = {state for state, after in enumerate(targets) if state in after}
     while more := {
@@ -166,14 +65,20 @@ def _is_endless(language: Language) -> bool:
         if state not in endless and not endless.isdisjoint(after)
     }:
         endless |= more
-    return endless == set(range(len(targets))) - {DEAD}
+    return endless
+
+
+@lru_cache(maxsize=256)
+def _is_endless(language: Language) -> bool:
+    """Return whether any number of texts begin like any beginning of one."""
+    return len(_endless(language)) == len(language.rows) - 1
 
 
 def n_free(strings: Scalars) -> float:
     """Return up to how many characters each beginning has others left, whatever has come."""
-    language, (least, most) = strings.language, strings.bounds
     if strings.words is not None:
         return -1
+    language, (least, most) = strings.language, strings.bounds
     if language is None:
         return inf if most is None else most - 1  # the last character may be any of a million
     if most is not None or least > _FEW:
@@ -181,34 +86,142 @@ def n_free(strings: Scalars) -> float:
     return inf if _is_endless(_bounded(language, least, most)) else -1
 
 
-def are_remembered(strings: Scalars | None) -> bool:
-    """Return whether of strings that have come a text remembers more cheaply than a state.
+class _Beginnings(NamedTuple):
+    """How the numbers of a language may begin.
 
-    They have a pattern or bounds, so all states of them would be made again after each item; and
-    each beginning has others left.
+    Attributes
+    ----------
+    are_free : bool
+        Whether each beginning that is not zero surely has endlessly many values left.
+    are_whole : bool
+        Whether all are whole numbers.
+    have_exponents : bool
+        Whether they may be written with one.
+    written : Language
+        The numbers in the one way in which each can be written.
     """
-    if strings is None or (strings.made is None and strings.bounds[1] is None):
-        return False
-    return n_free(strings) > 0
+
+    are_free: bool
+    are_whole: bool
+    have_exponents: bool
+    written: Language
 
 
-def _unused_strings(scalars: Scalars, used: list[str]) -> ScalarAutomaton | None:
-    """Return strings that have not come; None if there is none."""
-    if scalars.words is not None:
-        words = sorted(set(scalars.words).difference(used))
-        return Words(words) if words else None
-    language, (least, most) = scalars.language, scalars.bounds
-    # The values that have come are listed names, and all other strings remain: no automaton without
-    # them is made, which would be another one after each item.
-    if language is None and least <= 1 and most is None:
-        return PropertyNames(sorted([*used, *[""] * least]), plain_strings())
-    if language is not None and n_free(scalars) == inf:
-        return PropertyNames(sorted(used), strings_in((_bounded(language, least, most),)))
-    whole = pattern_language("^[^]*$") if language is None else language
-    rest = difference(whole, Language.of_words(used))
-    if rest.is_empty:
-        return None
-    if scalars.bounds == (0, None):
-        return Strings([rest])
-    strings = Bounded([(rest, scalars.bounds)])
-    return None if strings.is_empty else strings
+@lru_cache(maxsize=256)
+def _beginnings(language: Language | None) -> _Beginnings:
+    written = canonical_numbers(language)
+    starts = (written.start, written.after(written.start, "-"))
+    first = {written.after(start, digit) for start in starts for digit in "123456789"} - {DEAD}
+    return _Beginnings(
+        are_free=bool(first) and _reached(written, first) <= _endless(written),
+        are_whole=not _has(written, "."),
+        have_exponents=language is None or _has(language, "e"),
+        written=written,
+    )
+
+
+def _reached(language: Language, states: set[int]) -> set[int]:
+    found = list(states)
+    for state in found:  # grows while it is walked
+        found += {*language.rows[state]} - {DEAD, *found}
+    return {*found}
+
+
+def _has(language: Language, character: str) -> bool:
+    return any(language.after(state, character) != DEAD for state in range(len(language.rows)))
+
+
+class DifferentScalars(NamedTuple):
+    """Scalars of an array of which none may come twice.
+
+    Attributes
+    ----------
+    values : Values
+        Of each item.
+    used : frozenset
+        The values that have come.
+    begun : bytes
+        What there is of one that is being read; nothing between two.
+    """
+
+    values: Values
+    used: frozenset[Hashable]
+    begun: bytes
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known how a scalar may begin and go on."""
+        values, numbers = self.values, self._numbers
+        if not values.is_scalar or b"\\" in self.begun:
+            return False
+        if self.is_spelled and IS_SPELLED.match(self.begun):
+            return False
+        strings = values.strings
+        longest = max((len(each) for each in self.used if isinstance(each, str)), default=0)
+        return (strings is None or strings.words is not None or longest <= n_free(strings)) and (
+            numbers is None
+            or numbers.are_free
+            or (numbers.are_whole and not numbers.have_exponents)
+        )
+
+    @property
+    def _numbers(self) -> _Beginnings | None:
+        numbers = self.values.numbers
+        return None if numbers is None else _beginnings(numbers.language)
+
+    @property
+    def is_spelled(self) -> bool:
+        """Whether other spellings may be all that is left of zero, or of a whole number."""
+        numbers = self._numbers
+        return numbers is not None and (
+            numbers.are_whole or not numbers.are_free or _ZERO in self.used
+        )
+
+    @property
+    def are_listed(self) -> bool:
+        """Whether all strings are listed."""
+        return self.values.strings is not None and self.values.strings.words is not None
+
+    @property
+    def are_few(self) -> bool:
+        """Whether there may be few values that begin alike."""
+        strings, numbers = self.values.strings, self._numbers
+        are_bounded = strings is not None and n_free(strings) < inf
+        return are_bounded or (numbers is not None and not numbers.are_free)
+
+    def exhausted(self) -> set[bytes]:
+        """Return texts after which all that a scalar may become has come."""
+        found = set[bytes]()
+        strings, numbers = self.values.strings, self._numbers
+        begun = self.begun or b'"'
+        if strings is not None and self.are_listed and begun[:1] == b'"':
+            first = b"" if self.begun else b'"'
+            left = rests_of({*(strings.words or ())} - self.used, begun)
+            found = beginnings_of(rests_of(self.used, begun)) - beginnings_of(left)
+            found = {first + each for each in found}
+        if numbers is not None and not numbers.are_free and self.begun[:1] != b'"':
+            begun_like = beginnings_of(filter(None, map(_digits, self.used)))
+            n = len(self.begun)
+            for text in begun_like:
+                if text.startswith(self.begun) and self._is_exhausted(numbers.written, text):
+                    found.add(text[n:])
+        return found - {b""}
+
+    def _is_exhausted(self, written: Language, text: bytes) -> bool:
+        """Return whether all numbers that begin with a text have come."""
+        state = written.start
+        for digit in text.decode():
+            state = written.after(state, digit)
+        return written.longest(state) != inf and all(
+            number_of(text.decode() + rest) in self.used for rest in words_from(written, state)
+        )
+
+
+def _digits(value: Hashable) -> bytes:
+    """Return a whole number as it is written without an exponent; nothing for what is none."""
+    if isinstance(value, tuple) and value[0] == "#":
+        _, digits, power = value
+        if digits and isinstance(power, int):
+            return digits.encode() + b"0" * power if 0 <= power <= _LONG else b""
+        return b"" if digits else b"0"
+    return b""

@@ -131,18 +131,21 @@ def spelled_by_bytes(
     return found | (set(vocabulary.eos_token_ids) if ends else set())
 
 
-def compare_masks(schema: Any, seed: int, n_tokens: int = 25) -> None:
+def compare_masks(
+    schema: Any, seed: int, n_tokens: int = 25, vocabulary: cfgguide.Vocabulary = BYTES
+) -> None:
     """Walk at random; compare all masks on the way, and all sentences with the judge."""
     rng = random.Random(seed)
-    guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), BYTES))
+    guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), vocabulary))
     recognizer = ByteMachine(json_schema(schema).automaton())
     configuration: Any = recognizer.initial
     closing = {b"]", b"}", b'"', b",", b"true", b"1", b"{", b"[", b'"a"', b":", None}
+    closing |= {b'{"a":1}', b'{"a":', b", ", b"0"}
     for _ in range(n_tokens):
         allowed = guide.allowed_token_ids().tolist()
-        assert set(allowed) == spelled_by_bytes(recognizer, configuration), guide.text
+        assert set(allowed) == spelled_by_bytes(recognizer, configuration, vocabulary), guide.text
         assert allowed, guide.text
-        likely = [each for each in allowed if BYTES.tokens[each] in closing]
+        likely = [each for each in allowed if vocabulary.tokens[each] in closing]
         guide.advance(rng.choice(likely if likely and rng.random() < 0.7 else allowed))
         if guide.is_finished:
             return
@@ -163,6 +166,65 @@ def test_masks_are_what_single_bytes_allow(schema: Any) -> None:
 def test_masks_are_what_single_bytes_allow_many_times(schema: Any) -> None:
     for seed in range(3, 30):
         compare_masks(schema, seed)
+
+
+#: Tokens that end, write and begin several scalars at once, some of them in other spellings.
+SPELLED = cfgguide.Vocabulary.of_bytes(
+    [
+        *(b'"a"', b'","', b'"a","b"', b"ab", b"1,", b"2,1", b"0,0", b"1,2,3", b", ", b"],", b"] "),
+        *(b"true", b"tr", b"ue", b"nu", b",null", b",true,", b"true,false", b'a"', b'b", "'),
+        *(b'","a', b'","c"', b'"bl', b'ue"', b'ack"', b"blue", b".0", b"1.0", b"1.50", b"e1"),
+        *(b"10", b"50", b"0]", b"1]", b'"]', b'","]', b'", "', b"  ,  ", b"[1", b'""', b'"",""'),
+        *(b"e0", b"E-1", b',""', b" 1 ", b"1 ", b"2 ,", b"\\u", b"\\n", b"\\u0061", b"\xed\xa0"),
+        *(b"ud83d", b"\\ude00", b"},{", b'{"a":1}', b'{"a":1},', b'{"a":', b'"a":', b"1}", b"a"),
+        *(b'","', b"1"),
+    ]
+)  # fmt: skip
+WORDS = ["blue", "black", "blu", "b", "", "é", "a\\b", 1, 2, 12, 1.5, True, None]
+SCALARS: list[Any] = [
+    *({"type": "number"}, {"type": "integer"}, {"type": "number", "minimum": 0.5}, {"enum": WORDS}),
+    *({"type": "integer", "minimum": -1, "maximum": most} for most in (3, 120)),
+    *({"type": "number", "minimum": 0, "multipleOf": each} for each in (0.5, 2)),
+    *({"type": ["integer", each, "null"], "maxLength": 1} for each in ("string", "boolean")),
+    *({"enum": WORDS[:n]} for n in (4, 7)),
+    *({"enum": [0, 1, 12, 100, 120, -1]}, {"type": "string", "pattern": "^.?$"}),
+    *(
+        {"type": "string", "pattern": each}
+        for each in ("^[ab]{1,2}$", r"^\S*$", "^(a|b)(-[a-z]+)*$")
+    ),
+]
+
+
+@pytest.mark.parametrize("n_outside", range(3))
+@pytest.mark.parametrize("items", [*SCALARS, {}, OBJECT, {"properties": {"a": {"type": "number"}}}])
+def test_scalars_are_refused_that_have_come_in_any_spelling(items: Any, n_outside: int) -> None:
+    schema = {**UNIQUE, "items": items}
+    if n_outside:
+        schema = {
+            **UNIQUE,
+            "items": [schema, {**OBJECT, "additionalProperties": items}][n_outside - 1],
+        }
+    for seed in range(4):
+        compare_masks(schema, seed, vocabulary=SPELLED)
+
+
+@pytest.mark.parametrize(
+    ("items", "text"),
+    [
+        *((OBJECT, text) for text in ('[{"a":1},{"a":1', '[{"b":[{}],"a":1},{"a":1,"b":[{}')),
+        ({"properties": {"a": {"type": "number"}}}, '[{"a":1},{}, {"a" :1.0'),
+        *(({}, text) for text in ('["",1', "[true,1.0", '[{"":1},{"":1', "[[1,2],[1,2", '[{},"a"')),
+    ],
+)
+def test_what_ends_a_part_that_has_come_is_refused(items: Any, text: str) -> None:
+    grammar = json_schema({**UNIQUE, "items": items})
+    guide = cfgguide.Guide(cfgguide.compile(grammar, SPELLED))
+    for byte in text.encode():
+        guide.advance(SPELLED.tokens.index(bytes([byte])))
+    recognizer = ByteMachine(grammar.automaton())
+    configuration = recognizer.advance(recognizer.initial, text.encode())
+    allowed = set(guide.allowed_token_ids().tolist())
+    assert allowed == spelled_by_bytes(recognizer, configuration, SPELLED)
 
 
 @pytest.mark.slow

@@ -157,7 +157,6 @@ class ByteMachine:
         states, actions = pushdown.memory
         n_before = len(memory.text)
         memory = memory._replace(text=memory.text + data) if memory.opens else memory
-        first_byte = 0  # of what stands above the topmost frame, if that is remembering
         place = 0
         while place < len(data):
             reached = kernels.go_on(pushdown.view, data, place, state)
@@ -182,17 +181,11 @@ class ByteMachine:
                 if kind == PUSH:
                     target = actions[-target, 2]
                     stack = stack.push(first)
-                    first_byte = place
                     if parts is not None and is_recalling(parts, first, memory):
                         memory = memory if memory.text else SeenParts((), data)
                         memory = memory.begun(stack.height, n_before + place)
                     break
-                if parts is not None and stack.state in parts.remembering:
-                    end = place + 1 if kind == POP else place
-                    text = parts.text_of(stack.state) + data[first_byte:end]
-                    target = parts.follow_text(stack.state, first, text)
-                else:
-                    target = pushdown.follow(stack.state, first)
+                target = pushdown.follow(stack.state, first)
                 states, actions = pushdown.memory
                 if target == DEAD:
                     break
@@ -212,12 +205,7 @@ class ByteMachine:
                 return None
             state = target
             place += 1
-        if parts is None:
-            return ByteConfiguration(state, stack)
-        if stack.state in parts.remembering:
-            text = parts.text_of(stack.state) + data[first_byte:]
-            stack = stack.pop(1).push(parts.with_text(stack.state, text))
-        if memory.opens:
+        if parts is not None and memory.opens:
             memory = parts.narrowed(memory.shortened())
             if not parts.can_go_on(state, stack, memory):
                 return None
@@ -276,7 +264,7 @@ class ByteMasks:
         if self._machine.pushdown.memory[0][state, ENDING] != NONE:
             depth = max(depth, 1)  # whether the text may end is asked of the topmost frame
         parts = self._machine.pushdown.parts
-        if parts is None or not (parts.remembering or parts.recalling):
+        if parts is None or not parts.recalling:
             return Mask(depth, subset.bitmask, subset=subset)
         assert self._repeated is not None, "there are parts that may be repeated"
         bitmask = subset.bitmask.copy()

@@ -78,10 +78,8 @@ class ByteWalker:
         has_parts = bool(configuration.memory.opens) or self._begins_part(
             outcomes, stack, parts.recalling
         )
-        if has_parts or self._begins_item(outcomes, stack, parts):
-            self._outcomes = found = self._with_memory(
-                outcomes, configuration, parts, has_parts=has_parts
-            )
+        if has_parts:
+            self._outcomes = found = self._with_memory(outcomes, configuration, parts)
             return found
         return outcomes
 
@@ -104,23 +102,11 @@ class ByteWalker:
                 return True
         return False
 
-    def _begins_item(self, outcomes: ByteOutcomes, stack: Stack, parts: KnowsParts) -> bool:
-        """Return whether after some token a frame does not know what has come."""
-        return self._begins_part(outcomes, stack, parts.remembering) or (
-            bool(parts.remembering)
-            and any(
-                parts.is_vague(*outcomes.configuration(number)[:2])
-                for number in range(outcomes.n_outcomes)
-            )
-        )
-
     def _with_memory(
         self,
         outcomes: ByteOutcomes,
         configuration: ByteConfiguration,
         parts: KnowsParts,
-        *,
-        has_parts: bool,
     ) -> SplitOutcomes:
         """Return outcomes with what texts remember; tokens that may add to it have their own."""
         read = self._machine.read
@@ -128,22 +114,15 @@ class ByteWalker:
         whole = np.full(outcomes.n_outcomes, NONE)
         for number, token_id in enumerate(outcomes.first_tokens()):
             token, near = self._tokens[token_id] or b"", outcomes.configuration(number)
-            is_remembered = near.stack.state in parts.remembering
-            if parts.is_vague(near.state, near.stack) or (is_remembered and has_parts):
-                continue  # what has come differs from token to token
             if not configuration.memory.opens or parts.is_free(configuration, token, near):
                 after = read(configuration, token)
-                if after is not None and bool(after.memory.opens) == has_parts:
+                if after is not None and after.memory.opens:
                     whole[number] = len(found)
-                    if is_remembered:
-                        frame = parts.with_text(after.stack.state, None)
-                        after = after._replace(stack=after.stack.pop(1).push(frame))
-                    found.append(after._replace(stands_for_others=has_parts))
+                    found.append(after._replace(stands_for_others=True))
         places, outcome = outcomes.places()
         outcome = whole[outcome]
-        if has_parts:
-            # A comma may stand between two parts, so the token may add parts of its own.
-            outcome = np.where(self._commas[places], NONE, outcome)
+        # A comma may stand between two parts, so the token may add parts of its own.
+        outcome = np.where(self._commas[places], NONE, outcome)
         for number in range(len(found)):
             outcome[np.flatnonzero(outcome == number)[:_N_ALONE]] = NONE
         is_live = np.ones(len(places), dtype=np.bool_)

@@ -136,32 +136,14 @@ class KnowsParts(Protocol):
 
     Attributes
     ----------
-    remembering : set of int
-        Frames for which what stands above them is remembered; see `follow_text`.
     recalling : set of int
         Frames of parts that are to be different.
     recalling_inside : set of int
         Frames of parts that are to be different where they are inside of such a part.
     """
 
-    remembering: set[int]
     recalling: set[int]
     recalling_inside: set[int]
-
-    def follow_text(self, frame: int, tag: int, text: bytes) -> int:
-        """Return the state that follows the text of a remembering frame, `DEAD` if it may not be.
-
-        A walk asks `follow` instead, which does not know the text: it may allow more.
-        """
-
-    def with_text(self, frame: int, text: bytes | None) -> int:
-        """Return a remembering frame with the text above it so far; None if it is not known."""
-
-    def text_of(self, frame: int) -> bytes:
-        """Return the text that a remembering frame has so far."""
-
-    def is_vague(self, state: int, stack: Stack) -> bool:
-        """Return whether a walk has come here past something that a frame would remember."""
 
     def part(self, frame: int, tag: int, text: bytes) -> Hashable | None:
         """Return the value of a part that is to be different; None if it may come again."""

@@ -13,9 +13,9 @@ from __future__ import annotations
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,10 +36,13 @@ from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 Int32Array = npt.NDArray[np.int32]
 UInt32Array = npt.NDArray[np.uint32]
 BoolArray = npt.NDArray[np.bool_]
+T = TypeVar("T")
+G = TypeVar("G")
 
 _CONTINUATION, _LEAD = 0x80, 0xC0  # the first two bits of a byte inside a character
 _QUOTE, _BACKSLASH = b'"\\'
 _MARKS = b'",]}'  # of JSON
+_OF_SCALARS = b" \t\n\r-+.0123456789Eetrufalsn"  # all that a token needs to matter without one
 _ENDED = re.compile(rb'((?:[^"\\]|\\.)*)"', re.DOTALL)
 #: As much of a token as is whole characters and escapes; of a pair of those, both.
 _WHOLE = re.compile(
@@ -215,37 +218,45 @@ class SharedMasks:
     def matching(self, pattern: re.Pattern[bytes]) -> Int32Array:
         """Return the tokens in which a pattern, one of few, is found.
 
-        It finds only what has one of `_MARKS`, or is white space.
+        It finds only what `marked` has.
         """
-        found = [number for number, token in self._marked if pattern.search(token)]
+        found = [number for number, token in self.marked if pattern.search(token)]
         return bitmask_of(found, self.vocabulary.n_words)
 
     @cached_property
     def ending_strings(self) -> dict[bytes, list[int]]:
         """The tokens that may end a string, by what they add to it before."""
         found: dict[bytes, list[int]] = {}
-        for token_id, token in self._marked:
+        for token_id, token in self.marked:
             ended = _ENDED.match(token)
             if ended is not None:
                 text = ended[1]
-                added = _written(text)
+                added = written(text)
                 if added is not None:
                     found.setdefault(added, []).append(token_id)
         return found
 
-    def beginning(self, texts: Iterable[bytes]) -> list[int]:
-        """Return the tokens that may begin one of some texts inside of a string."""
-        begun = {b"", *(text[:n] for text in texts for n in range(1, len(text) + 1))}
+    def writing(self, texts: Collection[bytes]) -> list[int]:
+        """Return the tokens that write one of some texts inside of a string, without escapes."""
         ids, repeated = self.vocabulary.first_ids, self._repeated
-        found = [ids[text] for text in begun if text in ids]
-        found += [each for text in begun for each in repeated.get(text, ())]
-        found += [each for text in (None, *begun) for each in self._escaped.get(text, ())]
-        return found
+        found = [ids[text] for text in texts if text in ids]
+        return found + [each for text in texts for each in repeated.get(text, ())]
+
+    def escaping(self, texts: Iterable[bytes]) -> list[int]:
+        """Return the tokens with escapes that write one of some texts, and perhaps more."""
+        return [each for text in (None, *texts) for each in self._escaped.get(text, ())]
+
+    @remembered
+    def of_tokens(self, make: Callable[[SharedMasks, G], T], given: G) -> T:
+        """Return what is made of the masks and something else, once."""
+        return make(self, given)
 
     @cached_property
     def _repeated(self) -> dict[bytes, list[int]]:
         """The tokens whose bytes another one has that comes first."""
         ids, found = self.vocabulary.first_ids, dict[bytes, list[int]]()
+        if len(ids) == sum(map(bool, self.vocabulary.tokens)):
+            return found
         for token_id, token in enumerate(self.vocabulary.tokens):
             if token and ids[token] != token_id:
                 found.setdefault(token, []).append(token_id)
@@ -260,20 +271,21 @@ class SharedMasks:
             token = self.vocabulary.tokens[token_id] or b""
             whole = _WHOLE.match(token)
             if whole is not None and _ENDED.match(token) is None:
-                found.setdefault(_written(whole[0]), []).append(token_id)
+                found.setdefault(written(whole[0]), []).append(token_id)
         return found
 
     @cached_property
-    def _marked(self) -> list[tuple[int, bytes]]:
-        """The tokens that a pattern is looked for in: a tenth of all, and counted at once."""
+    def marked(self) -> list[tuple[int, bytes]]:
+        """The tokens in which values of JSON may end, or white space or numbers and no more."""
         data, count = byte_counter(self.vocabulary.tokens)
         has_mark = count(np.isin(data, list(_MARKS))) > 0
-        is_blank = count(~np.isin(data, list(b" \t\n\r"))) == 0
+        has_others = count(~np.isin(data, list(_OF_SCALARS))) > 0
         tokens = self.vocabulary.tokens
-        return [(at, tokens[at] or b"") for at in np.flatnonzero(has_mark | is_blank).tolist()]
+        found = np.flatnonzero(has_mark | ~has_others).tolist()
+        return [(token_id, token) for token_id in found if (token := tokens[token_id])]
 
 
-def _written(text: bytes) -> bytes | None:
+def written(text: bytes) -> bytes | None:
     """Return what some text inside of a string writes; None if no string goes on like this."""
     if _BACKSLASH not in text:
         return text

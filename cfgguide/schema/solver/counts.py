@@ -192,6 +192,11 @@ def _n_characters(strings: Scalars) -> float:
     return least + n if most is None else min(most, least + n)
 
 
+def are_more(values: Values, n: int, search: Search) -> bool:
+    """Return whether there surely are more than `n` values."""
+    return _Counter(search, n + 1).of(values).n > n
+
+
 class _Counter:
     def __init__(self, search: Search, most: int) -> None:
         self._search = search
@@ -216,7 +221,9 @@ class _Counter:
         n, is_exact = sum(map(values.is_constant, CONSTANTS)), not mixed
         if values.numbers is not None:
             n += n_texts(canonical_numbers(values.numbers.language), (0, None), self._most)
-        if values.strings is not None and n < self._most:
+        if values.strings is not None and values.strings.words is not None:
+            n += len(values.strings.words)
+        elif values.strings is not None and n < self._most:
             n += n_texts(values.strings.automaton, values.strings.bounds, self._most)
         for kind, counted in (("array", self._arrays), ("object", self._objects)):
             if kind in values.kinds and kind not in mixed and n < self._most:
