@@ -29,7 +29,7 @@ from cfgguide.engine.byte_machine.byte_walk import Trie, WalkMemory
 from cfgguide.engine.byte_machine.lone_pushdown import LonePushdown
 from cfgguide.engine.byte_machine.scalars import PLAIN, Key, Strings, string_of
 from cfgguide.engine.masks.subset import Subset, Subsets, bitmask_of
-from cfgguide.engine.vocabulary.trie import VocabularyTrie, byte_counter
+from cfgguide.engine.vocabulary.trie import ByteCounter, VocabularyTrie, byte_counter
 from cfgguide.engine.vocabulary.trie_kinds import kinds_below
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 
@@ -188,9 +188,13 @@ class SharedMasks:
         return np.packbits(few, bitorder="little").view(np.uint32)
 
     @cached_property
+    def _counter(self) -> ByteCounter:
+        return byte_counter(self.vocabulary.tokens)
+
+    @cached_property
     def _n_characters(self) -> npt.NDArray[np.int32]:
         """How many characters begin in each token, up to a closing quote."""
-        data, count = byte_counter(self.vocabulary.tokens)
+        data, count = self._counter
         found = count(data & _LEAD != _CONTINUATION).astype(np.int32)
         for token_id in np.flatnonzero(count((data == _QUOTE) | (data == _BACKSLASH))).tolist():
             token = self.vocabulary.tokens[token_id] or b""
@@ -265,7 +269,7 @@ class SharedMasks:
     @cached_property
     def _escaped(self) -> dict[bytes | None, list[int]]:
         """The tokens with escapes that end no string, by what those surely add that are whole."""
-        data, count = byte_counter(self.vocabulary.tokens)
+        data, count = self._counter
         found: dict[bytes | None, list[int]] = {}
         for token_id in np.flatnonzero(count(data == _BACKSLASH)).tolist():
             token = self.vocabulary.tokens[token_id] or b""
@@ -277,9 +281,10 @@ class SharedMasks:
     @cached_property
     def marked(self) -> list[tuple[int, bytes]]:
         """The tokens in which values of JSON may end, or white space or numbers and no more."""
-        data, count = byte_counter(self.vocabulary.tokens)
-        has_mark = count(np.isin(data, list(_MARKS))) > 0
-        has_others = count(~np.isin(data, list(_OF_SCALARS))) > 0
+        data, count = self._counter
+        is_mark, is_other = np.zeros(256, dtype=np.bool_), np.ones(256, dtype=np.bool_)
+        is_mark[list(_MARKS)], is_other[list(_OF_SCALARS)] = True, False
+        has_mark, has_others = count(is_mark[data]) > 0, count(is_other[data]) > 0
         tokens = self.vocabulary.tokens
         found = np.flatnonzero(has_mark | ~has_others).tolist()
         return [(token_id, token) for token_id in found if (token := tokens[token_id])]

@@ -138,9 +138,11 @@ class VocabularyTrie:
         return cls(packed, int(lengths.max(initial=0)))
 
 
-def byte_counter(
-    tokens_by_id: Sequence[bytes | None],
-) -> tuple[npt.NDArray[np.uint8], Callable[[npt.NDArray[np.bool_]], npt.NDArray[np.int64]]]:
+#: The bytes of all tokens, and what counts some of them in each token.
+ByteCounter = tuple[npt.NDArray[np.uint8], Callable[[npt.NDArray[np.bool_]], npt.NDArray[np.int64]]]
+
+
+def byte_counter(tokens_by_id: Sequence[bytes | None]) -> ByteCounter:
     """Return the bytes of all tokens, and what counts some of them in each token."""
     tokens = [token or b"" for token in tokens_by_id]
     lengths = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))

@@ -321,8 +321,10 @@ class Vocabulary:
     @cached_property
     def first_ids(self) -> dict[bytes, int]:
         """The smallest id of each token that is text, by its bytes."""
-        ids = range(self.size - 1, -1, -1)
-        return {token: token_id for token_id in ids if (token := self.tokens[token_id])}
+        tokens = [token or b"" for token in reversed(self.tokens)]
+        found = dict(zip(tokens, range(self.size - 1, -1, -1), strict=True))
+        found.pop(b"", None)
+        return found
 
     @cached_property
     def lengths_by_beginning(self) -> dict[bytes, list[int]]:
