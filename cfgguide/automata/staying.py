@@ -12,7 +12,7 @@ from operator import or_
 from typing import TypeVar
 
 from cfgguide.automata.alphabet import Alphabet
-from cfgguide.base.kinds import EVERY, MOST, N_BITS, kinds_meeting
+from cfgguide.base.kinds import BEGUN, EVERY, MOST, N_BITS, kinds_meeting
 from cfgguide.base.sets import members
 
 Key = TypeVar("Key", bound=Hashable)
@@ -84,10 +84,19 @@ def staying(
                         group.append(target)
                         stand_for.add(like)
             if found == before:
-                return found | n << N_BITS
+                return found | BEGUN | n << N_BITS
         if not is_counted:
             break
     return 0
+
+
+def looping(letters: int, alphabet: Alphabet, raw: int) -> int:
+    """Return kinds of characters, any of which lead from a state back to it, and `MOST` above them.
+
+    `letters` are those that lead there, `raw` the kinds that are asked for, both as bits.
+    """
+    found = raw & _kinds_in(alphabet, letters)
+    return found and found | MOST << N_BITS
 
 
 def _kinds_in(alphabet: Alphabet, letters: int) -> int:

@@ -28,6 +28,8 @@ KINDS = (1 << N_BITS) - 1
 MOST = (1 << 64 - N_BITS) - 1  # characters
 #: A kind of no characters: of bytes that are none, and of longer texts than are counted.
 NO_TEXT = 1 << N_BITS - 1
+#: Beside the kinds of all that it may become: a character of which a token has only the beginning.
+BEGUN = 1 << N_BITS - 2
 
 _SETS: tuple[Ranges, ...] = (
     *(((ord(mark), ord(mark)),) for mark in punctuation + " \t\n\r\x7f"),

@@ -250,14 +250,17 @@ class TokenBudget:
         """
         configuration = step.configuration
         with self._lock, self._steps.begun():
-            reach = self._reaches.get(configuration) or self._reach(configuration)
+            reach, walk = self._reaches.get(configuration), None
+            if reach is None:
+                walk = self._walker.walk(configuration)
+                reach = self._reach(configuration, walk)
             # No token leads further from an end than the budget: all such budgets have one mask.
             is_all = n > reach.most
             if is_all and step.subset is not None:
                 return step.subset.bitmask
             mask = reach.masks.get(NEVER if is_all else n)
             if mask is None:
-                mask = self._mask_within(configuration, reach, n)
+                mask = self._mask_within(configuration, reach, n, walk)
                 reach = self._reaches.get(configuration, reach)
                 self._keep(configuration, reach, NEVER if is_all else n, mask)
             path = self._shortest_known(step, n, before)
@@ -272,9 +275,9 @@ class TokenBudget:
 
     # -- masks ------------------------------------------------------------------------------
 
-    def _reach(self, configuration: Configuration) -> _Reach:
+    def _reach(self, configuration: Configuration, walk: Outcomes[Configuration]) -> _Reach:
         """Return how far the end is after each token, and remember it."""
-        reach = self._measured(self._walker.walk(configuration))
+        reach = self._measured(walk)
         self._n_reached += len(reach.numbers)
         if self._n_reached > 20 * _MAX_KNOWN:
             self._reaches.clear()
@@ -290,10 +293,19 @@ class TokenBudget:
         most = max(distances, default=1)
         return _Reach(walk.trie, *packed, most, {}, self._n_remembered)
 
-    def _mask_within(self, configuration: Configuration, reach: _Reach, n: int) -> Int32Array:
+    def _mask_within(
+        self,
+        configuration: Configuration,
+        reach: _Reach,
+        n: int,
+        walk: Outcomes[Configuration] | None,
+    ) -> Int32Array:
+        """Return the mask with `n` tokens left; `walk` is the one from there, if it holds yet."""
         if n <= reach.most and self.is_quick:
             self._look_around(configuration, n, self._effort)
-        walk = self._walker.walk(configuration)
+            walk = None
+        if walk is None:
+            walk = self._walker.walk(configuration)
         # Shorter ends may have been found since, and over another trie outcomes have other numbers.
         if self._n_remembered != reach.n_remembered or walk.trie is not reach.trie:
             before, reach = reach, self._measured(walk)

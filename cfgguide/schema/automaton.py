@@ -595,7 +595,7 @@ class SchemaAutomaton(TextPushdown):
     def _row_of_lexeme(self, state: int, at: InLexeme) -> None:
         row = at.lexer.lexemes.row(at.key)
         operations = [self._operation(at.lexer, after) for after in row.targets]
-        self.set_mapped_row(state, row.places, operations, row.stays)
+        self.set_mapped_row(state, row.places, operations, row.stays, row.loops)
 
     def _operation(self, lexer: Lexer, after: Target) -> int:
         if after is None:

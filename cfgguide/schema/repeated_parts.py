@@ -87,14 +87,14 @@ class RepeatedParts:
         The array or object has had no part yet, or begins in the token: of others that have, a text
         remembers which, and `narrowed` looks at them.
         """
-        suspects = self._after_commas(configuration)
+        suspects = self.adding(configuration)
         place = self._automaton.place(configuration.state)
         if not isinstance(place, ObjectBegun | ArrayBegun):
             suspects = suspects & self._matching(_BEGUN)
         self._remove(configuration, bitmask, suspects)
 
-    def _after_commas(self, configuration: ByteConfiguration) -> Int32Array:
-        """Return the tokens after which a comma has come that ends an item or a property."""
+    def adding(self, configuration: ByteConfiguration) -> Int32Array:
+        """Return the tokens in which a comma comes that ends an item or a property."""
         if not self._automaton.is_in_string(configuration.state):
             return self._matching(_COMMA)
         is_name = isinstance(self._automaton.meaning_of_frame(configuration.stack.state), NameOf)
@@ -181,7 +181,7 @@ class RepeatedParts:
             found = self._ends_of_parts(configuration)
             if found is not None:
                 return found
-        suspects = self._after_commas(configuration)
+        suspects = self.adding(configuration)
         is_between = completions.is_between(state, stack, memory)
         used = completions.used_strings(state, stack, memory)
         rests = None if is_between else completions.rests_of_strings(stack, memory, used)
@@ -225,7 +225,7 @@ class RepeatedParts:
         """
         state, stack, memory = configuration[:3]
         completions = self._automaton.completions
-        found = self._after_commas(configuration) & self._matching(_WHOLE)
+        found = self.adding(configuration) & self._matching(_WHOLE)
         if completions.is_between(state, stack, memory):
             return found | self._matching(_ENDED)
         if not completions.may_repeat(memory):

@@ -290,20 +290,24 @@ class Pushdown(ABC):
                 places[byte] = place
         after = {operations[places[each]] for each in _SPACES}
         stays = _SPACES_STAY if after == {state} and state != DEAD else 0
-        self.set_mapped_row(state, bytes(places), operations, stays)
+        self.set_mapped_row(state, bytes(places), operations, stays, stays)
 
     def set_mapped_row(
-        self, state: int, places: bytes, operations: Sequence[int], stays: int = 0
+        self, state: int, places: bytes, operations: Sequence[int], stays: int = 0, loops: int = 0
     ) -> None:
-        """Set the operations of a state, which of them each byte has, and which kinds lead on."""
+        """Set the operations of a state, and which of them each byte has.
+
+        And which kinds lead on, and back to the state.
+        """
         number = self._map_numbers.get(places)
         if number is None:
             number = self._maps.add(np.frombuffer(places, dtype=np.uint8), 1)
             self._map_numbers[places] = number
         first = self._operations.add(operations, len(operations))
+        stays |= loops << _WORD
         kinds = self._stays.get(stays)
         if kinds is None:
-            kinds = self._stays[stays] = self._set(stays, _WORD)
+            kinds = self._stays[stays] = self._set(stays, 2 * _WORD)
         row = self._states.array[state]
         row[MAP], row[STAYS] = number, kinds
         row[ROW] = first

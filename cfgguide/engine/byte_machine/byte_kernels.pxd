@@ -29,7 +29,7 @@ cdef int _noted(
 ) noexcept nogil
 @cython.locals(
     is_popped=bint, has_ended=bint, known=bint, end=int, state=int, cell=int, tag=int, named=int, target=int,
-    kind=int, frame=int, follow=int, depth=int, n_segments=int, byte=int, knows_kinds=bint,
+    kind=int, frame=int, follow=int, depth=int, n_segments=int, byte=int, knows_kinds=bint, looks_back=int,
     stays=cython.ulonglong, met=cython.ulonglong, first_token=int, end_token=int, after=int,
 )
 cdef int walk(

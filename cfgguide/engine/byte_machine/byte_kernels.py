@@ -5,9 +5,9 @@ prefix has only a state and a stack. Where a row of the automaton is not made ye
 and says so; called again, it goes on.
 
 Where a mask is asked for, a subtree is not visited if all kinds of characters in it may follow one
-another after the state. Where the mask of a string of any characters is known, only the tokens that
-end a listed name are visited. Where one has ended, and where a lexeme has that is read alone, is an
-*end*, for the caller to look up.
+another after the state; where all outcomes are, if all kinds lead back to it. Where the mask of a
+string of any characters is known, only the tokens that end a listed name are visited. Where one has
+ended, and where a lexeme has that is read alone, is an *end*, for the caller to look up.
 """
 
 from __future__ import annotations
@@ -191,8 +191,8 @@ def walk(
     n_base : int
         Number of cells of the configuration.
     mode : int
-        `VISIT`: visit everything; `MASK`: only what has to be visited to make a mask; `COLLECT`:
-        the same, up to the ends of what stands on the bottom frame.
+        `VISIT`: find where each token leads; `MASK`: whether it may come; `COLLECT`: the same, up
+        to the ends of what stands on the bottom frame.
     is_begun : bool
         Whether to go on with a walk that has stopped.
 
@@ -203,7 +203,7 @@ def walk(
     """
     states = arrays.states
     nodes, counts = trie.nodes, work.counts
-    knows_kinds = mode != VISIT and len(kinds) > 0
+    knows_kinds, looks_back = len(kinds) > 0, mode == VISIT
     depth, n_segments = 1, 0
     if is_begun:
         depth, n_segments = counts[DEPTH], counts[N_SEGMENTS]
@@ -220,7 +220,8 @@ def walk(
         known = work.is_known[depth - 1]
         if knows_kinds and not known and states[state, STAYS] != NONE:
             # Of most subtrees of which one is taken whole, the next ones are, too: many at once.
-            stays, after, end = arrays.words[states[state, STAYS]], node, work.end_node[depth]
+            stays = arrays.words[states[state, STAYS] + looks_back]
+            after, end = node, work.end_node[depth]
             while after < end:
                 met = kinds[after]
                 if (met & KINDS) | stays != stays or met >> N_BITS > stays >> N_BITS:

@@ -53,7 +53,8 @@ class Arrays(NamedTuple):
         from that, and this tag may come, too; `MOST` and `LEAST`: how many characters may and must
         follow, or `NONE`; `EDGES` and `N_EDGES`: where its edges start in `edges`, and their
         number; `STAYS`: where in `words` it stands which kinds of characters may follow one
-        another, and how many (:mod:`cfgguide.base.kinds`), or `NONE`.
+        another, and how many (:mod:`cfgguide.base.kinds`), and then which lead back to the state;
+        or `NONE`.
     maps : uint8, shape (n_maps, 256)
         Which of a state's operations each byte has.
     operations : int32, shape (n_operations,)

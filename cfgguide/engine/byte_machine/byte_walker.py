@@ -12,22 +12,26 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.base.remembered import remembered
 from cfgguide.base.uncompiled import warn_if_uncompiled
 from cfgguide.engine.byte_machine import byte_kernels as kernels
 from cfgguide.engine.byte_machine import byte_views as views
 from cfgguide.engine.byte_machine.byte_views import IS_NAMED, LEAST, MOST, NONE, SHARED, SHARED_TAG
 from cfgguide.engine.byte_machine.byte_walk import Trie, WalkMemory
 from cfgguide.engine.byte_machine.outcomes import ByteOutcomes, SplitOutcomes
-from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration, KnowsParts
+from cfgguide.engine.byte_machine.seen_parts import (
+    ByteConfiguration,
+    KnowsParts,
+    RefusesRepeated,
+)
 from cfgguide.engine.byte_machine.shared_masks import SharedMask, SharedMasks
-from cfgguide.engine.masks.subset import Subset
+from cfgguide.engine.masks.subset import Subset, are_in_bitmask
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.grammar.lr.stack import Stack
 
@@ -116,13 +120,16 @@ class ByteWalker:
             token, near = self._tokens[token_id] or b"", outcomes.configuration(number)
             if not configuration.memory.opens or parts.is_free(configuration, token, near):
                 after = read(configuration, token)
-                if after is not None and after.memory.opens:
+                if after is not None and (after.memory.opens or not configuration.memory.opens):
                     whole[number] = len(found)
-                    found.append(after._replace(stands_for_others=True))
+                    stands_for_others = bool(after.memory.opens)
+                    found.append(after._replace(stands_for_others=stands_for_others))
         places, outcome = outcomes.places()
-        outcome = whole[outcome]
-        # A comma may stand between two parts, so the token may add parts of its own.
-        outcome = np.where(self._commas[places], NONE, outcome)
+        # A token in which a part ends, and a comma comes, may add parts of its own.
+        is_adding = are_in_bitmask(
+            self.trie.packed.token_ids[places], self._repeated(parts).adding(configuration)
+        )
+        outcome = np.where(is_adding, NONE, whole[outcome])
         for number in range(len(found)):
             outcome[np.flatnonzero(outcome == number)[:_N_ALONE]] = NONE
         is_live = np.ones(len(places), dtype=np.bool_)
@@ -135,11 +142,9 @@ class ByteWalker:
                 found.append(alone)
         return SplitOutcomes(self.trie.packed, places[is_live], outcome[is_live], found)
 
-    @cached_property
-    def _commas(self) -> npt.NDArray[np.bool_]:
-        """For each token in the order of the trie, whether it has a comma."""
-        token_ids = self.trie.packed.token_ids.tolist()
-        return np.array([b"," in (self._tokens[token_id] or b"") for token_id in token_ids])
+    @remembered
+    def _repeated(self, parts: KnowsParts) -> RefusesRepeated:
+        return parts.repeated(self._machine, self._vocabulary)
 
     def fill(self, bitmask: Int32Array) -> None:
         """Make the mask of the last walk, of the outcomes that are allowed; without EOS."""

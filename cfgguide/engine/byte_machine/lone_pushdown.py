@@ -50,7 +50,7 @@ class LonePushdown(Pushdown):
         """Make the row of a state."""
         row = self.lexemes.row(self._keys[state])
         operations = [self._operation(each) for each in row.targets]
-        self.set_mapped_row(state, row.places, operations, row.stays)
+        self.set_mapped_row(state, row.places, operations, row.stays, row.loops)
 
     def _operation(self, after: Target) -> int:
         if after is None:

@@ -371,13 +371,19 @@ class PropertyNames(ScalarAutomaton):
 
     def known_end(self, key: Any, tags: int, used: frozenset[int]) -> tuple[bytes, int] | None:
         """Return the shortest end, and its tag, if that is known without a search."""
-        if key[0] != "n" or QUOTE not in used:
+        if QUOTE not in used:
             return None
-        # Beside other names, only a listed one that is asked for is known at once.
-        if key[2] is not None and (tags < 0 or tags >> self.n_names):
+        if key[0] != "n":
+            end = self.others.known_end(key, tags >> self.n_names, used)
+            return None if end is None else (end[0], self.n_names + end[1])
+        _, ((tree, beginning), *_), other = key
+        if tree != END:
             return None
-        ((tree, beginning),) = key[1][:1]
-        found = self.listed.shortest(beginning, tags, used) if tree == END else None
+        # Beside other names, only a listed one that is asked for is known, or one that ends here.
+        if other is not None and tags >> self.n_names:
+            tag = self.row(key).after(QUOTE)
+            return (b'"', tag) if tag is not None and tags >> tag & 1 else None
+        found = self.listed.shortest(beginning, tags, used)
         return None if found is None else (found[0] + b'"', found[1])
 
     @property

@@ -40,7 +40,7 @@ from cfgguide.automata.language import (
     TextAutomaton,
 )
 from cfgguide.automata.language import after as after_character
-from cfgguide.automata.staying import staying
+from cfgguide.automata.staying import looping, staying
 from cfgguide.base.kinds import KINDS, N_BITS, kinds_in
 from cfgguide.base.limits import check_step
 from cfgguide.base.remembered import remembered
@@ -93,11 +93,14 @@ class ScalarRow(NamedTuple):
     stays : int
         Kinds of characters any of which may follow one another, and how many
         (:func:`cfgguide.automata.staying.staying`).
+    loops : int
+        Those that lead back to the key (:func:`cfgguide.automata.staying.looping`).
     """
 
     places: bytes
     targets: tuple[Target, ...]
     stays: int = 0
+    loops: int = 0
 
     @classmethod
     def of(
@@ -377,6 +380,11 @@ class SpelledTexts:
             (longest - 1, shortest - 1),
         )
 
+    def loops(self, state: tuple[int, ...]) -> int:
+        """Return kinds of characters that lead back to a state, written as they are."""
+        kinds = KINDS if self._is_plain else _RAW
+        return looping(self.moves(state).get(state, 0), self.alphabet, kinds)
+
     def _moves_alike(self, state: tuple[int, ...]) -> dict[tuple[int, ...], int]:
         return {
             after: letters
@@ -454,8 +462,10 @@ class Texts(KeptRows):
         pieces = state if kind == "p" else self.texts.pieces(state)
         places, branches = _opened(tuple([tree for tree, _ in pieces]))
         keys = [key_of(tuple([(rest, pieces[at][1]) for rest, at in each])) for each in branches]
-        stays = 0 if kind == "p" else self.texts.stays(state)
-        return ScalarRow(places, (None, *keys), stays)
+        row = ScalarRow(places, (None, *keys))
+        if kind == "p":
+            return row
+        return row._replace(stays=self.texts.stays(state), loops=self.texts.loops(state))
 
     def after_text(self, key: Any, data: bytes, place: int) -> tuple[int, Any]:
         """Return where a text goes on after whole characters, and the key; None for no key."""
@@ -519,7 +529,7 @@ class Strings(Texts):
         tag = self.texts.tag(key[1]) if key[0] == "c" else -1
         if tag < 0:
             return row
-        return ScalarRow.of([((QUOTE,), tag)], base=row)._replace(stays=row.stays)
+        return ScalarRow.of([((QUOTE,), tag)], base=row)._replace(stays=row.stays, loops=row.loops)
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key: free rests share their masks, and so do counted ones."""
@@ -714,7 +724,8 @@ class Bounded(ScalarAutomaton):
         kind, state, n = key
         counted = self._more(n, 1) if kind == "c" else n
         row = self._base.row((kind, state)).mapped(partial(self._counted, key, counted))
-        return row._replace(stays=self._stays(n, row.stays) if kind == "c" else 0)
+        stays, loops = (self._stays(n, row.stays), row.loops) if kind == "c" else (0, 0)
+        return row._replace(stays=stays, loops=loops if n == _UNCOUNTED else 0)
 
     def _more(self, n: int, more: int) -> int:
         """Return the number of characters after some more."""

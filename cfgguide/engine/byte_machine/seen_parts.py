@@ -167,6 +167,9 @@ class KnowsParts(Protocol):
 class RefusesRepeated(Protocol):
     """Removes tokens from masks that write a part once more."""
 
+    def adding(self, configuration: ByteConfiguration) -> Int32Array:
+        """Return the tokens that may end a part and begin another one: int32, shape (n_words,)."""
+
     def remove(self, configuration: ByteConfiguration, bitmask: Int32Array) -> None:
         """Remove those that write the same part twice, whatever has come before."""
 

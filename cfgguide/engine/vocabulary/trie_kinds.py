@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.base.kinds import MOST, N_BITS, NO_TEXT, kinds_meeting, kinds_of
+from cfgguide.base.kinds import BEGUN, MOST, N_BITS, NO_TEXT, kinds_meeting, kinds_of
 from cfgguide.engine.vocabulary.trie import BYTE, END_TOKEN, FIRST_CHILD, FIRST_TOKEN, PackedTrie
 
 UInt64Array = npt.NDArray[np.uint64]
@@ -29,8 +29,8 @@ def kinds_below(packed: PackedTrie) -> UInt64Array:
     -------
     uint64, shape (n_nodes,)
         The kinds of all characters, as bits, and above them how many at most come in one token. Of
-        a character that a token only begins, the kinds of all that it may become. `NO_TEXT` where
-        bytes are no UTF-8, and in longer texts.
+        a character that a token only begins, the kinds of all that it may become, and `BEGUN`.
+        `NO_TEXT` where bytes are no UTF-8, and in longer texts.
     """
     nodes = packed.nodes
     byte, children = nodes[:-1, BYTE], nodes[:, FIRST_CHILD]
@@ -57,7 +57,8 @@ def kinds_below(packed: PackedTrie) -> UInt64Array:
     for node in np.flatnonzero((left > 0) & _have_tokens(nodes)).tolist():
         n_bits = 6 * int(left[node])
         low, high = int(point[node]) << n_bits, (int(point[node]) + 1 << n_bits) - 1
-        found[node] = kinds_meeting(((max(low, int(least[node])), high),)) or NO_TEXT
+        kinds = kinds_meeting(((max(low, int(least[node])), high),))
+        found[node] = kinds | BEGUN if kinds else NO_TEXT
     found[~is_text] = NO_TEXT
     for (first, end), (start, stop) in zip(levels[-2::-1], levels[:0:-1], strict=True):
         has_children = np.diff(children[first : end + 1]) > 0
