@@ -42,6 +42,7 @@ from weakref import WeakMethod
 
 import numpy as np
 
+from cfgguide.base.collector import collector_off
 from cfgguide.base.limits import check_step, work_of_thread
 from cfgguide.base.locks import new_rlock
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
@@ -252,15 +253,17 @@ class TokenBudget:
         with self._lock, self._steps.begun():
             reach, walk = self._reaches.get(configuration), None
             if reach is None:
-                walk = self._walker.walk(configuration)
-                reach = self._reach(configuration, walk)
+                with collector_off():
+                    walk = self._walker.walk(configuration)
+                    reach = self._reach(configuration, walk)
             # No token leads further from an end than the budget: all such budgets have one mask.
             is_all = n > reach.most
             if is_all and step.subset is not None:
                 return step.subset.bitmask
             mask = reach.masks.get(NEVER if is_all else n)
             if mask is None:
-                mask = self._mask_within(configuration, reach, n, walk)
+                with collector_off():
+                    mask = self._mask_within(configuration, reach, n, walk)
                 reach = self._reaches.get(configuration, reach)
                 self._keep(configuration, reach, NEVER if is_all else n, mask)
             path = self._shortest_known(step, n, before)

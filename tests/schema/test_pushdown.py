@@ -15,6 +15,7 @@ from support.schemas import is_valid, mutated
 import cfgguide
 from cfgguide import json_schema
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
+from cfgguide.errors import SchemaError
 
 # Where names that are not listed are counted, texts of the grammar have some twice.
 OTHERWISE = {"property names of enum", "most properties"}
@@ -160,6 +161,32 @@ def test_texts_of_cases_are_what_jsonschema_allows(name: str) -> None:
             for is_ascii in (False, True):
                 text = json.dumps(each, ensure_ascii=is_ascii)
                 assert not is_exact(text) or reads(recognizer, text) == is_valid(schema, text), text
+
+
+@pytest.mark.few(20)
+@pytest.mark.parametrize("seed", range(300))
+def test_tokens_lead_where_their_bytes_do(seed: int) -> None:
+    """Those of subtrees, too, that a walk takes whole."""
+    schema, rng = draw(seed), random.Random(seed)
+    try:
+        index = cfgguide.compile(json_schema(schema), small_vocabulary())
+    except SchemaError:
+        return
+    guide, walker, tokens = cfgguide.Guide(index), index.walker(), index.vocabulary.tokens
+    for _ in range(20):
+        configuration = guide.configuration
+        outcomes = walker.walk_plainly(configuration)
+        places, numbers = outcomes.places()
+        token_ids = outcomes.trie.token_ids[places].tolist()
+        for token_id, number in zip(token_ids, numbers.tolist(), strict=True):
+            after = index.machine.advance(configuration, tokens[token_id])
+            if after is not None and not after.memory.opens:
+                assert after == outcomes.configuration(number), tokens[token_id]
+        allowed = guide.allowed_token_ids().tolist()
+        assert {*allowed} - {*index.vocabulary.eos_token_ids} <= {*token_ids}
+        guide.advance(rng.choice(allowed))
+        if guide.is_finished:
+            return
 
 
 # -- what went wrong once -------------------------------------------------------------------

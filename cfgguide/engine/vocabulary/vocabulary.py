@@ -332,10 +332,11 @@ class Vocabulary:
 
         The last is 1: a token may be the first byte alone.
         """
-        found: dict[bytes, set[int]] = {}
-        for token in self.first_ids:
-            found.setdefault(token[:2], {1}).add(len(token))
-        return {beginning: sorted(found[beginning], reverse=True) for beginning in found}
+        tokens, found = self.first_ids, dict[bytes, list[int]]()
+        pairs = {*zip(map(operator.itemgetter(slice(2)), tokens), map(len, tokens), strict=True)}
+        for beginning, length in sorted(pairs, key=operator.itemgetter(1), reverse=True):
+            found.setdefault(beginning, []).append(length)
+        return {beginning: [*dict.fromkeys([*found[beginning], 1])] for beginning in found}
 
     @cached_property
     def sorted_tokens(self) -> list[bytes]:
