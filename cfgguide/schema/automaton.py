@@ -947,11 +947,6 @@ class SchemaAutomaton(TextPushdown):
         with self.lock:
             return self.completions.is_free(before, token, after)
 
-    def has_ways(self, configuration: ByteConfiguration, n: int) -> bool:
-        """Return whether a text surely goes on, had `n` other parts come before."""
-        with self.lock:
-            return self.completions.has_ways(configuration, n)
-
 
 def _room(n: int) -> int:
     """Return for how many classes there is room, where there are some."""

@@ -397,17 +397,6 @@ class MemoryCompletions:
             return self._has_ways(state, stack, memory._replace(text=text), n_used)
         return False
 
-    def has_ways(self, configuration: ByteConfiguration, n: int) -> bool:
-        """Return whether a text surely goes on, had `n` other parts come before."""
-        state, stack, memory = configuration[:3]
-        if not memory.opens:
-            return True
-        with suppress(_TooLongError), self._bounded():
-            if self._has_to_begin(state, stack, memory):
-                return self._has_parts(state, n)
-            return memory.outermost is None or self._has_ways(state, stack, memory, n)
-        return False
-
     def _has_ways(self, state: int, stack: Stack, memory: SeenParts, n: int) -> bool:
         """Return whether there are surely more than `n` ways to finish the innermost part.
 

@@ -17,7 +17,7 @@ from cfgguide.engine.byte_machine.byte_walker import ByteWalker
 from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.byte_machine.shared_masks import SharedMasks
 from cfgguide.engine.masks.arrays import Int32Array
-from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
+from cfgguide.engine.masks.subset import Subset, bitmask_of
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.places import ArrayBegun, NameOf, ObjectBegun, Value
@@ -52,9 +52,6 @@ _BLANK = re.compile(rb"\A[ \t\n\r]+\Z")  # outside of lexemes, whatever may come
 # A string, or the rest of the one in which a token begins; or white space.
 _SPACES = re.compile(rb'("(?:[^"\\]|\\.)*+"?+)|[ \t\n\r]++', re.DOTALL)
 _IN_STRING = re.compile(rb'((?:\A|")(?:[^"\\]|\\.)*+"?+)|[ \t\n\r]++', re.DOTALL)
-_N_ADDED = 8  # items and names that a token may end
-_N_ASKED = 3  # times, before it is found out
-_MAX_KNOWN = 10_000  # places of which it is known how freely texts go on
 
 
 class RepeatedParts:
@@ -77,9 +74,6 @@ class RepeatedParts:
         self._machine = machine
         self._vocabulary = vocabulary
         self._walker = ByteWalker(machine, vocabulary)
-        # How many parts may have come so that texts go on freely; how many are too many; and how
-        # often that was asked for others.
-        self._freedom: dict[tuple[int, ...], tuple[int, int, int]] = {}
 
     def remove(self, configuration: ByteConfiguration, bitmask: Int32Array) -> None:
         """Remove tokens that write the same part twice, which a walk does not see.
@@ -189,8 +183,6 @@ class RepeatedParts:
             if completions.is_followed_freely(state, stack, memory):
                 is_string = self._automaton.is_in_string(state)
                 suspects = suspects & self._matching(_ITEMS if is_string else _NEXT_ITEM)
-            elif self._is_free(configuration, suspects):
-                suspects = suspects & self._matching(_WHOLE)
             is_free = not rests or (used is not None and used.are_free)
             return suspects | self._repeating(rests, is_free=is_free)
         outcomes = self._walker.walk_plainly(configuration)
@@ -235,39 +227,6 @@ class RepeatedParts:
         if any(each.possible and each.height == stack.height for each in memory.opens):
             return None
         return found | self._matching(_QUOTE_AND_BRACKET)
-
-    def _is_free(self, configuration: ByteConfiguration, suspects: Int32Array) -> bool:
-        """Return whether texts surely go on after any of some tokens that end no further part.
-
-        They do if there are more ways than parts have come. What is found out holds for all texts
-        in this place that remember no more.
-        """
-        n = sum(len(each.used) for each in configuration.memory.opens)
-        place = (configuration.state, *configuration.stack)
-        free, too_many, n_asked = self._freedom.get(place, (-1, 1 << 60, 0))
-        if n <= free or n >= too_many:
-            return n <= free
-        if len(self._freedom) >= _MAX_KNOWN:
-            self._freedom.clear()
-        if n_asked < _N_ASKED:
-            self._freedom[place] = free, too_many, n_asked + 1
-            return False
-        is_free = self._has_ways(configuration, suspects & ~self._matching(_WHOLE), 4 * n)
-        self._freedom[place] = (4 * n, too_many, 0) if is_free else (free, n, 0)
-        return is_free
-
-    def _has_ways(self, configuration: ByteConfiguration, suspects: Int32Array, n: int) -> bool:
-        """Return whether texts go on after some tokens, had there been `n` other parts before."""
-        outcomes = self._walker.walk_plainly(configuration)
-        places, numbers = outcomes.places()
-        token_ids = outcomes.trie.token_ids[places]
-        is_suspect = are_in_bitmask(token_ids, suspects)
-        _, firsts = np.unique(numbers[is_suspect], return_index=True)
-        for token_id in token_ids[is_suspect][firsts].tolist():
-            after = self._machine.advance(configuration, self._vocabulary.tokens[token_id] or b"")
-            if after is None or not self._automaton.has_ways(after, n + _N_ADDED):
-                return False
-        return True
 
 
 def _shortened(found: re.Match[bytes]) -> bytes:

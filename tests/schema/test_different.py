@@ -20,7 +20,7 @@ import cfgguide
 from cfgguide import json_schema
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.errors import SchemaError
-from cfgguide.schema import completions, repeated_parts
+from cfgguide.schema import completions
 from cfgguide.schema.automaton import JsonLayout
 
 UNIQUE: dict[str, Any] = {"type": "array", "uniqueItems": True}
@@ -225,16 +225,6 @@ def test_what_ends_a_part_that_has_come_is_refused(items: Any, text: str) -> Non
     configuration = recognizer.advance(recognizer.initial, text.encode())
     allowed = set(guide.allowed_token_ids().tolist())
     assert allowed == spelled_by_bytes(recognizer, configuration, SPELLED)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("schema", SCHEMAS, ids=json.dumps)
-def test_masks_are_the_same_where_texts_are_known_to_go_on(
-    schema: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(repeated_parts, "_N_ASKED", 0)  # it is found out at once
-    for seed in range(2):
-        compare_masks(schema, seed, 40)
 
 
 FEW: list[dict[str, Any]] = [
