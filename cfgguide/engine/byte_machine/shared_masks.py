@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
@@ -242,9 +243,14 @@ class SharedMasks:
 
     def writing(self, texts: Collection[bytes]) -> list[int]:
         """Return the tokens that write one of some texts inside of a string, without escapes."""
-        ids, repeated = self.vocabulary.first_ids, self._repeated
-        found = [ids[text] for text in texts if text in ids]
-        return found + [each for text in texts for each in repeated.get(text, ())]
+        tokens, token_ids = self.vocabulary.tokens, self.trie.packed.token_ids
+        found = []
+        for text in texts:
+            place = bisect_left(token_ids, text, key=lambda token_id: tokens[token_id] or b"")
+            while place < len(token_ids) and tokens[token_ids[place]] == text:
+                found.append(int(token_ids[place]))
+                place += 1
+        return found
 
     def escaping(self, texts: Iterable[bytes]) -> list[int]:
         """Return the tokens with escapes that write one of some texts, and perhaps more."""
@@ -254,17 +260,6 @@ class SharedMasks:
     def of_tokens(self, make: Callable[[SharedMasks, G], T], given: G) -> T:
         """Return what is made of the masks and something else, once."""
         return make(self, given)
-
-    @cached_property
-    def _repeated(self) -> dict[bytes, list[int]]:
-        """The tokens whose bytes another one has that comes first."""
-        ids, found = self.vocabulary.first_ids, dict[bytes, list[int]]()
-        if len(ids) == sum(map(bool, self.vocabulary.tokens)):
-            return found
-        for token_id, token in enumerate(self.vocabulary.tokens):
-            if token and ids[token] != token_id:
-                found.setdefault(token, []).append(token_id)
-        return found
 
     @cached_property
     def _escaped(self) -> dict[bytes | None, list[int]]:
