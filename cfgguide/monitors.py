@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from cfgguide.engine.monitors.text_sets import AllBut as AllBut
     from cfgguide.engine.monitors.text_sets import OneOf as OneOf
     from cfgguide.engine.monitors.text_sets import Texts as Texts
-    from cfgguide.languages.c_grammar import c_names as c_names
     from cfgguide.languages.python_grammar import python_names as python_names
 
 _NAMES = {
@@ -28,7 +27,6 @@ _NAMES = {
     "MonitoredGrammar": "engine.monitors.monitored_grammar",
     "OneOf": "engine.monitors.text_sets",
     "Texts": "engine.monitors.text_sets",
-    "c_names": "languages.c_grammar",
     "python_names": "languages.python_grammar",
 }
 

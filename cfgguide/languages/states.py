@@ -3,18 +3,16 @@
 In: what a text has so far. Out: values that are equal if what they say is, of whom a copy, a pickle
 or the same text by other tokens is the same again. ::
 
-    KeyedValue         equal by its key          Interned    equal by how it was made: one object
+    KeyedValue         equal by its key
     LanguageMonitor    keyed; it always leaves a way on
     FramedMonitor      with frames: what is open at a place, the outermost first
 """
 
 from __future__ import annotations
 
-import functools
 from abc import abstractmethod
 from collections.abc import Hashable
 from typing import Any, Generic, Self, TypeVar, cast
-from weakref import WeakValueDictionary
 
 from cfgguide.engine.monitors.monitor import Monitor
 from cfgguide.engine.monitors.text_sets import Texts
@@ -47,55 +45,6 @@ class KeyedValue:
         for name, value in {**(attributes or {}), **(slots or {})}.items():
             setattr(self, name, value)
         self._hash = hash(self._key)  # hashes of texts differ from process to process
-
-
-class Interned:
-    """A value that is made from another by a step; the same steps lead to the same object.
-
-    So objects are compared, and not all that they hold.
-    """
-
-    __slots__ = ("__weakref__", "_after", "_before", "_step")
-
-    def __init__(self, before: Self | None, step: tuple[Hashable, ...]) -> None:
-        self._before = before  # keeps the way alive that led here
-        self._step = step
-        self._after: WeakValueDictionary[tuple[Hashable, ...], Self] | None = None
-
-    @classmethod
-    def first(cls, *step: Hashable) -> Self:
-        """Return the value that a first step makes of nothing."""
-        kind: Any = cls
-        value: Self = _first(kind, step)
-        return value
-
-    def _stepped(self, step: tuple[Hashable, ...]) -> Self:
-        if self._after is None:  # many lead nowhere
-            self._after = WeakValueDictionary()
-        after = self._after.get(step)
-        if after is None:
-            after = self._after[step] = type(self)(self, step)
-        return after
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        steps = []
-        value: Interned | None = self
-        while value is not None:
-            steps.append(value._step)
-            value = value._before
-        return _repeated, (type(self), steps[::-1])
-
-
-@functools.cache
-def _first(kind: Any, step: tuple[Hashable, ...]) -> Any:
-    return kind(None, step)
-
-
-def _repeated(kind: type[Interned], steps: list[tuple[Hashable, ...]]) -> Interned:
-    value = kind.first(*steps[0])
-    for step in steps[1:]:
-        value = value._stepped(step)
-    return value
 
 
 class LanguageMonitor(KeyedValue, Monitor):

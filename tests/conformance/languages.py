@@ -25,15 +25,12 @@ import lark
 from tqdm import tqdm
 
 import cfgguide
-import cfgguide.monitors
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from support import languages
 from support.judges import lark_parser
 
 Judge = Callable[[str], str | None]
-JUDGES = {**languages.JUDGES, "c_names": "support.c_names_judge"}
-WATCHED = {"c_names": cfgguide.monitors.c_names}  # grammars that are not bundled ones
 N_TOGETHER = 10  # functions that a model writes in one batch
 TASKS = (
     "adds two numbers",
@@ -92,10 +89,9 @@ _TOKENS = re.compile(r"\s+|[^\W\d]\w*|[\d.]+\w*|\"[^\"\n]*\"|'[^'\n]*'|--|//|.",
 
 def main() -> int:
     options = _options()
-    judges = import_module(JUDGES[options.language])
+    judges = import_module(languages.JUDGES[options.language])
     judge: Judge = judges.error
-    watched = WATCHED.get(options.language)
-    grammar = watched() if watched else cfgguide.Grammar.bundled(options.language)
+    grammar = cfgguide.Grammar.bundled(options.language)
     if options.what == "uniform":
         return _uniform(grammar, getattr(judges, "strict_error", judge), options)
     if options.what == "functions":
@@ -106,9 +102,7 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    options.add_argument(
-        "language", choices=JUDGES, help="c_names: C with the monitor of its names"
-    )
+    options.add_argument("language", choices=languages.JUDGES)
     options.add_argument("what", choices=("files", "mutants", "uniform", "functions"))
     options.add_argument("files", nargs="*", type=Path, help="files, or lists of files as @LIST")
     options.add_argument("--tokenizer", help="the folder of a tokenizer")
@@ -249,7 +243,7 @@ def _functions(judge: Judge, options: argparse.Namespace) -> int:
     from cfgguide.languages.presets import preset_of
     from cfgguide.models import load_model
 
-    around = getattr(import_module(JUDGES[options.language]), "AROUND_FUNCTION", "{}")
+    around = getattr(import_module(languages.JUDGES[options.language]), "AROUND_FUNCTION", "{}")
     model, preset = load_model(), preset_of(options.language)
     grammar = cfgguide.Grammar.bundled(options.language, start=preset.start, tidy=True)
     prompts = [preset.messages(f"Write a function that {task}.") for task in TASKS[: options.texts]]

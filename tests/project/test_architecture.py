@@ -248,7 +248,6 @@ KNOWN_BY = {
         "grammar.lark_parts",
         "grammar.rejections",
         "grammar.fragments",
-        "languages.c_tables",  # the monitor runs a parser of its own
     },
     "interegular": {"diagnostics.overlaps", "grammar.rejections"},
     "cython": {

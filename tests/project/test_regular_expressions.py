@@ -57,7 +57,6 @@ TRUSTED = {
     ("grammar.notations.mixed_up", "marks"): IN_A_TABLE,
     ("grammar.notations.w3c_reader", "_NAME"): "goes one hyphen beyond the name",
     ("grammar.rejections", "pattern"): IN_A_TABLE + "; a terminal is compiled, and not matched",
-    ("languages.c_tables", "_SPELLING"): "the bundled grammar of C",
     ("languages.presets", r"'\\n[\\n#]*\\Z'"): "what was held back of a model's text, and a token",
     ("languages.sql.name_sets", r"f'^{re.escape(terminal)}: /\\(\\?ai:([a-z0-9_|]+)\\)'"): (
         "the bundled grammar of SQL"
@@ -296,7 +295,6 @@ PARSING = {
     "grammar.lark_frontend": "the one place where it is made, and `tree_of`",
     "grammar.lark_parts": "parts of it",
     "grammar.rejections": "says what collides, and reads no text",
-    "languages.c_tables": "without a lexer",
     "studio.cli.health": "the self-test, with a bundled grammar",
 }
 

@@ -21,7 +21,7 @@ from same.vocabularies import single_bytes
 #: Of the texts of an input, how pieces are left out: lines, statements, alternatives, words, ...
 _PIECES = (r"[^\n]*\n", r"[^;]*;", r" \| [^|\n]*", r"\([^()]*\)", r" ?[^\s]+", r"(?s:.)")
 _N_DIFFER = 20  # tokens that only one side allows, and that are kept
-_JSON = ("schema", "choice", "tag", "tools", "thinking", "parts", "python_names", "c_names")
+_JSON = ("schema", "choice", "tag", "tools", "thinking", "parts", "python_names")
 
 
 class Shrinking:

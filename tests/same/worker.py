@@ -47,7 +47,7 @@ NOT_ASKED = "not asked"
 #: Of compiling what is drawn, and of each step.
 LIMITS = cfgguide.Limits(max_seconds=5.0, max_memory=2_000_000_000)
 #: What the package has itself is large, and compiled once for each vocabulary.
-OWN = ("bundled", "python_names", "c_names")
+OWN = ("bundled", "python_names")
 OWN_LIMITS = cfgguide.Limits(max_seconds=60.0, max_memory=2_000_000_000)
 _N_KEPT = 8
 MOST_SECONDS = 120  # of the processor, for all of an input: then even this process is too slow
@@ -83,7 +83,6 @@ def grammar_of(source: Source) -> Any:
         "runs_on": lambda: cfgguide.sql.runs_on(text, **options),
         "with_schema": lambda: cfgguide.sql.with_schema(cfgguide.Grammar.bundled("sql"), text),
         "python_names": lambda: cfgguide.monitors.python_names(json.loads(text)),
-        "c_names": lambda: cfgguide.monitors.c_names(json.loads(text)),
     }[form]
     return make()
 

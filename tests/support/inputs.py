@@ -282,8 +282,6 @@ def _monitors(rng: random.Random, seed: int) -> Input:
     if how < 0.42:
         names = rng.choice((None, ["print", "len"], ["a", "ab", "b"]))
         return Input("monitors", "python_names", json.dumps(names))
-    if how < 0.48:
-        return Input("monitors", "c_names", json.dumps(rng.choice(([], ["T"], ["a", "ab"]))))
     monitor = rng.choice(("different", "known"))
     return Input("monitors", "watched", TABLES["watched"].draw(rng).text, {"monitor": monitor})
 

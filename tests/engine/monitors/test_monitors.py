@@ -189,7 +189,6 @@ from cfgguide.sql import runs_on
 GRAMMARS = [
     runs_on("CREATE TABLE users (id, name)"),
     cfgguide.monitors.python_names(),
-    cfgguide.monitors.c_names(["size_t", "FILE"]),
 ]
 """
 
@@ -215,16 +214,10 @@ def test_monitors_of_bundled_languages_are_the_same_in_another_process():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("grammar", "text"),
-    [
-        (cfgguide.monitors.python_names, b"y = 1; z = "),
-        (cfgguide.monitors.c_names, b"typedef int T; T "),
-    ],
-)
-def test_guides_of_bundled_languages_are_pickled(grammar, text):
-    guide = cfgguide.Guide(cfgguide.compile(grammar(), cfgguide.Vocabulary.of_bytes()))
-    for byte in text:
+def test_guides_of_bundled_languages_are_pickled():
+    grammar = cfgguide.monitors.python_names()
+    guide = cfgguide.Guide(cfgguide.compile(grammar, cfgguide.Vocabulary.of_bytes()))
+    for byte in b"y = 1; z = ":
         guide.advance(byte)
     loaded = pickle.loads(pickle.dumps(guide))
     assert list(loaded.allowed_token_ids()) == list(guide.allowed_token_ids())
