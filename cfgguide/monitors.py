@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from cfgguide.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from cfgguide.engine.monitors.monitor import BelowTopError as BelowTopError
     from cfgguide.engine.monitors.monitor import Monitor as Monitor
     from cfgguide.engine.monitors.monitored_grammar import MonitoredGrammar as MonitoredGrammar
     from cfgguide.engine.monitors.text_sets import NOTHING as NOTHING
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 _NAMES = {
     "NOTHING": "engine.monitors.text_sets",
     "AllBut": "engine.monitors.text_sets",
-    "BelowTopError": "engine.monitors.monitor",
     "Monitor": "engine.monitors.monitor",
     "MonitoredGrammar": "engine.monitors.monitored_grammar",
     "OneOf": "engine.monitors.text_sets",

@@ -1,9 +1,8 @@
 """Finds mistakes in a monitor with sentences that it should allow.
 
 In: a grammar with a monitor, and sentences. Out: nothing, or a `MonitorError` that says what is
-wrong: a sentence that is refused, a text from which nothing may come, two texts of which the
-monitor says that the same is relevant, although other lexemes may follow, or two names that it
-calls alike, although others may follow.
+wrong: a sentence that is refused, a text from which nothing may come, or two texts of which the
+monitor says that the same is relevant, although other lexemes may follow.
 """
 
 from __future__ import annotations
@@ -61,7 +60,6 @@ def check_monitor(grammar: MonitoredGrammar, sentences: Iterable[str]) -> None:
     assert isinstance(machine, WatchedMachine), "the grammar has a monitor"
     recognizer = machine.recognizer
     answers: dict[Hashable, tuple[Hashable, str]] = {}
-    texts: dict[int, set[bytes]] = {}
     for sentence in sentences:
         configuration = recognizer.initial
         text = sentence.encode()
@@ -75,14 +73,6 @@ def check_monitor(grammar: MonitoredGrammar, sentences: Iterable[str]) -> None:
                         f"the monitor says that the same is relevant after {shown(known[1])} and "
                         f"after {shown(before)}, but other lexemes may follow; let `relevant` have "
                         "what tells them apart"
-                    )
-                unlike = recognizer.unlike(hypothesis, texts)
-                if unlike is not None:
-                    first, second = (each.decode("utf-8", "replace") for each in unlike)
-                    raise MonitorError(
-                        f"after {shown(before)} the monitor does not tell {shown(first)} and "
-                        f"{shown(second)} apart, but other lexemes may follow; let `told_apart` "
-                        "return those that it knows of"
                     )
             if place == len(text):
                 break

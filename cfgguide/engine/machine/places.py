@@ -25,7 +25,7 @@ from cfgguide.base.bounded import BoundedDict
 from cfgguide.base.remembered import remembered, remembered_up_to
 from cfgguide.base.sets import members
 from cfgguide.engine.lexer.scanner import Scanner
-from cfgguide.engine.monitors.monitor import BelowTopError, Monitor
+from cfgguide.engine.monitors.monitor import Monitor
 from cfgguide.engine.monitors.text_sets import OneOf, Texts
 from cfgguide.errors import CfgGuideError, GrammarError, MonitorError, shown
 from cfgguide.grammar.lr.stack import Stack
@@ -136,7 +136,7 @@ class ParsePoint:
 
     def after(self, terminal_id: int, text: bytes) -> ParsePoint | None:
         """Return the place after a lexeme; None if it is refused."""
-        key = terminal_id, text if self._places.is_named[terminal_id] else b""
+        key = terminal_id, text if self._places.is_followed[terminal_id] else b""
         if self._after is None:
             self._after = {}
         if key not in self._after:
@@ -145,19 +145,10 @@ class ParsePoint:
 
     def glimpse(self, terminal_id: int, text: bytes) -> ParsePoint | None:
         """Return the same, of which nothing is remembered: few of the tokens are ever chosen."""
-        key = terminal_id, text if self._places.is_named[terminal_id] else b""
+        key = terminal_id, text if self._places.is_followed[terminal_id] else b""
         if self._after is not None and key in self._after:
             return self._after[key]
         return self._places.after(self, *key, is_kept=False)
-
-    def top(self, depth: int) -> ParsePoint:
-        """Return the place with the top of the monitor; the place itself if that is all of it."""
-        monitor = asked(self.monitor, "top", depth)
-        return self if monitor is self.monitor else ParsePoint(self._places, self.stack, monitor)
-
-    def told_apart(self, terminal_id: int) -> frozenset[bytes] | None:
-        """Return the texts of a terminal that may lead elsewhere than others do; None for any."""
-        return self._places.told_apart(self, terminal_id)
 
     def reduced(self, production: int) -> ParsePoint | None:
         """Return the place after a reduction; None if the monitor refuses it."""
@@ -241,8 +232,6 @@ class Places:
         self.table = table
         self._scanner = scanner
         self.is_followed = [name in monitor.terminals for name in table.terminals]
-        named = monitor.terminals if monitor.named is None else monitor.named
-        self.is_named = [name in named for name in table.terminals]
         self._rules = [left if left in monitor.rules else None for left, _ in table.productions]
         self._known: BoundedDict[tuple[Stack, Monitor], ParsePoint] = BoundedDict(_MAX_KNOWN)
         self._answers: BoundedDict[tuple[Stack, Hashable], tuple[Answers, int, int, int]]
@@ -268,8 +257,7 @@ class Places:
         stack, monitor = reduced
         if self.is_followed[terminal_id]:
             may, texts = place.may(terminal_id)
-            is_refused = texts is not None and self.is_named[terminal_id] and not texts.has(text)
-            if not may or is_refused:
+            if not may or (texts is not None and not texts.has(text)):
                 return None
             name = self.table.terminals[terminal_id]
             monitor = asked(monitor, "shifted", name, text.decode("utf-8", "surrogateescape"))
@@ -376,16 +364,6 @@ class Places:
         texts = asked(monitor, "texts", name)
         return None if texts is None else self._read_as(texts, terminal_id, state)
 
-    def told_apart(self, place: ParsePoint, terminal_id: int) -> frozenset[bytes] | None:
-        """Return the texts of a terminal that may lead elsewhere than others do; None for any."""
-        reduced = self._reduced(place, terminal_id)
-        if reduced is None:
-            return frozenset()
-        texts = asked(reduced[1], "told_apart", self.table.terminals[terminal_id])
-        if texts is None:
-            return None
-        return frozenset([each.encode("utf-8", "surrogateescape") for each in texts])
-
     def why(self, place: ParsePoint, terminal_id: int, text: bytes) -> str:
         """Return what a monitor says of a lexeme that it refuses."""
         _, monitor, _ = self._before(place, terminal_id)
@@ -490,16 +468,6 @@ def _are_lexemes(found: object) -> bool:
     )
 
 
-def _set(found: Iterable[object] | None) -> frozenset[object] | None:
-    return None if found is None else frozenset(found)
-
-
-def _are_texts(found: object) -> bool:
-    return found is None or (
-        isinstance(found, frozenset) and all(isinstance(each, str) for each in found)
-    )
-
-
 #: What a method returns: in words, how that is known, and what is made of it first.
 _RETURNED: dict[str, tuple[str, Callable[[object], bool], Callable[[Any], object] | None]] = {
     "texts": (
@@ -513,20 +481,18 @@ _RETURNED: dict[str, tuple[str, Callable[[object], bool], Callable[[Any], object
         lambda found: found is None or isinstance(found, Monitor),
         None,
     ),
-    "top": ("a Monitor", lambda found: isinstance(found, Monitor), None),
-    "told_apart": ("None, or texts as str", _are_texts, _set),
     "why": ("a str", lambda found: isinstance(found, str), None),
     "way_out": ("names of terminals, each with a text, as pairs of str", _are_lexemes, _pairs),
 }
 
 
-def asked(monitor: Monitor, method: str, *arguments: str | int) -> Any:
+def asked(monitor: Monitor, method: str, *arguments: str) -> Any:
     """Call a method of a monitor; what goes wrong there is a `MonitorError`."""
     words, is_right, made_of = _RETURNED[method]
     try:
         found = getattr(monitor, method)(*arguments)
         found = found if made_of is None else made_of(found)
-    except (CfgGuideError, BelowTopError):
+    except CfgGuideError:
         raise
     except Exception as error:
         raise MonitorError(
@@ -541,7 +507,7 @@ def asked(monitor: Monitor, method: str, *arguments: str | int) -> Any:
     return found
 
 
-def _call(method: str, arguments: Iterable[str | int]) -> str:
+def _call(method: str, arguments: Iterable[str]) -> str:
     return f"{method}({', '.join(map(repr, arguments))})"
 
 

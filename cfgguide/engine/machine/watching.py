@@ -81,7 +81,7 @@ class WatchingRecognizer(Recognizer):
     lexemes: LexemeSets
     gaps: Gaps
     lexer: Lexer
-    named: int
+    followed: int
     _longer: list[int]
     _ignored: int
     _acceptable_in: dict[int, int]
@@ -139,7 +139,7 @@ class WatchingRecognizer(Recognizer):
         made._candidates = BoundedDict(_MAX_CANDIDATES)
         made._possible_at = BoundedDict(_MAX_POSSIBLE)
         made._longer = scanner.class_representatives[scanner.equivalence_classes].tolist()
-        made.named = sum(1 << each for each, is_one in enumerate(places.is_named) if is_one)
+        made.followed = sum(1 << each for each, is_one in enumerate(places.is_followed) if is_one)
         if made.indentation_reader is not None:
             table: object = _WatchedTable()
             made.indentation_reader = made.indentation_reader.with_parse_table(table)  # type: ignore[arg-type]
@@ -220,17 +220,36 @@ class WatchingRecognizer(Recognizer):
             return True
         return None if possible or lexer_place.may_have_left else False
 
-    def asks_text(self, lexer_place: LexerPlace, place: ParsePoint) -> bool:
-        """Return whether :meth:`may_become` depends on the text."""
-        for scanner_state, _ in lexer_place.states:
-            ahead = self.lexemes.ahead(scanner_state) & self.named
-            for terminal_id in members(ahead & self._acceptable(place.stack.state)):
-                may, texts = place.may(terminal_id)
-                if may and texts is not None:
-                    is_endless = self.lexemes.is_endless(scanner_state, terminal_id)
-                    if not texts.is_endless or not is_endless:
-                        return True
-        return False
+    def decided_by(
+        self, lexer_place: LexerPlace, place: ParsePoint
+    ) -> tuple[Texts, ...] | bool | None:
+        """Return what :meth:`may_become` says of a lexeme, or the texts one of which it begins.
+
+        It is asked where no indenter drops lexemes.
+
+        Returns
+        -------
+        tuple of Texts, or bool or None
+            None if the lexeme has to be asked about with each text.
+        """
+        if len(lexer_place.states) > 1 or lexer_place.may_have_left:
+            return None
+        scanner_state = lexer_place.states[0][0]
+        if self.lexemes.ahead(scanner_state) >> self._ignored & 1:
+            return True
+        decisive: list[Texts] = []
+        for terminal_id in self._terminals(scanner_state, place.stack.state):
+            may, texts = place.may(terminal_id)
+            if not may:
+                continue
+            if texts is None or (
+                texts.is_endless and self.lexemes.is_endless(scanner_state, terminal_id)
+            ):
+                return True
+            if texts.is_endless:
+                return None
+            decisive.append(texts)
+        return tuple(decisive) or False
 
     def _allowed(self, scanner_state: int, place: ParsePoint) -> int:
         """Return those of the terminals that a lexeme may become that may come, as bits."""
@@ -248,7 +267,7 @@ class WatchingRecognizer(Recognizer):
             Scanner state, place, text of the lexeme, context, and how many bytes were read.
         """
         transitions, match, ahead = self._transitions, self._match, self.lexemes.ahead_of
-        is_assertion, named, ignored = self._is_assertion, self.named, self.scanner.ignored
+        is_assertion, followed, ignored = self._is_assertion, self.followed, self.scanner.ignored
         byte_classes, contexts = self._byte_classes, self._contexts
         while n_read < len(data):
             byte_class = byte_classes[data[n_read]]
@@ -275,7 +294,7 @@ class WatchingRecognizer(Recognizer):
                     place, text = after, b""
                 elif target == DEAD or match[longer] == NO_MATCH or is_assertion[target]:
                     return state, place, text, context, n_read
-            text = text + data[n_read : n_read + 1] if ahead[target] & named else b""
+            text = text + data[n_read : n_read + 1] if ahead[target] & followed else b""
             state, context = target, contexts[context, byte_class]
             n_read += 1
         return state, place, text, context, n_read
@@ -287,7 +306,7 @@ class WatchingRecognizer(Recognizer):
         ahead = self.lexemes.ahead
         return [
             each._replace(stack=WatchedStack(stack.place, stack.text + bytes((byte,))))
-            if ahead(each.scanner_state) & self.named
+            if ahead(each.scanner_state) & self.followed
             else (each._replace(stack=WatchedStack(stack.place)) if stack.text else each)
             for each in following
         ]
@@ -322,18 +341,21 @@ class WatchingRecognizer(Recognizer):
             return True
         if self.indentation_reader is not None and ahead & self._dropped(place):
             return True
-        key = scanner_state, place.stack.state
-        terminals = self._candidates.get(key)
-        if terminals is None:
-            found = members(ahead & self._acceptable(place.stack.state))
-            # Those first that no text decides.
-            terminals = tuple(sorted(found, key=lambda each: self.named >> each & 1))
-            self._candidates[key] = terminals
-        for terminal_id in terminals:
+        for terminal_id in self._terminals(scanner_state, place.stack.state):
             may, texts = place.may(terminal_id)
             if may and (texts is None or self._begins(scanner_state, terminal_id, texts, text)):
                 return True
         return False
+
+    def _terminals(self, scanner_state: int, parse_state: int) -> tuple[int, ...]:
+        """Return the acceptable terminals that a lexeme may become; those first without texts."""
+        key = scanner_state, parse_state
+        terminals = self._candidates.get(key)
+        if terminals is None:
+            found = members(self.lexemes.ahead(scanner_state) & self._acceptable(parse_state))
+            terminals = tuple(sorted(found, key=lambda each: self.followed >> each & 1))
+            self._candidates[key] = terminals
+        return terminals
 
     def _acceptable(self, parse_state: int) -> int:
         """Return the terminals for which a parse state has an action, as bits."""
@@ -433,33 +455,6 @@ class WatchingRecognizer(Recognizer):
         allowed = self.places.found(place.stack, place.monitor)
         return (place.stack, place.relevant), frozenset(allowed.items())
 
-    def unlike(
-        self, hypothesis: Hypothesis, texts: dict[int, set[bytes]]
-    ) -> tuple[bytes, bytes] | None:
-        """Return two texts that the monitor calls alike, after which other terminals may come.
-
-        Parameters
-        ----------
-        hypothesis : Hypothesis
-            Texts are put where its lexeme began.
-        texts : dict of (int, set of bytes)
-            Texts of terminals; the one of the hypothesis is added.
-        """
-        place, text = watched(hypothesis.stack).place, watched(hypothesis.stack).text
-        match = self._match[hypothesis.scanner_state]
-        if text and self.named >> max(match, 0) & 1:
-            texts.setdefault(match, set()).add(text)
-        for terminal_id, known in texts.items():
-            apart = place.told_apart(terminal_id)
-            first: tuple[bytes, int] | None = None
-            for each in sorted(known - apart) if apart is not None else ():
-                after = place.glimpse(terminal_id, each)
-                bits = 0 if after is None else after.bits
-                if first is not None and bits != first[1]:
-                    return first[0], each
-                first = each, bits
-        return None
-
     def lexer_number(self, configuration: Configuration) -> int:
         """Return the number of the lexer's place, where all hypotheses have one stack."""
         states = tuple(each[:2] for each in configuration.hypotheses)
@@ -467,10 +462,10 @@ class WatchingRecognizer(Recognizer):
         return self.lexer.number(LexerPlace(states, configuration.context), terminal_set)
 
     @cached_property
-    def tells_named_from_ignored(self) -> bool:
+    def tells_followed_from_ignored(self) -> bool:
         """Return whether no lexeme whose text the monitor asks for begins with ignored text."""
         ignored = np.flatnonzero(self.scanner.match == self.scanner.ignored).tolist()
-        return not any(self.lexemes.ahead(state) & self.named for state in ignored)
+        return not any(self.lexemes.ahead(state) & self.followed for state in ignored)
 
     def restricted(self, scanner_state: int, place: ParsePoint) -> list[tuple[int, Texts]]:
         """Return the terminals that a lexeme may become, and that have only some texts there."""

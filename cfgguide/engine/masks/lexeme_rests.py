@@ -8,8 +8,7 @@ tokens that begin alike are judged together. ::
                             `er,` and `er, `    end NAME `user`; left are `,` and `, `
                             `:`                 no lexer reads it
 
-Where a monitor asks for the text of a lexeme, the tokens that end it stand by their texts, and all
-together: most texts lead on alike.
+Where a monitor asks for the text of a lexeme, tokens with different texts stand apart.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from cfgguide.base.remembered import remembered
 from cfgguide.engine.machine.lexer_places import LEAVING, UNREAD, Lexer
 
 
-class Stays(NamedTuple):
+class Stays:
     """Tokens that stay in a lexeme alike.
 
-    Attributes
+    Parameters
     ----------
     number : int
         Of the lexer's place after them.
@@ -34,8 +33,14 @@ class Stays(NamedTuple):
         The tokens, by what they add to the lexeme; that is empty if no monitor asks.
     """
 
-    number: int
-    by_text: dict[bytes, list[int]]
+    def __init__(self, number: int, by_text: dict[bytes, list[int]]) -> None:
+        self.number = number
+        self.by_text = by_text
+
+    @cached_property
+    def texts(self) -> list[bytes]:
+        """What tokens add, sorted."""
+        return sorted(self.by_text)
 
 
 class RestEnds(NamedTuple):
@@ -45,6 +50,8 @@ class RestEnds(NamedTuple):
     ----------
     terminal_id : int
         What it has become.
+    text : bytes
+        What they add to its text; empty if no monitor asks.
     context : int
         Where the next lexeme begins.
     rests : Rests
@@ -52,38 +59,9 @@ class RestEnds(NamedTuple):
     """
 
     terminal_id: int
+    text: bytes
     context: int
     rests: Rests
-
-
-class NamedEnds:
-    """Tokens that end a lexeme of which a monitor asks for the text.
-
-    Parameters
-    ----------
-    terminal_id : int
-        What it has become.
-    context : int
-        Where the next lexeme begins.
-    by_text : dict of (bytes, Rests)
-        What comes after it, by what they add to its text.
-    together : Rests
-        Of all of them.
-    """
-
-    def __init__(
-        self, terminal_id: int, context: int, by_text: dict[bytes, Rests], together: Rests
-    ) -> None:
-        self.terminal_id = terminal_id
-        self.context = context
-        self.by_text = by_text
-        self.together = together
-
-    @cached_property
-    def text_of(self) -> dict[int, bytes]:
-        """What each of the tokens adds to the text of the lexeme."""
-        by_text = self.by_text.items()
-        return {token_id: text for text, rests in by_text for token_id in rests.token_ids}
 
 
 class Readings(NamedTuple):
@@ -95,15 +73,12 @@ class Readings(NamedTuple):
         Those that stay in the lexeme.
     ends : tuple of RestEnds
         Those that end it.
-    named : tuple of NamedEnds
-        Those that end a lexeme whose text matters.
     unclear : list of int
         Those where the text to come decides.
     """
 
     stays: tuple[Stays, ...]
     ends: tuple[RestEnds, ...]
-    named: tuple[NamedEnds, ...]
     unclear: list[int]
 
 
@@ -114,8 +89,8 @@ class Rests:
     ----------
     lexer : Lexer
         Reads them.
-    named : int
-        The terminals whose texts matter, as bits.
+    followed : int
+        The terminals whose texts a monitor asks for, as bits.
     token_ids : tuple of int
         The tokens.
     rests : tuple of bytes
@@ -127,13 +102,13 @@ class Rests:
     def __init__(
         self,
         lexer: Lexer,
-        named: int,
+        followed: int,
         token_ids: tuple[int, ...],
         rests: tuple[bytes, ...],
         made: WeakValueDictionary[Hashable, Rests],
     ) -> None:
         self._lexer = lexer
-        self._named = named
+        self._followed = followed
         self.token_ids = token_ids
         self._rests = rests
         self._made = made
@@ -144,7 +119,7 @@ class Rests:
         return self._read(number)
 
     def _read(self, number: int) -> Readings:
-        lexer, named = self._lexer, self._named
+        lexer, followed = self._lexer, self._followed
         stays: dict[int, dict[bytes, list[int]]] = {}
         ends: dict[tuple[int, bytes, int], tuple[list[int], list[bytes]]] = {}
         unclear: list[int] = []
@@ -157,27 +132,18 @@ class Rests:
                 continue
             if after != LEAVING:
                 # Where no monitor asks for the text of a lexeme, tokens with any text are alike.
-                text = data[begin:] if lexer.ahead(after) & named else b""
+                text = data[begin:] if lexer.ahead(after) & followed else b""
                 stays.setdefault(after, {}).setdefault(text, []).append(token_id)
             elif terminal_id < 0:
                 unclear.append(token_id)
             else:
-                text = data[begin:end] if named >> terminal_id & 1 else b""
+                text = data[begin:end] if followed >> terminal_id & 1 else b""
                 ids, data_left = ends.setdefault((terminal_id, text, context), ([], []))
                 ids.append(token_id)
                 data_left.append(data[end:])
-        plain: list[RestEnds] = []
-        by_text: dict[tuple[int, int], dict[bytes, Rests]] = {}
-        for (terminal_id, text, context), (ids, data_left) in ends.items():
-            below = self._with(ids, data_left)
-            if named >> terminal_id & 1:
-                by_text.setdefault((terminal_id, context), {})[text] = below
-            else:
-                plain.append(RestEnds(terminal_id, context, below))
         return Readings(
             tuple(Stays(*each) for each in stays.items()),
-            tuple(plain),
-            tuple(NamedEnds(*key, texts, self._joined(texts)) for key, texts in by_text.items()),
+            tuple(RestEnds(*key, self._with(*left)) for key, left in ends.items()),
             unclear,
         )
 
@@ -185,10 +151,5 @@ class Rests:
         key = tuple(token_ids), tuple(rests)
         known = self._made.get(key)
         if known is None:
-            known = self._made[key] = Rests(self._lexer, self._named, *key, self._made)
+            known = self._made[key] = Rests(self._lexer, self._followed, *key, self._made)
         return known
-
-    def _joined(self, by_text: dict[bytes, Rests]) -> Rests:
-        parts = by_text.values()
-        ids = (token_id for part in parts for token_id in part.token_ids)
-        return self._with(ids, (rest for part in parts for rest in part._rests))

@@ -9,11 +9,11 @@ that may follow.
   may come share these tokens.
 * Tokens that end the lexeme are judged together if they end it alike
   (:mod:`cfgguide.engine.masks.lexeme_rests`): what is left of them is judged at the place after it.
-  Texts that the monitor does not tell apart count as one, as long as no other text is left.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Hashable, Iterable
 from itertools import chain, count
 from typing import NamedTuple
@@ -37,15 +37,15 @@ from cfgguide.engine.machine.watching import (
 )
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.beginning import BeginningTokens
-from cfgguide.engine.masks.lexeme_rests import NamedEnds, Rests
+from cfgguide.engine.masks.lexeme_rests import Rests, Stays
 from cfgguide.engine.masks.staying_tokens import StayingTokens
 from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
 from cfgguide.engine.masks.text_tokens import TokensOfTexts
-from cfgguide.engine.monitors.monitor import BelowTopError
+from cfgguide.engine.monitors.text_sets import Texts
 
 _MAX_KNOWN = 2_000  # masks of lexemes that are being read, and kinds of tokens
+_FEW = 20  # texts, each of which is asked about
 _MAX_JUDGED = 20_000  # answers about tokens after a lexeme, of some hundred bytes each
-_DEPTHS = (2, 4, 8, 16)  # of what is read of a monitor for them, one after another
 
 
 class AllowedTokens(NamedTuple):
@@ -69,9 +69,6 @@ class AllowedTokens(NamedTuple):
         """Add tokens of which it is known whether they may follow; None if it is not."""
         if answer is not False:
             (self.unclear if answer is None else self.token_ids).extend(token_ids)
-
-
-_UNTOLD = AllowedTokens(np.empty(0, dtype=np.int32), [], [])  # more of the monitor tells it
 
 
 class Kinds(NamedTuple):
@@ -147,6 +144,8 @@ class PlaceMasks:
         self._nothing = np.empty(0, dtype=np.int32)
         self._rests: WeakValueDictionary[Hashable, Rests] = WeakValueDictionary()
         self._judged: BoundedDict[Hashable, AllowedTokens] = BoundedDict(_MAX_JUDGED)
+        self._staying_in: BoundedDict[tuple[Stays, Texts, bytes], list[int]]
+        self._staying_in = BoundedDict(_MAX_JUDGED)
 
     def allowed(
         self,
@@ -178,118 +177,52 @@ class PlaceMasks:
         return allowed
 
     def _judge(
-        self,
-        rests: Rests,
-        number: int,
-        place: ParsePoint,
-        text: bytes,
-        allowed: AllowedTokens,
-        again: set[int] | None = None,
+        self, rests: Rests, number: int, place: ParsePoint, text: bytes, allowed: AllowedTokens
     ) -> None:
-        """Judge tokens by what is left of them, where a lexeme is being read.
-
-        With `again`, another lexeme stands for those that the tokens have ended; tokens of which
-        more texts matter are noted there instead.
-        """
+        """Judge tokens by what is left of them, where a lexeme is being read."""
         lexer, recognizer = self._lexer, self._recognizer
-        stays, ends, named, unclear = rests.at(number)
-        for after, by_text in stays:
-            lexer_place = lexer.places[after]
-            if not recognizer.asks_text(lexer_place, place):
-                answer = recognizer.may_become(lexer_place, place, text)
-                allowed.add(chain.from_iterable(by_text.values()), answer)
-            elif again is not None:
-                again.update(chain.from_iterable(by_text.values()))
+        stays, ends, unclear = rests.at(number)
+        for each in stays:
+            lexer_place = lexer.places[each.number]
+            decided = recognizer.decided_by(lexer_place, place)
+            if isinstance(decided, bool):
+                allowed.add(chain.from_iterable(each.by_text.values()), decided)
+            elif decided is not None:
+                for texts in decided:
+                    allowed.token_ids.extend(self._going_on(each, texts, text))
             else:
-                for added, token_ids in by_text.items():
+                for added, token_ids in each.by_text.items():
                     answer = recognizer.may_become(lexer_place, place, text + added)
                     allowed.add(token_ids, answer)
         allowed.unclear.extend(unclear)
-        for terminal_id, context, below in ends:
-            self._judge_after(place, terminal_id, b"", context, below, allowed, again)
-        for each in named:
-            if again is None:
-                self._judge_named(each, place, text, allowed)
-            else:
-                again.update(each.together.token_ids)
+        for terminal_id, added, context, below in ends:
+            after = place.glimpse(terminal_id, text + added)
+            if after is not None:
+                start = self._lexer.start(self._set_of_state[after.stack.state], context)
+                judged = self._judged_at(after, below, start)
+                allowed.token_ids.extend(judged.token_ids)
+                allowed.unclear.extend(judged.unclear)
 
-    def _judge_after(
-        self,
-        place: ParsePoint,
-        terminal_id: int,
-        text: bytes,
-        context: int,
-        rests: Rests,
-        allowed: AllowedTokens,
-        again: set[int] | None = None,
-    ) -> None:
-        """Judge tokens by what is left of them after a lexeme."""
-        after = place.glimpse(terminal_id, text)
-        if after is None:
-            return
-        start = self._lexer.start(self._set_of_state[after.stack.state], context)
-        if again is not None:
-            self._judge(rests, start, after, b"", allowed, again)
-            return
-        judged = self._judged_at(after, rests, start)
-        allowed.token_ids.extend(judged.token_ids)
-        allowed.unclear.extend(judged.unclear)
+    def _going_on(self, stays: Stays, texts: Texts, text: bytes) -> list[int]:
+        """Return the tokens that stay in a lexeme with which one of some texts goes on."""
+        if len(stays.by_text) <= _FEW:
+            by_text = stays.by_text.items()
+            return [each for added, ids in by_text if texts.begins(text + added) for each in ids]
+        key = stays, texts, text
+        known = self._staying_in.get(key)
+        if known is None:
+            known = self._staying_in[key] = _beginning(stays, texts, text)
+        return known
 
     def _judged_at(self, place: ParsePoint, rests: Rests, number: int) -> AllowedTokens:
-        """Return which of what is left of some tokens may follow at a place, and remember it.
-
-        As little is read of the monitor as tells it, since many places have the same top.
-
-        Raises
-        ------
-        BelowTopError
-            If the monitor is the top of one, and more of that decides.
-        """
-        for depth in _DEPTHS:
-            top = place.top(depth)
-            key = rests, number, top.stack, top.relevant
-            judged = self._judged.get(key)
-            if judged is None:
-                judged = AllowedTokens(self._nothing, [], [])
-                try:
-                    self._judge(rests, number, top, b"", judged)
-                except BelowTopError:
-                    judged = _UNTOLD
-                self._judged[key] = judged
-            if judged is not _UNTOLD:
-                return judged
-            if top is place:
-                raise BelowTopError
-        judged = AllowedTokens(self._nothing, [], [])
-        self._judge(rests, number, place, b"", judged)
+        """Return which of what is left of some tokens may follow at a place, and remember it."""
+        key = rests, number, place.stack, place.relevant
+        judged = self._judged.get(key)
+        if judged is None:
+            judged = AllowedTokens(self._nothing, [], [])
+            self._judge(rests, number, place, b"", judged)
+            self._judged[key] = judged
         return judged
-
-    def _judge_named(
-        self, ends: NamedEnds, place: ParsePoint, text: bytes, allowed: AllowedTokens
-    ) -> None:
-        """Judge tokens that end a lexeme whose text matters."""
-        by_text, told_apart = ends.by_text, place.told_apart(ends.terminal_id)
-        alone: Iterable[bytes] = by_text
-        if told_apart is not None:
-            n = len(text)
-            apart = {each[n:] for each in told_apart if each.startswith(text)} & by_text.keys()
-            other = next((added for added in by_text if added not in apart), None)
-            if other is not None:
-                found, again = AllowedTokens(allowed.near, [], []), set[int]()
-                self._judge_after(
-                    *(place, ends.terminal_id, text + other, ends.context, ends.together),
-                    *(found, again),
-                )
-                text_of = ends.text_of
-                apart |= {text_of[each] for each in again}
-                others = {token_id for added in apart for token_id in by_text[added].token_ids}
-                allowed.token_ids.extend(each for each in found.token_ids if each not in others)
-                allowed.unclear.extend(each for each in found.unclear if each not in others)
-            alone = apart
-        for added in alone:
-            self._judge_after(
-                *(place, ends.terminal_id, text + added, ends.context, by_text[added], allowed)
-            )
 
     def _near_tokens(self, kinds: Kinds, ahead: int, hypothesis: Hypothesis) -> Int32Array:
         """Return the tokens after which the lexeme may become one that the monitor allows."""
@@ -315,7 +248,7 @@ class PlaceMasks:
         """Return how the tokens are judged."""
         begins = None if first_bytes is None else first_bytes.tobytes()
         bits = place.bits & ahead, place.restricted & ahead, place.endless & ahead
-        key = number, *bits, self._recognizer.named, grammatical.key, begins
+        key = number, *bits, self._recognizer.followed, grammatical.key, begins
         known = self._kinds.get(key)
         if known is None:
             asked = grammatical.bitmask
@@ -340,7 +273,7 @@ class PlaceMasks:
         judged = np.concatenate([staying.token_ids(wanted[BY_OTHER_TEXT]), staying.leaving])
         token_ids = tuple(judged[are_in_bitmask(judged, asked)].tolist())
         written = tuple(self._vocabulary.tokens[each] or b"" for each in token_ids)
-        rests = Rests(self._lexer, self._recognizer.named, token_ids, written, self._rests)
+        rests = Rests(self._lexer, self._recognizer.followed, token_ids, written, self._rests)
         return Kinds(next(self._kinds.numbers), certain, by_text, rests)
 
     def _answer(self, after: LexerPlace, possible: npt.NDArray[np.int8], allowed: int) -> int:
@@ -362,3 +295,25 @@ class PlaceMasks:
             for each, answer in zip(after.states, answers, strict=True)
         )
         return wanted if is_enough else BY_OTHER_TEXT
+
+
+def _beginning(stays: Stays, texts: Texts, text: bytes) -> list[int]:
+    """Return the same: what tokens add is visited as a tree of bytes."""
+    added, token_ids = stays.texts, list[int]()
+    pending = [(b"", 0, len(added))]
+    while pending:
+        begun, first, end = pending.pop()
+        if not texts.begins(text + begun):
+            continue
+        n_bytes = len(begun)
+        if len(added[first]) == n_bytes:
+            token_ids += stays.by_text[begun]
+            first += 1
+        wanted = texts.next_bytes(text + begun)
+        while first < end:
+            longer = added[first][: n_bytes + 1]
+            after = bisect_right(added, longer, first, end, key=lambda each: each[: n_bytes + 1])
+            if wanted is None or longer[-1] in wanted:
+                pending.append((longer, first, after))
+            first = after
+    return token_ids

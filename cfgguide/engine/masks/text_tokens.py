@@ -55,7 +55,7 @@ class TokensOfTexts:
         self._vocabulary = vocabulary
         self._visited = visited
         self._known: BoundedDict[tuple[Texts, bytes, bool], Int32Array] = BoundedDict(_MAX_KNOWN)
-        self.is_usable = recognizer.tells_named_from_ignored
+        self.is_usable = recognizer.tells_followed_from_ignored
 
     def tokens(self, hypothesis: Hypothesis) -> Int32Array:
         """Return the tokens after which a lexeme goes on with texts allowed there, as a bitmask.

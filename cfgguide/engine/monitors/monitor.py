@@ -24,10 +24,6 @@ from typing import ClassVar
 from cfgguide.engine.monitors.text_sets import Texts
 
 
-class BelowTopError(Exception):
-    """What :meth:`Monitor.top` has left out decides."""
-
-
 class Monitor(ABC):
     """What is known of a text, as far as a grammar cannot tell it; immutable and hashable.
 
@@ -41,9 +37,6 @@ class Monitor(ABC):
         The rules whose reductions it follows. A rule is reduced when all of it has come and the
         terminal of the next lexeme is known, before that is shifted. A rule that is empty, such as
         ``in_where:``, marks a place.
-    named : frozenset of str, optional
-        Those of `terminals` of which the monitor asks for the text; by default all. Of the others
-        :meth:`texts` allows all texts or none, and :meth:`shifted` gets an empty text.
 
     Examples
     --------
@@ -79,7 +72,6 @@ class Monitor(ABC):
 
     terminals: ClassVar[frozenset[str]] = frozenset()
     rules: ClassVar[frozenset[str]] = frozenset()
-    named: ClassVar[frozenset[str] | None] = None
 
     @abstractmethod
     def texts(self, terminal: str) -> Texts | None:
@@ -97,20 +89,6 @@ class Monitor(ABC):
     def shifted(self, terminal: str, text: str) -> Monitor:
         """Return the monitor after a lexeme that :meth:`texts` allows."""
 
-    def told_apart(self, terminal: str) -> Iterable[str] | None:
-        """Return the texts of a terminal that may lead elsewhere than others do; None for any.
-
-        After each of the other texts the same lexemes may come, as long as these do not have such
-        a text, too. A monitor of names returns those that it knows of: all new ones are alike. Then
-        tokens in which a lexeme ends are judged together.
-
-        Parameters
-        ----------
-        terminal : str
-            One of those that are named, where :meth:`texts` would be asked.
-        """
-        return None
-
     def reduced(self, rule: str) -> Monitor | None:
         """Return the monitor after a reduction; None if nothing may follow that leads to it."""
         raise NotImplementedError(f"{type(self).__name__} follows the rule {rule!r}: say how")
@@ -122,20 +100,6 @@ class Monitor(ABC):
         Masks are shared by all texts for which this and the parser's stack are equal. By default it
         is the monitor itself, which is always right. Less is faster; what may be left out is found
         by :func:`cfgguide.testing.check_monitor`.
-        """
-        return self
-
-    def top(self, depth: int) -> Monitor:
-        """Return this monitor without what matters only after many more lexemes.
-
-        Tokens that hold several lexemes are judged by it, and all texts with an equal top share
-        that. Where what was left out decides, it raises a `BelowTopError`, and is asked for again
-        with a greater depth. By default nothing is left out, which is always right.
-
-        Parameters
-        ----------
-        depth : int
-            How many parts of the state to keep, such as open brackets.
         """
         return self
 

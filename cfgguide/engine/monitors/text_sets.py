@@ -7,7 +7,7 @@ be this? All is in bytes, since tokens may cut characters.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, ClassVar
 
 _FEW = 100  # texts that may be tried one by one
@@ -38,7 +38,7 @@ class Texts(ABC):
     def begins(self, text: bytes) -> bool:
         """Return whether one of these begins with a text."""
 
-    def next_bytes(self, text: bytes) -> Iterable[int] | None:
+    def next_bytes(self, text: bytes) -> Collection[int] | None:
         """Return bytes with which one of these may go on after a text; None for any.
 
         More may be among them: `begins` is asked of each.

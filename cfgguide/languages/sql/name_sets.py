@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import islice
 
@@ -190,7 +190,7 @@ class SqlIdentifiers(KeyedValue, Texts):
             return True
         return any(names.goes_on(lower) and self._goes_on(names, lower) for names in self.sets)
 
-    def next_bytes(self, text: bytes) -> Iterable[int] | None:
+    def next_bytes(self, text: bytes) -> Collection[int] | None:
         """Return bytes with which a spelling of one of a few names may go on; None for any."""
         if sum(len(names.names) for names in self.sets) > _FEW:
             return None

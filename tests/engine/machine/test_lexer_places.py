@@ -96,19 +96,17 @@ def test_tokens_that_begin_alike_are_read_together():
     rests = Rests(lexer, -1, tuple(range(len(tokens))), tokens, WeakValueDictionary())
     state = recognizer.initial.hypotheses[0].stack.state
     start = lexer.start(int(recognizer.parse_table.set_of_state[state]), 0)
-    stays, ends, named, unclear = rests.at(start)
+    stays, ends, unclear = rests.at(start)
     assert {token: text for text, token in _stay(stays)} == {0: b"ab", 6: b"x", 5: b"if"}
-    assert ends == ()
-    assert [(names[each.terminal_id], set(each.by_text)) for each in named] == [("NAME", {b"ab"})]
+    assert [(names[each.terminal_id], each.text) for each in ends] == [("NAME", b"ab")]
     after = lexer.start(int(recognizer.parse_table.set_of_state[state]), 0)
-    for left in (named[0].by_text[b"ab"], named[0].together):
-        assert sorted(token for _, token in _stay(left.at(after).stays)) == [1, 2, 3]
+    assert sorted(token for _, token in _stay(ends[0].rests.at(after).stays)) == [1, 2, 3]
     assert 4 not in unclear
     # Where no monitor asks for texts, tokens stand together.
     plain = Rests(lexer, 0, tuple(range(len(tokens))), tokens, WeakValueDictionary())
-    stays, ends, named, _ = plain.at(start)
+    stays, ends, _ = plain.at(start)
     assert all(part.by_text.keys() == {b""} for part in stays)
-    assert ([names[each.terminal_id] for each in ends], named) == (["NAME"], ())
+    assert [(names[each.terminal_id], each.text) for each in ends] == [("NAME", b"")]
 
 
 def test_a_gap_ends_what_it_is_no_part_of():

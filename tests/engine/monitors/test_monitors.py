@@ -58,21 +58,6 @@ class Tags(Monitor):
 
 
 @dataclass(frozen=True)
-class TagsApart(Tags):
-    """The same, and says which names matter: those of new tags are alike."""
-
-    named = frozenset({"NAME"})
-
-    def told_apart(self, terminal):
-        return self.open[-1:] if self.is_closing else ()
-
-    def shifted(self, terminal, text):
-        assert (terminal in self.named) is bool(text)
-        after = super().shifted(terminal, text)
-        return replace(self, open=after.open, is_closing=after.is_closing)
-
-
-@dataclass(frozen=True)
 class UniqueKeys(Monitor):
     """No object has a key twice; it does not say that a comma after the last one leads nowhere."""
 
@@ -101,11 +86,6 @@ VOCABULARY = cfgguide.Vocabulary.of_bytes(
 @pytest.fixture(scope="module")
 def tags():
     return cfgguide.compile(TAGS.watched_by(Tags()), VOCABULARY)
-
-
-@pytest.fixture(scope="module")
-def apart():
-    return cfgguide.compile(TAGS.watched_by(TagsApart()), VOCABULARY)
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +118,7 @@ def test_text_that_leads_nowhere_is_refused_before(keys):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("name", ["tags", "apart", "keys"])
+@pytest.mark.parametrize("name", ["tags", "keys"])
 def test_masks_are_what_reading_says(name, request):
     index = request.getfixturevalue(name)
     rng = random.Random(1)
@@ -377,20 +357,6 @@ def test_lies_about_relevance_are_found():
     check_monitor(OBJECTS.watched_by(UniqueKeys()), texts)
     with pytest.raises(MonitorError, match="relevant"):
         check_monitor(OBJECTS.watched_by(_Forgetful()), texts)
-
-
-class _Careless(TagsApart):
-    """Says that no name is told from others, although the last one has to be closed."""
-
-    def told_apart(self, terminal):
-        return ()
-
-
-def test_lies_about_names_are_found():
-    sentences = ["<a>X</a>", "<b><a></a></b>"]
-    check_monitor(TAGS.watched_by(TagsApart()), sentences)
-    with pytest.raises(MonitorError, match=r"after '<a>X</a?' the monitor does not tell .* apart"):
-        check_monitor(TAGS.watched_by(_Careless()), ["<b></b>", *sentences])
 
 
 def test_refused_sentences_are_found():
