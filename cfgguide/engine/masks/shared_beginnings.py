@@ -1,8 +1,8 @@
 """Tokens that begin alike and then stay in one lexeme, where a monitor follows a text.
 
-In: a configuration, and tokens. Out: groups of them. Reading a token with the monitor takes a
-while; of thousands of names after one white space only the first is read, and of the others the
-lexer tells that they lead to the same place. ::
+In: a configuration, and tokens. Out: those that may follow, or groups that lead alike. Reading a
+token with the monitor takes a while; of thousands of names after one white space only the
+beginning is read, and of the others the lexer tells that they lead to the same place. ::
 
     after `def`      ` mean`, ` total`, ` x1`     a gap, and then NAME
                      `(`, ` ():`                  by themselves
@@ -10,43 +10,99 @@ lexer tells that they lead to the same place. ::
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
 
-from cfgguide.engine.machine.lexer_places import LEAVING, LexerPlace
+from cfgguide.engine.machine.lexer_places import LEAVING
+from cfgguide.engine.machine.places import ParsePoint
 from cfgguide.engine.machine.recognizer import Configuration
 from cfgguide.engine.machine.watching import WatchedStack, WatchingRecognizer, watched
 
 _MANY = 100  # tokens; fewer are read one by one
+_FEW = 4  # tokens inside a lexeme, of which the lexer need not be asked
 
 
-class NameGroup(NamedTuple):
-    """Tokens that lead to one place, or one token.
+def accepted(
+    recognizer: WatchingRecognizer,
+    start: Configuration,
+    tokens: Sequence[bytes],
+    is_live: Callable[[Configuration], bool],
+) -> list[int]:
+    """Return the tokens that may follow, by their places in the list.
 
-    Attributes
+    They are read as a tree of bytes, so all that begin with what is refused are refused. Where they
+    are in a lexeme that no indenter reads, the lexer tells which of them stay there.
+
+    Parameters
     ----------
-    members : list of int
-        The tokens, by where they are in the list.
-    begun : WatchedStack or None
-        Of one of them: where the lexeme began that all of them are in; None if there is one token.
-    lexer_place : LexerPlace or None
-        Where the lexer is after them.
-    size : int
-        How many bytes of each are before that lexeme.
-    read : bytes
-        What of that lexeme was read before the tokens.
+    recognizer : WatchingRecognizer
+        Reads them.
+    start : Configuration
+        Where they begin.
+    tokens : sequence of bytes
+        The tokens.
+    is_live : callable
+        Whether a sentence can follow a configuration.
     """
+    found: list[int] = []
+    pending: list[tuple[Configuration, int, list[int], ParsePoint | None]]
+    pending = [(start, 0, [*range(len(tokens))], None)]
+    while pending:
+        here, n_read, among, asked = pending.pop()
+        if len(among) > _FEW:
+            begun = watched(here.hypotheses[0].stack)
+            if begun.place is not asked and all(
+                each.stack == begun and not recognizer.may_be_dropped(each.scanner_state)
+                for each in here.hypotheses
+            ):
+                number = recognizer.lexer_number(here)
+                if not recognizer.lexer.is_between(number):
+                    asked = begun.place
+                    among = _unjudged(recognizer, begun, number, n_read, among, tokens, found)
+        by_byte: dict[int, list[int]] = {}
+        ended: list[int] = []
+        for each in among:
+            token = tokens[each]
+            if len(token) == n_read:
+                ended.append(each)
+            else:
+                by_byte.setdefault(token[n_read], []).append(each)
+        if ended and is_live(here):
+            found += ended
+        for byte, below in by_byte.items():
+            read = bytes((byte,)) if len(below) > 1 else tokens[below[0]][n_read:]
+            after = recognizer.advance(here, read)
+            if after is not None:
+                pending.append((after, n_read + len(read), below, asked))
+    return found
 
-    members: list[int]
-    begun: WatchedStack | None = None
-    lexer_place: LexerPlace | None = None
-    size: int = 0
-    read: bytes = b""
+
+def _unjudged(
+    recognizer: WatchingRecognizer,
+    begun: WatchedStack,
+    number: int,
+    n_read: int,
+    among: list[int],
+    tokens: Sequence[bytes],
+    found: list[int],
+) -> list[int]:
+    """Judge tokens that stay in a lexeme by its text; return the others."""
+    lexer, left = recognizer.lexer, list[int]()
+    readings = lexer.readings(number, [tokens[each][n_read:] for each in among])
+    for each, reading in zip(among, readings, strict=True):
+        answer = None
+        if reading.number >= 0 and not reading.begin:
+            text = begun.text + tokens[each][n_read:]
+            answer = recognizer.may_become(lexer.places[reading.number], begun.place, text)
+        if answer is None:
+            left.append(each)
+        elif answer:
+            found.append(each)
+    return left
 
 
 def groups(
     recognizer: WatchingRecognizer, start: Configuration, tokens: Sequence[bytes]
-) -> Iterator[NameGroup]:
+) -> Iterator[list[int]]:
     """Yield groups of tokens, which together are all of them.
 
     Parameters
@@ -65,16 +121,16 @@ def groups(
         begun = None if after is None else watched(after.hypotheses[0].stack)
         n_before = len(token) - (0 if begun is None else len(begun.text))
         before = token[: max(n_before, 0)]
-        found: list[NameGroup] = []
+        found: list[list[int]] = []
         if begun is not None and begun.text and before not in beginnings:
             beginnings.add(before)
             found = _groups(recognizer, start, before, begun, left, begun.text[: max(-n_before, 0)])
-        for group in found or [NameGroup([first])]:
+        for group in found or [[first]]:
             yield group
-            for each in group.members:
+            for each in group:
                 del left[each]
     for each in left:
-        yield NameGroup([each])
+        yield [each]
 
 
 def _groups(
@@ -84,7 +140,7 @@ def _groups(
     begun: WatchedStack,
     left: dict[int, bytes],
     read: bytes,
-) -> list[NameGroup]:
+) -> list[list[int]]:
     """Return groups of the tokens with one beginning, after which a lexeme begins somewhere."""
     lexer = recognizer.lexer
     here = recognizer.advance(start, before)
@@ -110,7 +166,7 @@ def _groups(
             members.setdefault((terminal_id, reading.number), []).append(each)
     wanted = ended.terminal_id if is_ended else -1
     return [
-        NameGroup(each, begun, lexer.places[number], len(before), read)
+        each
         for (terminal_id, number), each in members.items()
         if terminal_id == wanted and not lexer.places[number].may_have_left
     ]

@@ -7,7 +7,7 @@ In: a :class:`~cfgguide.engine.monitors.watched_machine.WatchedMachine`. Out: it
 * Others are judged at the place where the lexeme began (:mod:`cfgguide.engine.masks.place_masks`).
 * With an indenter the stack does not tell what it drops. There a walk over the vocabulary groups
   the tokens by where they lead in the grammar. Tokens that stay in the lexeme are judged as a
-  group, and by its text; any other is read, byte by byte, with the monitor.
+  group, and by its text; others are read as a tree of bytes, with the monitor.
 
 Masks are stored by the lexer's part, the stack, and what the monitor says is relevant.
 """
@@ -35,7 +35,7 @@ from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.beginning import BeginningTokens
 from cfgguide.engine.masks.lr_masks import LrMasks
 from cfgguide.engine.masks.place_masks import KnownKinds, PlaceMasks
-from cfgguide.engine.masks.shared_beginnings import groups
+from cfgguide.engine.masks.shared_beginnings import accepted
 from cfgguide.engine.masks.staying_tokens import StayingTokens
 from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
 from cfgguide.engine.masks.text_tokens import TokensOfTexts, VisitedTrie
@@ -173,12 +173,11 @@ class WatchedMasks:
             for all; and places after lexemes, each with the tokens of which it tells.
         """
         scanner = self.recognizer.scanner
-        is_indented = self.recognizer.indentation_reader is not None
         is_ending = any(
             scanner.match[hypothesis.scanner_state] != NO_MATCH
             for hypothesis in configuration.hypotheses
         )
-        if is_indented or not is_ending:
+        if not is_ending:
             return None, []
         parts: list[tuple[Configuration, Int32Array]] = []
         goes_on = np.ones(256, dtype=np.bool_)
@@ -357,18 +356,8 @@ class WatchedMasks:
         """Return the tokens that the monitor allows, of some that the grammar allows."""
         ids = token_ids.tolist()
         tokens = [self.vocabulary.tokens[each] or b"" for each in ids]
-        allowed: list[int] = []
-        for members, begun, lexer_place, size, read in groups(
-            self.recognizer, configuration, tokens
-        ):
-            for each in members:
-                answer = None
-                if begun is not None and lexer_place is not None:
-                    text = read + tokens[each][size:]
-                    answer = self.recognizer.may_become(lexer_place, begun.place, text)
-                if answer or (answer is None and self._reads(configuration, ids[each])):
-                    allowed.append(ids[each])
-        return allowed
+        found = accepted(self.recognizer, configuration, tokens, self._liveness.is_live)
+        return [ids[each] for each in found]
 
     def _reads(self, configuration: Configuration, token_id: int) -> bool:
         token = self.vocabulary.tokens[token_id]

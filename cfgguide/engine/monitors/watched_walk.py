@@ -93,8 +93,7 @@ class WatchedWalker:
     ) -> Iterator[tuple[Configuration, list[int]]]:
         """Yield what tokens lead to, each with those of them, by their places in the list."""
         advance = self._masks.recognizer.advance
-        for group in groups(self._masks.recognizer, start, tokens):
-            members = group.members
+        for members in groups(self._masks.recognizer, start, tokens):
             after = advance(start, tokens[members[0]])
             if len(members) >= _MANY and after is not None and self._may_be_any(after):
                 yield _strange(after, max(len(tokens[each]) for each in members)), members
