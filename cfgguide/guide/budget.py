@@ -220,6 +220,11 @@ class TokenBudget:
         with self._lock, self._steps.begun():
             return self._distance(following.configuration) <= n
 
+    def way_out(self, following: Step) -> Tokens | None:
+        """Return tokens of an ending that is known or found first, EOS last; None if none is."""
+        with self._lock, self._steps.begun():
+            return self._path(following.configuration)
+
     def n_tokens_of(self, text: bytes) -> int:
         """Return the smallest number of tokens that spell a text."""
         with self._lock:

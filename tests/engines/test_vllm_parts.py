@@ -32,7 +32,7 @@ EOS = VOCABULARY.eos_token_ids[0]
 
 
 def grammar() -> VllmGrammar:
-    return VllmGrammar(Backend(VOCABULARY).matcher("choice", '["yes", "no"]'))
+    return VllmGrammar(Backend(VOCABULARY).matcher("choice", '["yes", "no"]'), None)
 
 
 def row_of(each: VllmGrammar) -> list[int]:

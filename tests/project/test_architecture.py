@@ -51,6 +51,7 @@ LOOKING = {
     "base.lazy": "public names, imported when they are first used; a test compares them",
     "base.locks": "a child of fork renews the locks of all modules",
     "models.dense_mask": "a value can be torch's only if torch is imported",
+    "models.serving.settings": "CFGGUIDE_GRAMMARS=module:function names a module of the operator's",
     "models.transformers.generate_calls": "where transformers keeps its processors, if it has any",
     "studio.cli.arguments": "--postlex MODULE:CLASS names a module of the user's",
     "studio.draw.notebook": "whether a notebook runs this",

@@ -1,4 +1,4 @@
-"""Compiles what requests ask for: one backend for all requests of an engine.
+r"""Compiles what requests ask for: one backend for all requests of an engine.
 
 In: the kind of a request and its text, as vLLM and SGLang have them. Out: a
 :class:`~cfgguide.models.serving.matcher.Matcher`. ::
@@ -10,15 +10,17 @@ In: the kind of a request and its text, as vLLM and SGLang have them. Out: a
 
 A *name* is that of a bundled grammar or of a `.lark` file in the operator's folder; options may
 follow it, as a JSON object: `cfgguide:sql {"tables": {"users": ["id", "name"]}}`. They are a
-stranger's, and so is what is compiled with them. `tables` is such an object, or a text of
-definitions (:func:`cfgguide.sql.with_schema`). Bundled grammars are tidy, and those of SQL one
-statement, as for :func:`cfgguide.generate`; `{"tidy": false}` asks for the whole language. If a
-line break follows the colon, the rest is a grammar in Lark's language.
-After `cfgguide:llguidance` and a line break it is one in llguidance's dialect, and so is a text
-that begins with `%llguidance`. After `cfgguide:json_schema`, `cfgguide:regex`, `cfgguide:choice` or
-`cfgguide:structural_tag` and a line break comes what those kinds have: so clients mark all of their
-requests. No other file is read: a request comes from strangers, so compiling
-has :meth:`Limits.for_strangers`.
+stranger's, and so is what is compiled with them. What the operator's function returns has names,
+too, and no options. `tables` is such an object, or a text of
+definitions (:func:`cfgguide.sql.with_schema`). An object in the place of the name asks for SQL on
+a database (:mod:`cfgguide.models.serving.sql_requests`). Bundled grammars are tidy, and those of
+SQL one statement, as for :func:`cfgguide.generate`; `{"tidy": false}` asks for the whole language.
+In patterns, `\d`, `\w` and `\s` are ASCII's, unless they begin with `(?u)`. If a line break follows
+the colon, the rest is a grammar in Lark's language. After `cfgguide:llguidance` and a line break it
+is one in llguidance's dialect, and so is a text that begins with `%llguidance`. After
+`cfgguide:json_schema`, `cfgguide:regex`, `cfgguide:choice` or `cfgguide:structural_tag` and a line
+break comes what those kinds have: so clients mark all of their requests. No other file is read: a
+request comes from strangers, so compiling has :meth:`Limits.for_strangers`.
 
 What a model would write without end is left out, as :func:`cfgguide.generate` has it: JSON is
 tidy (:func:`cfgguide.json_schema`), and nothing follows what is complete. The operator may choose
@@ -39,13 +41,13 @@ from __future__ import annotations
 
 import json
 import logging
-import os
+import math
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
@@ -64,11 +66,14 @@ from cfgguide.errors import CfgGuideError, GrammarError, LimitError, shown
 from cfgguide.grammar.combinators.patterns import choice, regex
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.rules.facts import not_known
+from cfgguide.guide.budget import TokenBudget
 from cfgguide.index_pool import DEFAULT_MAX_BYTES, IndexPool
 from cfgguide.languages.sql.names import with_schema
 from cfgguide.models.serving.isolation import MASK_SECONDS, Isolation, Verdicts, key_of
-from cfgguide.models.serving.lanes import Cancelled, Lanes, Request, Result, run_now
-from cfgguide.models.serving.matcher import Allowance, Matcher
+from cfgguide.models.serving.lanes import BusyError, Cancelled, Lanes, Request, Result, run_now
+from cfgguide.models.serving.matcher import Allowance, Finishing, Matcher
+from cfgguide.models.serving.settings import Settings
+from cfgguide.models.serving.sql_requests import sql_grammar
 from cfgguide.output_types import STARTS, output_type
 from cfgguide.schema.json_schema import read_schema
 from cfgguide.schema.messages.message_grammar import structural_tag
@@ -123,7 +128,10 @@ _DEFINED = re.compile(
     re.MULTILINE,
 )
 _MAX_RULES = 12  # that a message names
-_SECONDS = re.compile(r"[0-9]+(?:\.[0-9]*)?")
+#: How a pattern begins that says what `\d`, `\w` and `\s` are.
+_SAYS_LETTERS = re.compile(r"\(\?[a-zA-Z]*[au][a-zA-Z]*\)")
+_NAMED_FINISHING = ("json", "sql", "sql_select", "postgresql")
+_FINISHING = ("json", "json_object", "structural_tag")  # kinds that end within `max_tokens`
 _SHOWN, _MAX_SAID = 60, 200  # characters of a request, and of an error, in the log
 
 _LOG = logging.getLogger("cfgguide.serving")
@@ -144,6 +152,10 @@ class Metrics:
         Requests whose grammar was there, or was being compiled for another one.
     n_refused : int
         Requests with an error of ours, but for those that were cancelled.
+    n_busy : int
+        Requests that were told to come again, since others had to be compiled first.
+    n_waiting : int
+        Requests that wait for that now.
     seconds : float
         Spent in compiling, errors included.
     n_first_visits : int
@@ -161,6 +173,8 @@ class Metrics:
     n_compiled: int = 0
     n_hits: int = 0
     n_refused: int = 0
+    n_busy: int = 0
+    n_waiting: int = 0
     seconds: float = 0.0
     n_first_visits: int = 0
     first_visit_seconds: float = 0.0
@@ -183,12 +197,15 @@ class _Asked:
         Who wrote it.
     read : callable
         Returns the grammar, which may take long.
+    is_finishing : bool
+        Whether it is JSON or SQL that has a name.
     """
 
     key: Hashable
     text: str
     source: _Source
     read: Callable[[], Grammar]
+    is_finishing: bool = False
 
     @property
     def is_trusted(self) -> bool:
@@ -208,6 +225,9 @@ class Backend:
         and no options, get a minute. A file of the operator's may import files.
     folder : Path or str, optional
         Where the operator's `.lark` files are; requests name them without the ending.
+    grammars : mapping of str to object, optional
+        What else the operator gives a name: anything that :func:`cfgguide.compile` takes, grammars
+        with monitors among them.
     max_bytes : int
         As for :class:`IndexPool`, of which there are three: for grammars that have names, for files
         of the operator's with options, which get a seventh of that, and for others. An eighth of it
@@ -216,6 +236,8 @@ class Backend:
         As for :class:`IndexPool`.
     tidy : bool
         Whether what models would write without end is left out, unless a request asks for it.
+    finish : bool
+        Whether JSON, calls of tools and SQL end within the `max_tokens` of their matcher.
     isolate : bool
         Whether what strangers send is tried first in a process of its own, which may freeze, crash
         or be killed (:mod:`cfgguide.models.serving.isolation`). It costs a new request the time of
@@ -224,6 +246,12 @@ class Backend:
         Processor time that a mask or a token may take of what a stranger sends, once its first mask
         is made: all whose texts are being written wait for it. All of a text may take eight times
         as much, and 20 ms a token. What takes more is refused from then on.
+    n_queued : int, optional
+        Requests that may wait for others to be compiled in :meth:`checked` and :meth:`requested`;
+        by default any number.
+    max_wait_seconds : float
+        For which they wait at most. The error of those that wait no more is a
+        :class:`~cfgguide.models.serving.lanes.BusyError`.
 
     Examples
     --------
@@ -242,17 +270,22 @@ class Backend:
         *,
         limits: Limits | None = None,
         folder: Path | str | None = None,
+        grammars: Mapping[str, object] | None = None,
         max_bytes: int = DEFAULT_MAX_BYTES,
         use_cache: bool = True,
         tidy: bool = True,
+        finish: bool = True,
         isolate: bool = False,
         max_mask_seconds: float = MASK_SECONDS,
+        n_queued: int | None = None,
+        max_wait_seconds: float = math.inf,
     ) -> None:
         check_bound("bytes", max_bytes)
         self.max_mask_seconds = max_mask_seconds
-        self._is_tidy = tidy
+        self._is_tidy, self._is_finishing = tidy, finish
+        self._grammars = dict(grammars or {})
         self._limits = limits or Limits.for_strangers()
-        self._folder = None if folder is None else Path(folder)
+        self.folder = None if folder is None else Path(folder)
         self.vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
         seconds = min(max_mask_seconds, self._limits.max_seconds)
         self._limits_of_steps = replace(self._limits, max_seconds=seconds)
@@ -275,7 +308,7 @@ class Backend:
         self._metrics = Metrics()
         self._n_shared = 0  # bytes
         self._shared_pause_ends = 0.0  # by `time.monotonic`
-        self._lanes = Lanes()
+        self._lanes = Lanes(n_queued, max_wait_seconds)
         self._one_at_a_time = new_lock()  # what takes long keeps those who write texts waiting
         self._isolation = None
         if isolate:
@@ -287,38 +320,32 @@ class Backend:
 
     @classmethod
     def from_environment(cls, tokenizer_or_vocabulary: object, *, isolate: bool = True) -> Backend:
-        """Return the backend of an engine's plug-in; `isolate` where requests come first.
+        """Return the backend of an engine's plug-in, as its operator has it (:class:`Settings`).
 
-        The operator says what it may hold, in the environment::
-
-            CFGGUIDE_GRAMMARS       the folder of `.lark` files
-            CFGGUIDE_MEMORY         `max_bytes` in megabytes, 500 if it is not set
-            CFGGUIDE_MASK_SECONDS   `max_mask_seconds`, 0.3 if it is not set
-            CFGGUIDE_TIDY           `off` for whole languages
-            CFGGUIDE_ISOLATE        `off`: requests are compiled in the server's own process alone
+        With `isolate`, requests come here first: they may be tried in a process of their own, and
+        the queue is bounded.
 
         Raises
         ------
         ValueError
-            If the memory is no number of megabytes, the seconds are no number, or the last two are
-            something else.
+            If a variable of the environment has no such value.
         """
-        tidy, isolated = _is_on("CFGGUIDE_TIDY"), _is_on("CFGGUIDE_ISOLATE")
-        folder, memory = os.environ.get("CFGGUIDE_GRAMMARS"), os.environ.get("CFGGUIDE_MEMORY")
-        if memory is not None and not memory.isdecimal():
-            raise ValueError(f"CFGGUIDE_MEMORY is {memory!r}; it is a number of megabytes")
-        max_bytes = DEFAULT_MAX_BYTES if memory is None else int(memory) * 1_000_000
-        seconds = os.environ.get("CFGGUIDE_MASK_SECONDS", str(MASK_SECONDS))
-        if not _SECONDS.fullmatch(seconds) or not float(seconds):
-            raise ValueError(f"CFGGUIDE_MASK_SECONDS is {seconds!r}; it is a number above 0")
-        return cls(
+        settings = Settings.of_environment()
+        backend = cls(
             tokenizer_or_vocabulary,
-            folder=folder,
-            max_bytes=max_bytes,
-            tidy=tidy,
-            isolate=isolate and isolated and Isolation.is_possible,
-            max_mask_seconds=float(seconds),
+            folder=settings.folder,
+            grammars=settings.grammars,
+            max_bytes=settings.max_bytes,
+            tidy=settings.is_tidy,
+            finish=settings.is_finishing,
+            isolate=isolate and settings.is_isolated and Isolation.is_possible,
+            max_mask_seconds=settings.max_mask_seconds,
+            n_queued=settings.n_queued if isolate else None,
+            max_wait_seconds=settings.max_wait_seconds if isolate else math.inf,
         )
+        for name in settings.warm:
+            backend.requested("grammar", f"{PREFIX}{name}")
+        return backend
 
     @property
     def metrics(self) -> Metrics:
@@ -327,6 +354,7 @@ class Backend:
         visits = [pool.first_visits for pool in pools]
         return replace(
             self._metrics,
+            n_waiting=self._lanes.n_waiting,
             n_first_visits=sum(each.n for each in visits),
             first_visit_seconds=sum(each.seconds for each in visits),
             n_indexes=sum(map(len, pools)),
@@ -351,6 +379,7 @@ class Backend:
         text: str,
         *,
         stop_token_ids: Iterable[int] | None = (),
+        max_tokens: int | None = None,
         cancelled: Callable[[], bool] | None = None,
     ) -> Matcher:
         """Return a matcher for a request.
@@ -363,6 +392,8 @@ class Backend:
             What is asked for.
         stop_token_ids : iterable of int, optional
             As for :class:`Matcher`; nothing is compiled for them.
+        max_tokens : int, optional
+            Within how many tokens JSON, calls of tools and SQL end, EOS included, if they can.
         cancelled : callable, optional
             As for :meth:`index`.
 
@@ -372,22 +403,40 @@ class Backend:
             If the text is wrong, or compiling it would exceed the limits.
         """
         index = self.index(kind, text, cancelled=cancelled)
-        return self.matcher_of(index, kind, text, stop_token_ids=stop_token_ids)
+        return self.matcher_of(
+            index, kind, text, stop_token_ids=stop_token_ids, max_tokens=max_tokens
+        )
 
     def matcher_of(
-        self, index: Index, kind: str, text: str, *, stop_token_ids: Iterable[int] | None = ()
+        self,
+        index: Index,
+        kind: str,
+        text: str,
+        *,
+        stop_token_ids: Iterable[int] | None = (),
+        max_tokens: int | None = None,
     ) -> Matcher:
         """Return a new matcher of the index that this backend has made for a request."""
         kind, text = unmarked(kind, text)
+        asked = self._asked(kind, text)
         allowance = None
-        if not self._asked(kind, text).is_trusted:
+        if not asked.is_trusted:
             allowance = Allowance(self._limits_of_steps, self._verdicts, key_of(kind, text))
+        finishing = None
+        if max_tokens is not None and self._leads(kind, asked):
+            finishing = Finishing(index, self._limits_of_steps)
         return Matcher(
             index,
             stop_token_ids=stop_token_ids,
             trailing=not self._is_tidy,
             allowance=allowance,
+            max_tokens=max_tokens,
+            finishing=finishing,
         )
+
+    def _leads(self, kind: str, asked: _Asked) -> bool:
+        """Return whether texts are led to an end within their `max_tokens`."""
+        return self._is_finishing and (kind in _FINISHING or asked.is_finishing)
 
     def index(self, kind: str, text: str, *, cancelled: Callable[[], bool] | None = None) -> Index:
         """Return the index of what a request asks for.
@@ -416,6 +465,9 @@ class Backend:
             with self._one_at_a_time if tried > _LONG else nullcontext():
                 grammar = self._read(asked, cancelled)
                 requested = self._pools[asked.source].requested(grammar, cancelled=cancelled)
+            if requested.is_new and self._leads(kind, asked):
+                with suppress(CfgGuideError):  # it is not led, then
+                    TokenBudget.of(requested.index).shortest(requested.index.start)
             if requested.is_new:
                 self._compiled(kind, text, seconds())
             else:
@@ -536,9 +588,14 @@ class Backend:
 
     def _begun(self, request: Request[Result], cancelled: Cancelled | None) -> Future[Result]:
         future, is_first = self._lanes.run(request, cancelled)
+        future.add_done_callback(self._note_busy)
         if not is_first:
             self._count(n_hits=1)
         return future
+
+    def _note_busy(self, done: Future[Any]) -> None:
+        if not done.cancelled() and isinstance(done.exception(), BusyError):
+            self._count(n_busy=1)
 
     def ready(self, kind: str, text: str) -> Index | None:
         """Return the index of what a request asks for if it is there, at once; else None."""
@@ -637,10 +694,36 @@ class Backend:
         if not _is_named(kind, text):
             read = partial(self._read_text, kind, text)
             return _Asked((kind, text), text, _Source.STRANGER, read)
-        named, tables, source = self._by_name(text.removeprefix(PREFIX))
-        if tables is None:
-            return _Asked((named, text), text, source, lambda: named)
-        return _Asked((named, text), text, source, lambda: with_schema(named, tables))
+        asked = text.removeprefix(PREFIX).strip()
+        if asked.startswith("{"):
+            options = _json(asked, dict, "what follows cfgguide: is a JSON object")
+            name = options.get("schema")
+            if isinstance(name, str) and name in self._grammars:
+                asked = name
+            else:
+                read = partial(sql_grammar, options, self._names(), is_tidy=self._is_tidy)
+                return _Asked((kind, text), text, _Source.STRANGER, read, is_finishing=True)
+        if asked in self._grammars:
+            read = partial(self._registered, asked)
+            return _Asked((asked, text), text, _Source.OPERATOR, read, is_finishing=True)
+        named, tables, source = self._by_name(asked)
+        name = asked.partition(" ")[0]
+
+        def read_named() -> Grammar:
+            return named if tables is None else with_schema(named, tables)
+
+        is_finishing = name in _NAMED_FINISHING
+        return _Asked((named, text), text, source, read_named, is_finishing=is_finishing)
+
+    def _registered(self, name: str) -> Grammar:
+        grammar = output_type(self._grammars[name]).grammar
+        return grammar.tidied() if self._is_tidy else grammar
+
+    def _names(self) -> list[str]:
+        """Return the names that requests may give."""
+        files = () if self.folder is None else self.folder.glob("*.lark")
+        own = {*self._grammars, *(each.stem for each in files)}
+        return sorted(own.union(Grammar.bundled_names()))
 
     def _read_text(self, kind: str, text: str) -> Grammar:
         if kind == "json":
@@ -648,7 +731,8 @@ class Backend:
         if kind == "json_object":
             return read_schema({"type": "object"}, tidy=self._is_tidy, limits=self._limits)[0]
         if kind == "regex":
-            return regex(text, tidy=self._is_tidy)
+            flags = 0 if _SAYS_LETTERS.match(text) else re.ASCII
+            return regex(text, flags, tidy=self._is_tidy)
         if kind == "choice":
             return choice(_json(text, list, "a choice is a JSON array of texts"))
         if kind == "structural_tag":
@@ -668,14 +752,14 @@ class Backend:
         options: dict[str, Any] = {"tidy": self._is_tidy, "closed": self._is_tidy}
         options["limits"] = self._limits
         if KEYWORD not in text:
-            return read_schema(text, **options)[0]
+            return _told(text, *read_schema(text, **options))
         schema = _json(text, dict, "a schema that has the keyword x-cfgguide is a JSON object")
         chosen = schema.pop(KEYWORD, {})
         if not isinstance(chosen, dict) or not chosen.keys() <= {*CHOICES}:
             raise GrammarError(f"{KEYWORD} is an object that may have {', '.join(CHOICES)}")
         if isinstance(chosen.get("separators"), list):
             chosen["separators"] = tuple(chosen["separators"])
-        return read_schema(schema, **options | chosen)[0]
+        return _told(text, *read_schema(schema, **options | chosen))
 
     def _by_name(self, text: str) -> tuple[Grammar, Any, _Source]:
         """Return a grammar that has a name, the tables with whose names it is to be, and whose."""
@@ -685,13 +769,11 @@ class Backend:
                 f"{PREFIX} is followed by a name and perhaps a JSON object, not {shown(text)}"
             )
         name = found[1]
-        path = None if self._folder is None else self._folder / f"{name}.lark"
+        path = None if self.folder is None else self.folder / f"{name}.lark"
         is_own = path is not None and path.is_file()
         if not is_own and name not in Grammar.bundled_names():
-            names = {*Grammar.bundled_names()}
-            if self._folder is not None:
-                names |= {each.stem for each in self._folder.glob("*.lark")}
-            said = f"no grammar is called {name!r}; there is {', '.join(sorted(names))}"
+            names = self._names()
+            said = f"no grammar is called {name!r}; there is {', '.join(names)}"
             raise GrammarError(not_known(said, name, names))
         options = _json(found[2] or "{}", dict, "the options of a grammar are a JSON object")
         source = _Source.OPERATOR
@@ -808,9 +890,8 @@ def _shown(kind: object, text: object) -> str:
     return f"{kind!s:.20} {said[:_SHOWN]!r}{'...' if len(said) > _SHOWN else ''}"
 
 
-def _is_on(name: str) -> bool:
-    """Return whether a variable of the environment is on, as it is unless it says `off`."""
-    value = os.environ.get(name, "on")
-    if value not in ("on", "off"):
-        raise ValueError(f"{name} is {value!r}; it may be on or off")
-    return value == "on"
+def _told(text: str, grammar: Grammar, warnings: Iterable[str]) -> Grammar:
+    """Return a grammar, and log what is not as its schema may have meant it."""
+    for each in warnings:
+        _LOG.warning("of %s: %s", _shown("json", text), each)
+    return grammar

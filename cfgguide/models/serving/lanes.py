@@ -12,10 +12,15 @@ So nothing that only has to be loaded waits for anything to be compiled, and wha
 a turn waits at most a turn for each job before it. What takes longer loses a turn. (More threads
 would help nobody: they share Python's lock, and the limits of a grammar are in seconds.) Meanwhile
 that lock changes hands often, for those who write texts.
+
+A queue has an end: a job that would have to wait with too many others, or has waited for too long,
+is refused with a :class:`BusyError`, which says when to ask again. All jobs before one were asked
+for before it, so none waits much longer than it may.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -30,7 +35,19 @@ Result = TypeVar("Result")
 
 _N_THREADS = 2  # of a lane
 _GOES_ON = object()  # instead of the result of a job that another lane takes
-_TURN = 0.5  # seconds that a job may take in the lane for new ones while another one waits there
+_TURN = 0.25  # seconds that a job may take in the lane for new ones while another one waits there
+
+
+class BusyError(LimitError):
+    """Others have to be compiled first.
+
+    Attributes
+    ----------
+    retry_after : int
+        Seconds after which the request may be sent again.
+    """
+
+    retry_after = 5
 
 
 @dataclass(frozen=True)
@@ -59,6 +76,7 @@ class _Job:
     request: Request[Any]
     waiting: list[tuple[Future[Any], Cancelled]] = field(default_factory=list)
     is_stopped: bool = False
+    asked_at: float = field(default_factory=time.monotonic)
 
     def all_left(self) -> bool:
         """Return whether nobody waits any more."""
@@ -66,9 +84,18 @@ class _Job:
 
 
 class Lanes:
-    """Runs jobs; thread-safe, and empty in a child of `fork`."""
+    """Runs jobs; thread-safe, and empty in a child of `fork`.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    n_queued : int, optional
+        Jobs that may wait to be compiled; by default any number.
+    max_seconds : float
+        For which a job may wait, and be compiled beside others.
+    """
+
+    def __init__(self, n_queued: int | None = None, max_seconds: float = math.inf) -> None:
+        self._n_queued, self._max_seconds = n_queued, max_seconds
         self._lock = new_lock()
         self.begin_child()
         tell_child(self)
@@ -81,6 +108,12 @@ class Lanes:
         )
         self._jobs: dict[Hashable, _Job] = {}
         self._n_waiting = 0  # jobs in the lane for new ones
+        self._n_long = 0  # jobs that wait in the lane for long ones
+
+    @property
+    def n_waiting(self) -> int:
+        """How many jobs wait to be compiled."""
+        return self._n_waiting + self._n_long
 
     def run(
         self, request: Request[Result], cancelled: Cancelled | None = None
@@ -115,12 +148,16 @@ class Lanes:
             with switching_often():
                 result = step(job)
         except BaseException as error:
-            if job.is_stopped and isinstance(error, LimitError) and not job.all_left():
+            is_stopped = job.is_stopped and isinstance(error, LimitError) and not job.all_left()
+            if is_stopped and not self._is_late(job):
                 # Its turn is over, or its clients had left before another one came.
-                self._long.submit(self._run, job, self._in_full)
-            else:
-                for future in self._ended(job):
-                    future.set_exception(error)
+                with self._lock:
+                    self._n_long += 1
+                self._long.submit(self._run, job, self._at_length)
+                return
+            told = self._busy() if is_stopped else error
+            for future in self._ended(job):
+                future.set_exception(told)
         else:
             if result is not _GOES_ON:
                 for future in self._ended(job):
@@ -131,20 +168,43 @@ class Lanes:
         if job.request.is_at_hand():
             return self._in_full(job)
         with self._lock:
+            if self._n_queued is not None and self.n_waiting >= self._n_queued:
+                raise self._busy()
             self._n_waiting += 1
         self._new.submit(self._run, job, self._in_turn)
         return _GOES_ON
 
     def _in_turn(self, job: _Job) -> Any:
-        """Compile until that has taken its turn and another job waits, or all clients have left."""
+        """Compile until that has taken its turn and another job waits, or nobody does any more."""
         with self._lock:
             self._n_waiting -= 1
         end = time.monotonic() + _TURN
-        return self._until(job, lambda: self._n_waiting > 0 and time.monotonic() > end)
+        return self._in_time(job, lambda: self._n_waiting > 0 and time.monotonic() > end)
+
+    def _at_length(self, job: _Job) -> Any:
+        """Compile until nobody waits any more."""
+        with self._lock:
+            self._n_long -= 1
+        return self._in_time(job, _never)
+
+    def _in_time(self, job: _Job, is_over: Cancelled) -> Any:
+        if self._is_late(job):
+            raise self._busy()
+        return self._until(job, lambda: is_over() or self._is_late(job))
 
     def _in_full(self, job: _Job) -> Any:
-        """Compile until all clients have left."""
+        """Load until all clients have left."""
         return self._until(job, _never)
+
+    def _is_late(self, job: _Job) -> bool:
+        return time.monotonic() > job.asked_at + self._max_seconds
+
+    def _busy(self) -> BusyError:
+        n, seconds = self.n_waiting, BusyError.retry_after
+        return BusyError(
+            f"{n} other requests wait to be compiled, or it takes too long beside them; "
+            f"send this one again after {seconds} seconds"
+        )
 
     def _until(self, job: _Job, is_over: Cancelled) -> Any:
         job.is_stopped = False

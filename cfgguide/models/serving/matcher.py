@@ -15,6 +15,9 @@ stop token that is also text is left out of the mask, as long as another token i
 Where a text is complete, and nothing but ignored text could follow, it ends: small models write
 white space there until their tokens run out.
 
+Where an engine would cut the text after some tokens, masks near there have only tokens after which
+the text can still end in time (:mod:`cfgguide.guide.budget`).
+
 All requests of an engine wait for what one of them takes. So a stranger's has an
 :class:`Allowance`: a bound on each step that was not taken before, and on all of them.
 """
@@ -23,6 +26,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, overload
 
@@ -31,8 +35,16 @@ from cfgguide.base.limits import Limits, Steps
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import bitmask_of
-from cfgguide.errors import CfgGuideError, LimitError, RollbackError, TokenRejectedError, shown
+from cfgguide.errors import (
+    BudgetError,
+    CfgGuideError,
+    LimitError,
+    RollbackError,
+    TokenRejectedError,
+    shown,
+)
 from cfgguide.guide.batch import write_ready_rows
+from cfgguide.guide.budget import TokenBudget
 from cfgguide.guide.buffers import EVERYTHING, write_row, write_rows
 from cfgguide.guide.guide import Guide, as_token_id
 from cfgguide.models.serving.isolation import Verdicts, takes_long
@@ -42,6 +54,9 @@ Result = TypeVar("Result")
 #: So many times as long as a step may take all steps of a text, and this much more for each token:
 #: about as long as an engine takes for one.
 _AT_ONCE, _A_TOKEN = 8, 0.02
+#: Tokens before the end from which on a text is led there, beside twice those of the shortest text;
+#: how many are left beside a way out, at least, until it is looked for; seconds of such a mask.
+_NEAR, _RESERVE, _LED_SECONDS = 64, 16, 0.1
 PADDING = -1  # what engines write where there is no token
 
 
@@ -111,6 +126,53 @@ class Allowance:
         raise refusal
 
 
+class Finishing:
+    """Leads one text to its end, as long as that costs little.
+
+    Near the end, masks are those within the tokens left. Of a grammar with tables, where these take
+    longer, not before a way out takes almost all of them; and if one takes too long, the text goes
+    that way.
+
+    Parameters
+    ----------
+    index : Index
+        Of the grammar.
+    limits : Limits
+        `max_seconds` and `max_memory` of a step.
+    """
+
+    def __init__(self, index: Index, limits: Limits) -> None:
+        limits = replace(limits, max_seconds=min(limits.max_seconds, _LED_SECONDS))
+        self._steps = Steps(limits, error=_StepError, what="finishing a text")
+        self._budget = TokenBudget.of(index)
+        shortest = self._budget.shortest(index.start)
+        self._near = _NEAR + 2 * len(shortest or ())
+        self._has_tables = index.machine.n_parse_states is not None
+        self._way_out: tuple[int, ...] = ()
+        self._begun = 0  # tokens of the text before that
+
+    def bitmask(self, guide: Guide, n: int, *, trailing: bool) -> Int32Array | None:
+        """Return the mask of what ends within `n` tokens; None where that is far, or not known."""
+        if n > self._near or guide.is_finished:
+            return None
+        way_out = self._way_out[guide.n_tokens - self._begun :]
+        if way_out and guide.token_ids[self._begun :] == self._way_out[: -len(way_out)]:
+            return bitmask_of(way_out[:1], guide.index.vocabulary.n_words)
+        try:
+            with collector_off(), self._steps.begun():
+                if self._has_tables and self._budget.fits(guide.step, n - _RESERVE):
+                    return None
+                return guide.bitmask(within=n, trailing=trailing)
+        except BudgetError:  # nothing ends in time, so the text will be cut
+            return None
+        except _StepError:
+            found = self._budget.way_out(guide.step)
+        if found is None or len(found) > n:
+            return None
+        self._way_out, self._begun = found, guide.n_tokens
+        return bitmask_of(found[:1], guide.index.vocabulary.n_words)
+
+
 class Matcher:
     r"""Follows one request.
 
@@ -128,9 +190,15 @@ class Matcher:
         could follow.
     allowance : Allowance, optional
         What its steps may take; by default what those of the grammar may.
+    max_tokens : int, optional
+        After how many tokens the engine cuts the text, EOS included.
+    finishing : Finishing, optional
+        Leads the text to an end before that.
 
     Attributes
     ----------
+    max_tokens : int or None
+        As above; it may be set before the first token.
     n_waits : int
         Batches in a row that left its mask for later; see :func:`fill_bitmasks`.
 
@@ -157,7 +225,10 @@ class Matcher:
         stop_token_ids: Iterable[int] | None = (),
         trailing: bool = False,
         allowance: Allowance | None = None,
+        max_tokens: int | None = None,
+        finishing: Finishing | None = None,
     ) -> None:
+        self.max_tokens, self._finishing = max_tokens, finishing
         self._is_trailing = trailing
         self._allowance = allowance
         vocabulary = index.vocabulary
@@ -324,6 +395,8 @@ class Matcher:
         stops = self._stop_bits
         if self._n_ended or (self._ending and self.is_terminated):
             bitmask = self.index.eos_bitmask
+        elif (led := self._led()) is not None:
+            bitmask = led
         else:
             allowance, step = self._allowance, self._guide.step
             is_end_known = self._is_trailing or step.is_at_end is not None
@@ -338,6 +411,13 @@ class Matcher:
             return bitmask | stops
         others = bitmask & ~stops  # the text may not end here
         return others if others.any() else bitmask
+
+    def _led(self) -> Int32Array | None:
+        """Return the mask that leads to an end in time, if the end is near."""
+        if self.max_tokens is None or self._finishing is None:
+            return None
+        n_left = self.max_tokens - self._guide.n_tokens
+        return self._finishing.bitmask(self._guide, n_left, trailing=self._is_trailing)
 
     def forced_token_ids(self, tokenizer: object) -> tuple[int, ...]:
         """Return the tokens that have to come; see :meth:`Guide.forced_token_ids`."""

@@ -21,6 +21,7 @@ from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import CfgGuideError
 from cfgguide.models.bitmask import apply_bitmask
 from cfgguide.models.serving.backend import Backend
+from cfgguide.models.serving.client_errors import for_client
 from cfgguide.models.serving.guarded import GuardedMatcher
 
 _ANY = "$$ANY$$"  # what SGLang writes for any JSON value
@@ -95,7 +96,8 @@ class SglangBackend(BaseGrammarBackend):  # type: ignore[misc]
         try:
             matcher = self.backend.matcher(*_asked(key_type, key_string))
         except CfgGuideError as error:
-            return InvalidGrammarObject(f"cfgguide: {error}")
+            said = for_client(error, self.backend.folder)
+            return InvalidGrammarObject(f"cfgguide: {said}")
         return SglangGrammar(GuardedMatcher(matcher))
 
     dispatch_json = partialmethod(_grammar, "json")

@@ -11,56 +11,72 @@ It has no registry of grammar backends, so three of its methods are wrapped:
 
 A request that is not ours takes vLLM's way, unchanged; so does a structural tag with a format that
 we do not know, such as arguments of a tool in XML, with a warning in the log. The environment says
-what is ours::
+what is ours (:mod:`cfgguide.models.serving.settings`): by default grammars that begin with
+`cfgguide:`, and with `CFGGUIDE_VLLM=all` all structured outputs.
 
-    CFGGUIDE_VLLM       marked      grammars that begin with `cfgguide:` (the default)
-                        all         all
-                        off         nothing
-    CFGGUIDE_GRAMMARS   a folder    of `.lark` files: `cfgguide:mine` is `mine.lark`
-    CFGGUIDE_MEMORY     megabytes   that the indexes of a process may hold
-    CFGGUIDE_MASK_SECONDS  seconds  of the processor that a mask of a stranger's request may take
-
-A version of vLLM in which one of the methods is missing or takes other arguments is left alone,
-with an error in the log; one that was not tested gets a warning.
+The log has one line at the start that says so. In a version of vLLM in which one of the methods is
+missing or takes other arguments, the server does not start with `all`, whose requests would become
+another backend's, and vLLM is left alone otherwise; a version that was not tested gets a warning.
 """
 
 from __future__ import annotations
 
 import inspect
 import logging
-import os
+import multiprocessing
+
+from cfgguide import __version__
+from cfgguide.models.serving.settings import Settings, warn_of_unknown_variables
 
 TESTED = ("0.32",)  # minor versions
-MODES = ("marked", "all", "off")
 
 _LOG = logging.getLogger("cfgguide.serving")
 
 
 def register() -> None:
-    """Wrap vLLM's methods, once in a process."""
-    mode = os.environ.get("CFGGUIDE_VLLM", "marked")
-    if mode not in MODES:
-        raise ValueError(f"CFGGUIDE_VLLM is {mode!r}; it may be {', '.join(MODES)}")
-    if mode == "off":
+    """Wrap vLLM's methods, once in a process.
+
+    Raises
+    ------
+    ValueError
+        If a variable of the environment has no such value.
+    RuntimeError
+        If the plug-in does not fit this vLLM, and is to take all requests.
+    """
+    settings = Settings.of_environment()
+    if settings.mode == "off":
         return
     try:
         from vllm import __version__ as version
 
         from cfgguide.models.serving import vllm_parts
     except ImportError as error:
-        _LOG.error("cfgguide's plug-in does not fit this vLLM, which is left alone: %s", error)
+        _misfit(settings, str(error))
         return
     for owner, name, parameters in vllm_parts.WRAPPED:
         has = list(inspect.signature(getattr(owner, name, lambda: None)).parameters)
         if has[: len(parameters)] != parameters:
-            _LOG.error(
-                "cfgguide's plug-in does not fit vLLM %s, which is left alone: %s.%s takes %s",
-                version,
-                owner.__name__,
-                name,
-                has,
-            )
+            _misfit(settings, f"in {version}, {owner.__name__}.{name} takes {has}")
             return
+    vllm_parts.wrap(takes_all=settings.mode == "all")
+    if multiprocessing.parent_process() is not None:
+        return  # of a server that has said all this
+    taken = "all structured outputs" if settings.mode == "all" else "grammars marked cfgguide:"
+    _LOG.info(
+        "cfgguide %s takes %s of vLLM %s (mode %s): %s",
+        *(__version__, taken, version, settings.mode, settings),
+    )
     if not version.startswith(tuple(f"{minor}." for minor in TESTED)):
         _LOG.warning("cfgguide was tested with vLLM %s, not %s", ", ".join(TESTED), version)
-    vllm_parts.wrap(takes_all=mode == "all")
+    warn_of_unknown_variables()
+
+
+def _misfit(settings: Settings, reason: str) -> None:
+    """Log that the plug-in does not fit, or keep a server from starting that counts on it."""
+    said = f"cfgguide {__version__} does not fit this vLLM: {reason}"
+    if settings.mode == "all":
+        raise RuntimeError(
+            f"{said}. With CFGGUIDE_VLLM=all its requests would silently become another "
+            f"backend's: install vLLM {TESTED[-1]}, or set CFGGUIDE_VLLM=off to start without"
+        )
+    _LOG.error("%s; it is left alone, and requests marked cfgguide: are refused", said)

@@ -29,12 +29,15 @@ from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 from vllm.entrypoints.openai.responses.api_router import create_responses
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
+from vllm.entrypoints.serve.exception_handling.error_response import create_error_response
 from vllm.entrypoints.serve.utils.api_utils import validate_json_request
 from vllm.exceptions import VLLMValidationError
 
 from cfgguide.errors import CfgGuideError
 from cfgguide.grammar.combinators.patterns import regex
 from cfgguide.models.serving.backend import PREFIX
+from cfgguide.models.serving.client_errors import for_client
+from cfgguide.models.serving.vllm_parts import BusyServerError
 
 _SYNTAXES = ("lark", "regex")
 #: What a request may not have beside such a tool: the first two need answers of other forms.
@@ -48,11 +51,19 @@ class CustomTools:
     required_tasks = ("generate",)
 
     def attach_router(self, app: FastAPI) -> None:
-        """Add the route, in the place of vLLM's own."""
+        """Add the route, in the place of vLLM's own, and when to come again where all is busy."""
+        app.exception_handler(BusyServerError)(_come_again)
         app.post("/v1/responses", dependencies=[Depends(validate_json_request)])(_respond)
 
     async def init_state(self, engine_client: Any, state: Any, args: Any) -> None:
         """Do nothing: the route has no state."""
+
+
+async def _come_again(_: Request, error: BusyServerError) -> JSONResponse:
+    """Answer that others come first; vLLM's own answer has no header."""
+    answer = create_error_response(error)
+    headers = {"Retry-After": str(error.retry_after)}
+    return JSONResponse(answer.model_dump(), status_code=answer.error.code, headers=headers)
 
 
 async def _respond(raw_request: Request) -> Any:
@@ -121,9 +132,11 @@ def _instead(body: Mapping[str, Any], tool: Mapping[str, Any]) -> dict[str, Any]
     ):
         raise _error("a custom tool has a name, a syntax (lark or regex) and a definition")
     try:
-        text = definition if syntax == "lark" else regex(definition).text
+        if syntax == "regex":
+            regex(definition)
     except CfgGuideError as error:
-        raise _error(str(error)) from error
+        raise _error(for_client(error)) from error
+    kind = "regex" if syntax == "regex" else ""
     said = [
         body.get("instructions"),
         f"Write the input of the tool {tool['name']}, and nothing else.",
@@ -134,7 +147,7 @@ def _instead(body: Mapping[str, Any], tool: Mapping[str, Any]) -> dict[str, Any]
         "tools": [],
         "tool_choice": "none",
         "instructions": "\n\n".join(each for each in said if isinstance(each, str)),
-        "structured_outputs": {"grammar": f"{PREFIX}\n{text}"},
+        "structured_outputs": {"grammar": f"{PREFIX}{kind}\n{definition}"},
     }
 
 

@@ -6,6 +6,7 @@ shows with its own. The front end, where each request is compiled first, counts 
     cfgguide_compiled_total           requests whose grammar was compiled
     cfgguide_hits_total               requests whose grammar was there
     cfgguide_refused_total            requests with an error of ours
+    cfgguide_busy_total               requests that were told to come again
     cfgguide_referred_total           structural tags that vLLM's own backend got
     cfgguide_compile_seconds_total    seconds in which grammars were compiled or refused
 
@@ -14,9 +15,10 @@ and the engine, where masks are made, whenever a request comes ::
     cfgguide_first_visits_total         masks that were made for the first time
     cfgguide_first_visit_seconds_total  seconds of that
 
-Both show what they hold, as gauges ::
+Both show what they hold, as gauges, and how many requests wait ::
 
     cfgguide_bytes         indexes and the texts of requests
+    cfgguide_waiting       requests that wait until they are compiled
     cfgguide_shared_bytes  the vocabulary, and what all indexes share that is known of it
 
 The engine is a process of its own. vLLM shows its registry where `PROMETHEUS_MULTIPROC_DIR` is
@@ -37,6 +39,7 @@ FRONT_END = {
     "n_compiled": Counter("cfgguide_compiled", "Requests whose grammar was compiled."),
     "n_hits": Counter("cfgguide_hits", "Requests whose grammar was there."),
     "n_refused": Counter("cfgguide_refused", "Requests with an error of cfgguide's."),
+    "n_busy": Counter("cfgguide_busy", "Requests that were told to come again."),
     "seconds": Counter("cfgguide_compile_seconds", "Seconds of compiling and refusing."),
 }
 ENGINE = {
@@ -47,6 +50,7 @@ ENGINE = {
 HELD = {
     name: Gauge(f"cfgguide{name[1:]}", what, multiprocess_mode="livesum")
     for name, what in (
+        ("n_waiting", "Requests that wait until they are compiled."),
         ("n_bytes", "Bytes of indexes and of the texts of requests."),
         ("n_shared_bytes", "Bytes of the vocabulary, and of what all indexes share."),
     )

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
 import logging
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
+from http import HTTPStatus
 from typing import Any
 
 import torch
-from vllm.exceptions import VLLMValidationError
-from vllm.sampling_params import SamplingParams
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+from vllm.entrypoints.openai.completion.protocol import CompletionRequest
+from vllm.exceptions import GracefulHTTPError, VLLMValidationError
+from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from vllm.v1.engine.async_llm import AsyncLLM
 from vllm.v1.structured_output import StructuredOutputManager
 from vllm.v1.structured_output.backend_types import (
@@ -31,8 +35,9 @@ from cfgguide.engine.index.index import Index
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import CfgGuideError
 from cfgguide.models.serving.backend import KINDS, PREFIX, Backend, compact, unmarked
+from cfgguide.models.serving.client_errors import for_client
 from cfgguide.models.serving.guarded import GuardedMatcher
-from cfgguide.models.serving.lanes import Result, run_now
+from cfgguide.models.serving.lanes import BusyError, Result, run_now
 from cfgguide.models.serving.matcher import Matcher
 from cfgguide.models.serving.vllm_metrics import ENGINE, FRONT_END, REFERRED, Exported
 from cfgguide.schema.messages.parts import UnsupportedTagError
@@ -46,6 +51,8 @@ WRAPPED: tuple[tuple[Any, str, list[str]], ...] = (
     ),
     (AsyncLLM, "add_request", ["self", "request_id", "prompt", "params"]),
     (StructuredOutputManager, "grammar_init", ["self", "request"]),
+    (ChatCompletionRequest, "extract_structured_outputs", ["self"]),
+    (CompletionRequest, "extract_structured_outputs", ["self"]),
 )
 
 _MAX_REFERRED = 1_000  # structural tags that are remembered as vLLM's own
@@ -68,6 +75,16 @@ def wrap(*, takes_all: bool) -> None:
     _wrap_validation(takes_all, backends)
     _wrap_front_end(takes_all, backends)
     _wrap_engine(backends)
+    for each in (ChatCompletionRequest, CompletionRequest):
+        _wrap_body(each)
+
+
+class BusyServerError(GracefulHTTPError):  # type: ignore[misc]
+    """HTTP 429: other requests have to be compiled first."""
+
+    def __init__(self, error: BusyError) -> None:
+        super().__init__(f"cfgguide: {error}", HTTPStatus.TOO_MANY_REQUESTS)
+        self.retry_after = error.retry_after
 
 
 def asked(params: Any, takes_all: bool) -> Asked | None:
@@ -81,6 +98,13 @@ def asked(params: Any, takes_all: bool) -> Asked | None:
     if not takes_all and not (text.startswith(PREFIX) and kind == "grammar"):
         return None
     kind, text = unmarked(kind, text)
+    if getattr(params, "whitespace_pattern", None) is not None:
+        raise VLLMValidationError(
+            "cfgguide: whitespace_pattern is not followed: of a schema, "
+            '"x-cfgguide": {"max_whitespace": 1}, {"separators": [",", ":"]} or {"tidy": false} at '
+            "its top says what white space there may be",
+            parameter="whitespace_pattern",
+        )
     is_compact, is_closed = (bool(getattr(params, name, False)) for name in _OPTIONS)
     return compact(kind, text, is_compact=is_compact, is_closed=is_closed)
 
@@ -126,8 +150,9 @@ class _Backends:
             If there is an error of ours: vLLM makes an HTTP status of it.
         """
         if request not in self._referred:
-            with self._told(request):
-                self.of(tokenizer, model_config).check(*request)
+            backend = self.of(tokenizer, model_config)
+            with self._told(request, backend):
+                backend.check(*request)
         return request not in self._referred
 
     async def takes_beside(
@@ -142,7 +167,7 @@ class _Backends:
             backend = self.made(tokenizer, model_config)
             if backend is None:
                 backend = await asyncio.to_thread(self.of, tokenizer, model_config)
-            with self._told(request):
+            with self._told(request, backend):
                 checked = backend.checked(*request, cancelled=cancelled)
                 if checked.done():
                     checked.result()
@@ -151,14 +176,16 @@ class _Backends:
         return request not in self._referred
 
     @contextmanager
-    def _told(self, request: Asked) -> Iterator[None]:
+    def _told(self, request: Asked, backend: Backend) -> Iterator[None]:
         """Note what vLLM's own backend is to take, and tell vLLM of other errors of ours."""
         try:
             yield
         except UnsupportedTagError:
             self._refer(request)
+        except BusyError as error:
+            raise BusyServerError(error) from error
         except CfgGuideError as error:
-            raise VLLMValidationError(f"cfgguide: {error}") from error
+            raise VLLMValidationError(f"cfgguide: {for_client(error, backend.folder)}") from error
         finally:
             self.count(in_engine=False)
 
@@ -219,6 +246,25 @@ def _wrap_validation(takes_all: bool, backends: _Backends) -> None:
     SamplingParams._validate_structured_outputs = validate
 
 
+def _wrap_body(body: Any) -> None:
+    """Have a request's `cfgguide`, an object beside its `messages` or `prompt`, ask for a text."""
+    before = body.extract_structured_outputs
+
+    @functools.wraps(before)
+    def extract_structured_outputs(self: Any) -> Any:
+        ours = (self.model_extra or {}).get(_OURS)
+        if ours is None:
+            return before(self)
+        if before(self) is not None:
+            raise VLLMValidationError(
+                "cfgguide: a request has either cfgguide, or structured_outputs or response_format",
+                parameter=_OURS,
+            )
+        return StructuredOutputsParams(grammar=f"{PREFIX}{json.dumps(ours)}")
+
+    body.extract_structured_outputs = extract_structured_outputs
+
+
 def _wrap_front_end(takes_all: bool, backends: _Backends) -> None:
     before = AsyncLLM.add_request
 
@@ -273,11 +319,14 @@ def _wrap_engine(backends: _Backends) -> None:
         else:
             requested = backend.requested(*wanted)
 
+        room = self.vllm_config.model_config.max_model_len - request.num_prompt_tokens
+        most = min(request.max_tokens, room)
+
         def begun(index: Index) -> VllmGrammar:
             backends.count(in_engine=True)
-            return VllmGrammar(
-                backends.of(*engine, isolate=False).matcher_of(index, *wanted, stop_token_ids=stops)
-            )
+            backend = backends.of(*engine, isolate=False)
+            matcher = backend.matcher_of(index, *wanted, stop_token_ids=stops, max_tokens=most)
+            return VllmGrammar(matcher, request)
 
         asking.grammar = _after(requested, begun)
 
@@ -317,10 +366,19 @@ class VllmBackend(StructuredOutputBackend):  # type: ignore[misc]
 
 
 class VllmGrammar(StructuredOutputGrammar):  # type: ignore[misc]
-    """A request as vLLM sees it."""
+    """A request as vLLM sees it.
 
-    def __init__(self, matcher: Matcher) -> None:
+    Parameters
+    ----------
+    matcher : Matcher
+        Follows the request, and has all tokens that it may have.
+    request : Request
+        vLLM's: it has the tokens of the thinking, too, which no matcher sees.
+    """
+
+    def __init__(self, matcher: Matcher, request: Any) -> None:
         self.guarded = GuardedMatcher(matcher)
+        self._request, self._n_tokens = request, matcher.max_tokens
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
         """Consume tokens."""
@@ -336,6 +394,12 @@ class VllmGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
     def fill_bitmask(self, bitmask: Any, batch_index: int) -> None:
         """Write the mask into a row."""
+        matcher = self.guarded.matcher
+        if self._n_tokens is not None:
+            # Drafts are tokens of the matcher alone.
+            n_before = self._request.num_output_tokens - matcher.n_tokens
+            if matcher.max_tokens > self._n_tokens - n_before:
+                matcher.max_tokens = self._n_tokens - n_before
         self.guarded.fill_bitmask(bitmask, batch_index)
 
     def is_terminated(self) -> bool:

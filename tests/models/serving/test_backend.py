@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from cfgguide.base.footprint import footprint
 from cfgguide.base.limits import Limits
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError
 from cfgguide.models.serving.backend import compact
+from cfgguide.models.serving.lanes import BusyError
 from cfgguide.serving import Backend
 
 VOCABULARY = cfgguide.Vocabulary.of_bytes()
@@ -321,6 +323,94 @@ def test_the_operator_says_how_long_others_wait_for_a_mask(monkeypatch):
             Backend.from_environment(VOCABULARY, isolate=False)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "written", "is_right"),
+    [
+        (r"\d\w", "1a", True),
+        (r"\d", "\u0661", False),  # a digit of Arabic
+        (r"\w", "\u00e9", False),
+        (r"(?u)\d\w", "\u0661\u00e9", True),
+        (r"(?iu)\u00e9", "\u00c9", True),
+        (r"(?a)\d", "1", True),
+        (r"[\u00e9]\w", "\u00e9a", True),
+    ],
+)
+def test_patterns_of_requests_are_asciis_unless_they_say_otherwise(
+    backend, pattern, written, is_right
+):
+    assert takes(backend, "regex", pattern, written) == is_right
+    assert takes(backend, "grammar", f"cfgguide:regex\n{pattern}", written) == is_right
+
+
+def test_a_keyword_that_is_misspelt_is_told_in_the_log(backend, caplog):
+    backend.index("json", '{"type": "string", "maxlength": 3}')
+    (said,) = (each for each in caplog.messages if "maxlength" in each and "of json" in each)
+    assert "maxLength" in said
+
+
+def test_the_operators_function_gives_names_to_anything(tmp_path, monkeypatch):
+    (tmp_path / "of_the_operator.py").write_text(
+        "import cfgguide, sqlite3, typing\n"
+        "def all():\n"
+        "    shop = sqlite3.connect(':memory:')\n"
+        "    shop.execute('CREATE TABLE goods (price)')\n"
+        "    return {'shop': cfgguide.sql.runs_on(shop), 'mood': typing.Literal['good', 'bad']}\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("CFGGUIDE_GRAMMARS", "of_the_operator:all")
+    backend = Backend.from_environment(VOCABULARY, isolate=False)
+    assert takes(backend, "grammar", "cfgguide:mood", '"good"')
+    by_schema = 'cfgguide:{"sql": "sqlite", "schema": "shop"}'
+    for text in ("cfgguide:shop", by_schema):
+        assert backend._asked("grammar", text).is_trusted
+        assert takes(backend, "grammar", text, "SELECT price FROM goods")
+        assert not takes(backend, "grammar", text, "SELECT prize FROM goods")
+    with pytest.raises(GrammarError, match="did you mean shop"):
+        backend.index("grammar", "cfgguide:shops")
+
+
+def test_warm_grammars_are_compiled_before_anybody_asks(monkeypatch):
+    monkeypatch.setenv("CFGGUIDE_WARM", "json, lua")
+    backend = Backend.from_environment(VOCABULARY, isolate=False)
+    end = time.monotonic() + _PATIENCE
+    while backend.ready("grammar", "cfgguide:lua") is None:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_a_queue_that_is_full_says_no_and_hits_do_not_wait(monkeypatch):
+    backend = Backend(VOCABULARY, use_cache=False, n_queued=2)
+    backend.index(*of_word("known"))
+    held = Held(monkeypatch, gives_up=True)
+    begun = [backend.requested(*of_word(f"held{n}")) for n in range(2)]
+    while len(held.begun) < 2:
+        time.sleep(0.01)
+    waiting = [backend.requested(*of_word(f"waits{n}")) for n in range(2)]
+    while backend.metrics.n_waiting < 2:
+        time.sleep(0.01)
+    again = backend.requested(*of_word("waits0"))  # who asks for the same takes no other place
+    with pytest.raises(BusyError, match="send this one again after 5 seconds") as told:
+        backend.requested(*of_word("one more")).result(_PATIENCE)
+    assert told.value.retry_after == 5
+    assert backend.requested(*of_word("known")).done()
+    held.is_free.set()
+    assert [each.result(_PATIENCE) for each in (*begun, *waiting, again)]
+    assert (backend.metrics.n_busy, backend.metrics.n_waiting) == (1, 0)
+
+
+def test_nobody_waits_longer_than_the_operator_wants(monkeypatch):
+    backend = Backend(VOCABULARY, use_cache=False, max_wait_seconds=0.5)
+    held = Held(monkeypatch, gives_up=True)
+    asked = [backend.requested(*of_word(f"held{n}")) for n in range(8)]
+    started = time.monotonic()
+    for each in asked:
+        with pytest.raises(BusyError):
+            each.result(_PATIENCE)
+    assert time.monotonic() - started < 10
+    held.is_free.set()
+    assert backend.requested(*of_word("held0")).result(_PATIENCE)
+
+
 def test_threads_share_a_backend():
     backend = Backend(VOCABULARY, use_cache=False)
     texts = [f'start: "a{n % 5}"' for n in range(40)]
@@ -391,7 +481,7 @@ CALL = '{"type": "tag", "begin": "<a>", "content": ' + CONTENT + ', "end": "</a>
         ("json", ITEM, '{"n": 1}', ['{"n":1}', '{"n": 1.0}', '{"n": 1} ', ' {"n": 1}']),
         ("json_object", "", '{"a": [1, 2]}', ['{"a": [1,2]}', '{"a": [1, 2]}\n', '{"a" : 1}']),
         ("structural_tag", CALL, '<a>{"n": 1}</a>', ['<a>{"n":1}</a>', '<a>{"n": 1.0}</a>']),
-        ("regex", r"\s1", " 1", ["\u20031"]),
+        ("regex", r"\s1", " 1", ["\x0c1"]),
         ("grammar", "cfgguide:json", "[1, 2]", ["[1,2]", "[1 ]", "1", "[1" + 20 * "1" + "]"]),
         ("grammar", '%llguidance {}\nstart: "x" %json {"type": "integer"}', "x1", ["x1.0"]),
         ("grammar", 'start: "a"\n%ignore " "', "a", ["a "]),

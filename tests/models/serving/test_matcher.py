@@ -12,7 +12,7 @@ from support.small_tokenizers import standard_library_tokenizer
 
 import cfgguide
 from cfgguide.errors import BitmaskError, RollbackError, TokenRejectedError
-from cfgguide.serving import Matcher, fill_bitmasks
+from cfgguide.serving import Backend, Matcher, fill_bitmasks
 
 GRAMMARS = {
     "list": 'start: "[" (WORD ("," WORD)*)? "]"\nWORD: /[ab]+/\n%ignore /[ \\n]/',
@@ -283,3 +283,62 @@ def test_a_row_is_zero_until_its_mask_is_made():
         found = [set(np.flatnonzero(row).tolist()) for row in bits]
         expected = [set() if row in waiting else following[row - 1] for row in range(1, 5)]
         assert found == [set(range(32)), *expected]
+
+
+JSON = [
+    (
+        "json",
+        '{"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, '
+        '"required": ["name", "age"]}',
+    ),
+    ("json_object", ""),
+    ("grammar", "cfgguide:json"),
+    ("grammar", 'cfgguide:{"sql": "sqlite", "schema": "CREATE TABLE users (id, name)"}'),
+]
+
+
+@pytest.mark.parametrize(("kind", "text"), JSON)
+@pytest.mark.parametrize("most", [28, 60])
+def test_a_text_ends_within_its_tokens_whatever_the_model_wants(kind, text, most):
+    vocabulary = cfgguide.Vocabulary.of_bytes()
+    backend, chance = Backend(vocabulary), random.Random(0)
+    for _ in range(4):
+        matcher = backend.matcher(kind, text, max_tokens=most)
+        for _ in range(most):
+            found = matcher.bitmask()
+            allowed = [i for i in range(vocabulary.size) if found[i >> 5] >> (i & 31) & 1]
+            others = [each for each in allowed if each not in vocabulary.eos_token_ids]
+            assert matcher.accept([chance.choice(others or allowed)])  # it never ends by itself
+            if matcher.is_terminated:
+                break
+        assert matcher.is_terminated
+        assert cfgguide.check(matcher.index.machine, matcher.guide.text).is_sentence
+
+
+def test_where_nothing_ends_in_time_all_is_allowed():
+    schema = '{"type": "string", "minLength": 50}'
+    backend = Backend(cfgguide.Vocabulary.of_bytes())
+    matcher, plain = backend.matcher("json", schema, max_tokens=9), backend.matcher("json", schema)
+    for token_id in b'"abcdefghijk':
+        assert (matcher.bitmask() == plain.bitmask()).all()
+        assert matcher.accept([token_id])
+        assert plain.accept([token_id])
+
+
+def test_the_operator_may_have_texts_cut():
+    vocabulary = cfgguide.Vocabulary.of_bytes()
+    backend = Backend(vocabulary, finish=False)
+    matcher = backend.matcher("json_object", "", max_tokens=6)
+    assert matcher.accept(list(b'{"abcd'))
+    assert matcher.bitmask()[ord("e") >> 5] >> (ord("e") & 31) & 1
+
+
+def test_drafts_that_are_taken_back_change_nothing():
+    backend = Backend(cfgguide.Vocabulary.of_bytes())
+    matcher = backend.matcher("json_object", "", max_tokens=12)
+    before = matcher.bitmask().copy()
+    for draft in (b'{"a', b'{"abc'):
+        assert matcher.accept(list(draft))
+        matcher.bitmask()
+        matcher.rollback(len(draft))
+        assert (matcher.bitmask() == before).all()

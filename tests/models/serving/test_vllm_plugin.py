@@ -26,6 +26,15 @@ def test_a_vllm_without_the_parts_is_left_alone(monkeypatch, caplog):
     assert "left alone" in message
 
 
+@pytest.mark.parametrize("vllm_there", [None, types.SimpleNamespace(__version__="9.9.9")])
+def test_a_server_that_counts_on_it_does_not_start(monkeypatch, vllm_there):
+    monkeypatch.setenv("CFGGUIDE_VLLM", "all")
+    monkeypatch.setitem(sys.modules, "vllm", vllm_there)
+    monkeypatch.delitem(sys.modules, "cfgguide.models.serving.vllm_parts", raising=False)
+    with pytest.raises(RuntimeError, match=r"install vLLM 0\.32, or set CFGGUIDE_VLLM=off"):
+        vllm.register()
+
+
 def test_it_can_be_switched_off(monkeypatch, caplog):
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("CFGGUIDE_VLLM", "off")
