@@ -49,7 +49,14 @@ if TYPE_CHECKING:
 
 _N_KEPT = 16  # machines of a client
 _N_THREADS = 32  # for a batch
-_FLAGS = {re.ASCII: "a", re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x"}
+_FLAGS = {
+    re.ASCII: "a",
+    re.IGNORECASE: "i",
+    re.MULTILINE: "m",
+    re.DOTALL: "s",
+    re.VERBOSE: "x",
+    re.UNICODE: "u",
+}
 #: Options of a grammar that no request can say.
 _UNSENT = (
     *("source_path", "import_paths", "strict", "regex_flags", "postlex"),
@@ -214,10 +221,11 @@ class Client:
             ``'cfgguide:sql_select {"tables": {"users": ["id", "name"]}}'``. A server without the
             plug-in takes types, JSON Schemas and lists of texts.
         n : int, optional
-            How many texts to write of one prompt; they are a list.
+            How many texts to write of one prompt; they are a list. They differ by chance, so there
+            has to be a `temperature`.
         max_new_tokens : int
-            Maximum number of tokens of each text; 256 by default. Whether the text is finished
-            within them is for the server to decide: mostly it is cut.
+            Maximum number of tokens of each text; 256 by default. With the plug-in, JSON, calls of
+            tools and SQL end within them if they can; other servers cut the text.
         temperature, top_p, seed, stop
             As OpenAI's protocol has them; by default the most probable tokens are taken. A text
             that ended at a `stop` is complete if it is a sentence so far.
@@ -227,8 +235,9 @@ class Client:
         Returns
         -------
         Generation or list of Generation
-            The text, its value, and whether it is complete. Its tokens and counts are not known;
-            its `thinking` is what the server's own reasoning parser took off.
+            The text, its value, and whether it is complete. Its tokens are not known; `usage` is
+            what the server has counted of the request, of a stream if it was asked to, and
+            `thinking` what its own reasoning parser took off.
 
         Raises
         ------
@@ -279,6 +288,7 @@ class Client:
     def _parts(self, request: _Request, text: _Answer) -> Iterator[Part[Any]]:
         with self._told(), request.send(self._sync, stream=True) as chunks:
             for chunk in chunks:
+                text.usage = chunk.usage or text.usage
                 yield from text.add(*request.piece(chunk))
         yield from text.end()
 
@@ -314,6 +324,7 @@ class Client:
             with self._told():
                 async with await request.send(self._async, stream=True) as chunks:
                     async for chunk in chunks:
+                        text.usage = chunk.usage or text.usage
                         for part in text.add(*request.piece(chunk)):
                             yield part
             for part in text.end():
@@ -411,6 +422,10 @@ class Client:
         request: Mapping[str, Any] | None = None,
     ) -> _Request:
         check_max_new_tokens(max_new_tokens)
+        if n is not None and n > 1 and temperature == 0:
+            raise GenerationError(
+                f"n is {n}, and all texts would be alike: give a temperature, such as 1.0"
+            )
         stops = stops_of(stop)
         said: dict[str, Any] = {"model": self._model, "max_tokens": max_new_tokens}
         said["temperature"] = temperature
@@ -437,6 +452,7 @@ class Client:
                 pass
             for _ in text.end():
                 pass
+            text.usage = answer.usage
             found.append(text.result)
         return found
 
@@ -526,6 +542,7 @@ class _Answer:
         self._reason: str | None = None
         self._has_stops = False
         self._is_complete = False
+        self.usage: Any = None
 
     @property
     def result(self) -> Generation[Any]:
@@ -536,6 +553,7 @@ class _Answer:
             (),
             self._is_complete,
             thinking=self._thinking or known.thinking_of(self._text),
+            usage=self.usage,
             _parse=known.parse,
         )
 
@@ -630,7 +648,7 @@ def _marked(what: object, grammar: Grammar) -> str:
         return f"{PREFIX}choice\n{json.dumps([*what])}"
     if isinstance(what, re.Pattern):
         flags = "".join(letter for flag, letter in _FLAGS.items() if what.flags & flag)
-        return f"{PREFIX}regex\n{f'(?{flags})' if flags else ''}{what.pattern}"
+        return f"{PREFIX}regex\n(?{flags}){what.pattern}"
     if isinstance(grammar, SchemaGrammar) and grammar.options.registry != "{}":
         raise GenerationError("a request has no registry: put the other documents under $defs")
     if isinstance(grammar, MessageGrammar):
@@ -640,6 +658,8 @@ def _marked(what: object, grammar: Grammar) -> str:
         schema = schema if isinstance(schema, dict) else {"allOf": [schema]}
         said = {name: getattr(grammar.options, name) for name in CHOICES}
         said = {name: value for name, value in said.items() if value is not None}
+        if not isinstance(what, Grammar):  # the server closes what says nothing of other members
+            del said["closed"]
         return f"{PREFIX}json_schema\n{json.dumps({**schema, KEYWORD: said})}"
     if grammar.source_path is not None and (name := _bundled_name(grammar)):
         return name

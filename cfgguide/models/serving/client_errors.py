@@ -25,6 +25,7 @@ _SAID = [
             r": Grammar\.open\(.*?\) reads a file, Grammar\.bundled\(.*?\) a",
             ": cfgguide:NAME asks for a",
         ),
+        (r", as Grammar\.bundled returns them", ""),
         (r"cfgguide\.tools\(.*?\) is a grammar of its calls", "`tools` of the request has them"),
         (r",? or raise the limit(?: \([^)]*\))?", ""),
         (r", a sqlite3\.Connection,|, or SQLAlchemy's metadata, which reflects a database", ""),

@@ -1,13 +1,16 @@
 """vLLM's plug-in: requests whose grammar is marked, or all of them, are cfgguide's.
 
 vLLM calls :func:`register` in each of its processes, by the entry point ``vllm.general_plugins``.
-It has no registry of grammar backends, so three of its methods are wrapped:
+It has no registry of grammar backends, so some of its methods are wrapped:
 
 * `SamplingParams._validate_structured_outputs`, in the front end: a wrong grammar is the client's
   error (HTTP 400) with our message;
 * `AsyncLLM.add_request`, there as well: compiling happens in another thread, so that one request
   does not keep the others waiting;
-* `StructuredOutputManager.grammar_init`, in the engine: makes a matcher in vLLM's own threads.
+* `StructuredOutputManager.grammar_init`, in the engine: makes a matcher in vLLM's own threads;
+* `extract_structured_outputs` of the bodies of requests, for what stands under `cfgguide` there;
+* constructors of the second and the third: a server says at its start that we are there, and what
+  `CFGGUIDE_WARM` names is compiled then.
 
 A request that is not ours takes vLLM's way, unchanged; so does a structural tag with a format that
 we do not know, such as arguments of a tool in XML, with a warning in the log. The environment says
@@ -58,14 +61,11 @@ def register() -> None:
         if has[: len(parameters)] != parameters:
             _misfit(settings, f"in {version}, {owner.__name__}.{name} takes {has}")
             return
-    vllm_parts.wrap(takes_all=settings.mode == "all")
-    if multiprocessing.parent_process() is not None:
-        return  # of a server that has said all this
     taken = "all structured outputs" if settings.mode == "all" else "grammars marked cfgguide:"
-    _LOG.info(
-        "cfgguide %s takes %s of vLLM %s (mode %s): %s",
-        *(__version__, taken, version, settings.mode, settings),
-    )
+    said = f"cfgguide {__version__} takes {taken} of vLLM {version}: {settings}"
+    vllm_parts.wrap(takes_all=settings.mode == "all", said=said, warms=bool(settings.warm))
+    if multiprocessing.parent_process() is not None:
+        return  # of a server that has said the rest
     if not version.startswith(tuple(f"{minor}." for minor in TESTED)):
         _LOG.warning("cfgguide was tested with vLLM %s, not %s", ", ".join(TESTED), version)
     warn_of_unknown_variables()

@@ -51,6 +51,8 @@ WRAPPED: tuple[tuple[Any, str, list[str]], ...] = (
     ),
     (AsyncLLM, "add_request", ["self", "request_id", "prompt", "params"]),
     (StructuredOutputManager, "grammar_init", ["self", "request"]),
+    (AsyncLLM, "__init__", ["self", "vllm_config"]),
+    (StructuredOutputManager, "__init__", ["self", "vllm_config"]),
     (ChatCompletionRequest, "extract_structured_outputs", ["self"]),
     (CompletionRequest, "extract_structured_outputs", ["self"]),
 )
@@ -66,8 +68,18 @@ _CHECKED: ContextVar[Any] = ContextVar("checked", default=None)
 Asked = tuple[str, str]  # a kind and a text, as Backend takes them
 
 
-def wrap(*, takes_all: bool) -> None:
-    """Wrap the methods; more than once does no harm."""
+def wrap(*, takes_all: bool, said: str, warms: bool) -> None:
+    """Wrap the methods; more than once does no harm.
+
+    Parameters
+    ----------
+    takes_all : bool
+        Whether requests are ours that are not marked, too.
+    said : str
+        What the log says when a server starts. vLLM's log is not there before.
+    warms : bool
+        Whether something is compiled then.
+    """
     if hasattr(SamplingParams._validate_structured_outputs, "__wrapped__"):
         return
     _LOG.parent = logging.getLogger("vllm")  # our lines come where vLLM's do
@@ -77,6 +89,8 @@ def wrap(*, takes_all: bool) -> None:
     _wrap_engine(backends)
     for each in (ChatCompletionRequest, CompletionRequest):
         _wrap_body(each)
+    for owner in (AsyncLLM, StructuredOutputManager):
+        _wrap_start(owner, backends, said, warms=warms)
 
 
 class BusyServerError(GracefulHTTPError):  # type: ignore[misc]
@@ -288,6 +302,24 @@ def _wrap_front_end(takes_all: bool, backends: _Backends) -> None:
         return await before(self, request_id, prompt, params, *rest, **options)
 
     AsyncLLM.add_request = add_request
+
+
+def _wrap_start(owner: Any, backends: _Backends, said: str, *, warms: bool) -> None:
+    """Have a server say that we are there when it starts, and begin to compile."""
+    before = owner.__init__
+    is_first = owner is AsyncLLM
+
+    @functools.wraps(before)
+    def start(self: Any, vllm_config: Any, *rest: Any, **options: Any) -> None:
+        before(self, vllm_config, *rest, **options)
+        if is_first:
+            _LOG.info("%s", said)
+        tokenizer = getattr(self.input_processor if is_first else self, "tokenizer", None)
+        if warms and tokenizer is not None:
+            made = functools.partial(backends.of, tokenizer, vllm_config.model_config)
+            threading.Thread(target=made, kwargs={"isolate": is_first}, daemon=True).start()
+
+    owner.__init__ = start
 
 
 def _wrap_engine(backends: _Backends) -> None:

@@ -44,6 +44,8 @@ class Generation(Generic[T]):
         not asked for. None unless `generate` was told to keep them.
     thinking : str
         The thinking before the answer, of :func:`cfgguide.thinking`; empty for all else.
+    usage : object
+        What a server has counted of the request, with all of its texts; None without a server.
     """
 
     text: str
@@ -53,6 +55,7 @@ class Generation(Generic[T]):
     n_forced: int = 0
     log_probs: tuple[float, ...] | None = None
     thinking: str = ""
+    usage: Any = field(default=None, repr=False, compare=False)
     _parse: Callable[[str], Any] = field(default=str, repr=False, compare=False)
 
     @property
@@ -65,8 +68,9 @@ class Generation(Generic[T]):
             If the text is not complete.
         """
         if not self.is_complete:
+            finish = ", or finish=True" if self.token_ids else ""  # not of a server
             raise GenerationError(
-                "the text was cut, so it has no value: give more max_new_tokens, or finish=True"
+                f"the text was cut, so it has no value: give more max_new_tokens{finish}"
             )
         value: T = self._parse(self.text)
         return value

@@ -61,7 +61,8 @@ class Handler(BaseHTTPRequestHandler):
                 | ({} if is_chat else {"text": text})
                 for number, (text, reason) in enumerate(texts)
             ]
-            self.answer(200, {"id": "1", "choices": choices[::-1]})
+            usage = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
+            self.answer(200, {"id": "1", "choices": choices[::-1], "usage": usage})
             return
         ((text, reason),) = texts
         self.send_response(200)
@@ -155,7 +156,7 @@ TOOL = {"name": "weather", "parameters": {"properties": {"city": {"enum": ["Rome
         (list[Literal["a", "b"]], "cfgguide:json_schema\n"),
         ({"enum": ["yes", "no"]}, "cfgguide:json_schema\n"),
         (["yes", "no"], 'cfgguide:choice\n["yes", "no"]'),
-        (re.compile("[A-C]{3}", re.IGNORECASE), "cfgguide:regex\n(?i)[A-C]{3}"),
+        (re.compile("[A-C]{3}", re.IGNORECASE), "cfgguide:regex\n(?iu)[A-C]{3}"),
         (SUMS, "cfgguide:\nsum: NUMBER"),
         (cfgguide.json_schema({"type": "null"}, separators=(",", ":")), "cfgguide:json_schema\n"),
         (cfgguide.tools([TOOL], format="qwen", choice="required"), "cfgguide:structural_tag\n"),
@@ -219,8 +220,20 @@ def test_a_text_that_was_cut_has_no_value(server):
     found = server.client().generate("a", Person, max_new_tokens=4, request={"cut": True})
     assert not found.is_complete
     assert '{"name": "'.startswith(found.text[:10])
-    with pytest.raises(GenerationError, match="was cut"):
+    with pytest.raises(GenerationError, match=r"was cut.*: give more max_new_tokens$"):
         _ = found.parsed
+
+
+def test_what_the_server_counted_is_kept(server):
+    assert server.client().generate("a", SUMS).usage.completion_tokens == 2
+
+
+def test_objects_of_a_mapping_are_as_the_server_has_them_and_of_a_grammar_as_that_says(server):
+    client, schema = server.client(plugin=True), {"properties": {"a": {"const": 1}}}
+    for what, is_said in ((schema, False), (cfgguide.json_schema(schema), True)):
+        client.generate("a", what, max_new_tokens=60)
+        said = json.loads(server.asked[-1]["structured_outputs"]["grammar"].partition("\n")[2])
+        assert ("closed" in said["x-cfgguide"]) == is_said
 
 
 def test_several_texts_and_several_prompts(server):
@@ -231,6 +244,8 @@ def test_several_texts_and_several_prompts(server):
     assert found[0] == client.generate("a", SUMS)  # in the order of their numbers
     batch = client.generate(["a", CHAT], SUMS)
     assert [each.text for each in batch] == [found[0].text] * 2
+    with pytest.raises(GenerationError, match="n is 2, and all texts would be alike: give a temp"):
+        client.generate("a", SUMS, n=2)
     for n, prompt in ((0, "a"), (2, ["a", "b"])):
         with pytest.raises(GenerationError, match="n is"):
             client.generate(prompt, SUMS, n=n)
@@ -291,7 +306,7 @@ def test_several_texts_amid_other_tasks(server):
         client = server.client()
         options: Any = {"max_new_tokens": 60}
         batch = await client.agenerate(["a", "b"], Person, **options)
-        return batch, await client.agenerate("a", Person, n=2, **options)
+        return batch, await client.agenerate("a", Person, n=2, temperature=1.0, **options)
 
     client = server.client()
     batch, again = asyncio.run(both())
