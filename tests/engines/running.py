@@ -34,6 +34,8 @@ def run_server(folder: Path, port: int, mode: str) -> subprocess.Popen[bytes]:
     environment = {
         **os.environ,
         "CFGGUIDE_VLLM": mode,
+        "CFGGUIDE_VLM": mode,  # as an operator may misspell it
+        "CFGGUIDE_WARM": "json",
         "VLLM_PLUGINS": "cfgguide",
         # A connection that is closed for being idle just as a client uses it is a request lost.
         "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "60",

@@ -7,9 +7,11 @@ Runs in an environment that has vLLM: `make serve-test`.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import re
+import sqlite3
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -37,6 +39,112 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 @pytest.mark.parametrize("asked", [*MARKED, *OTHERS], ids=lambda each: each.name)
 def test_an_answer_is_what_was_asked_for(server, asked):
     server.ask(asked)
+
+
+def test_the_log_begins_with_what_the_operator_has_chosen(server):
+    log = (server.folder / "log").read_text(encoding="utf-8")
+    (said,) = re.findall(r"cfgguide \S+ takes all structured outputs of vLLM 0\.\S+: (.*)", log)
+    assert "isolate on" in said
+    assert said.endswith("own grammars: greeting, warm: json")
+    assert "nothing reads the variable CFGGUIDE_VLM; did you mean CFGGUIDE_VLLM?" in log
+
+
+NOTE = {"type": "object", "properties": {"note": {"type": "string"}}, "required": ["note"]}
+STORY = "Tell me a long story about the sea."
+
+
+@pytest.mark.parametrize("most", [16, 24])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"extra_body": {"structured_outputs": {"json": NOTE}}},
+        {"extra_body": {"structured_outputs": {"json": PERSON}}},
+        {"response_format": {"type": "json_object"}},
+        {"extra_body": {"structured_outputs": {"grammar": "cfgguide:json"}}},
+    ],
+    ids=["note", "person", "object", "json"],
+)
+def test_texts_end_within_their_tokens(server, asked, most):
+    answer = server.chat(STORY, max_tokens=most, n=8, **asked)
+    for choice in answer.choices:
+        assert choice.finish_reason == "stop"
+        json.loads(choice.message.content)
+
+
+def test_calls_end_within_their_tokens(server):
+    answer = server.chat(STORY, tools=TOOLS[:1], tool_choice="required", max_tokens=48, n=8)
+    for choice in answer.choices:
+        assert choice.finish_reason != "length"
+        check_calls(
+            [(call.function.name, call.function.arguments) for call in choice.message.tool_calls],
+            True,
+        )
+
+
+SHOP = (
+    "CREATE TABLE goods (id INTEGER PRIMARY KEY, name TEXT, price REAL);"
+    "CREATE TABLE sold (good, day TEXT)"
+)
+
+
+@pytest.mark.parametrize("marked", [False, True])
+def test_queries_of_a_request_prepare_on_its_database(server, marked):
+    asked = {"sql": "sqlite", "schema": SHOP}
+    body: dict[str, Any] = {"cfgguide": asked}
+    if marked:
+        body = {"structured_outputs": {"grammar": f"cfgguide:{json.dumps(asked)}"}}
+    said = f"Tables: {SHOP}. Which goods cost most? One SQL query:"
+    for choice in server.chat(said, max_tokens=60, n=8, extra_body=body).choices:
+        assert choice.finish_reason == "stop"
+        with contextlib.closing(sqlite3.connect(":memory:")) as database:
+            database.executescript(SHOP)
+            database.execute(f"EXPLAIN {choice.message.content}")
+
+
+def test_a_request_asks_in_one_way(server):
+    body = {"cfgguide": {"sql": "sqlite", "schema": SHOP}}
+    with pytest.raises(openai.BadRequestError, match="either cfgguide, or structured_outputs"):
+        server.chat(extra_body=body, response_format={"type": "json_object"})
+
+
+def test_digits_of_patterns_are_asciis(server):
+    asked = {"structured_outputs": {"regex": r"\d{6}"}}
+    answer = server.chat(
+        "\u0627\u0643\u062a\u0628 \u0631\u0642\u0645\u0627", n=16, extra_body=asked
+    )
+    assert all(re.fullmatch("[0-9]{6}", each.message.content) for each in answer.choices)
+
+
+def test_a_misspelt_keyword_is_told_in_the_log(server):
+    server.chat(extra_body={"structured_outputs": {"json": {"type": "string", "maxlength": 3}}})
+    assert "did you mean 'maxLength'" in (server.folder / "log").read_text(encoding="utf-8")
+
+
+def test_where_too_many_wait_the_answer_says_when_to_come_again(server):
+    slow = [f"start: /{'(a|b|c|d|e)?' * 60}(a|b)*a(a|b){{14}}{n}/" for n in range(20)]
+    with ThreadPoolExecutor(len(slow)) as threads:
+        asked = [threads.submit(_status, server, each) for each in slow]
+        time.sleep(1)
+        waited = []
+        for _ in range(5):
+            started = time.monotonic()
+            server.ask(GREETING, max_tokens=3)
+            waited.append(time.monotonic() - started)
+        found = [each.result() for each in asked]
+    assert {status for status, _, _ in found} <= {400, 429}
+    assert all(after == "5" for status, after, _ in found if status == 429)
+    assert max(seconds for _, _, seconds in found) < 40
+    assert max(waited) < 10  # on a machine whose processors are all busy
+
+
+def _status(server: Running, grammar: str) -> tuple[int, str | None, float]:
+    started = time.monotonic()
+    try:
+        server.chat(max_tokens=1, extra_body={"structured_outputs": {"grammar": grammar}})
+    except openai.APIStatusError as error:
+        seconds = time.monotonic() - started
+        return error.status_code, error.response.headers.get("Retry-After"), seconds
+    return 200, None, time.monotonic() - started
 
 
 def test_an_operators_grammar_has_a_name(server):
@@ -288,6 +396,9 @@ def test_other_requests_of_the_responses_api_are_vllms(server):
         ({"grammar": "start: a"}, "used but not defined"),
         ({"grammar": "start: /(a|b)*a(a|b){40}/"}, "max_"),
         ({"json": {"type": "nothing"}}, "type is one or more of"),
+        ({"json": {}, "whitespace_pattern": " "}, "whitespace_pattern is not followed"),
+        ({"json": {"$ref": "http://a/b"}}, "put the document under"),
+        ({"grammar": 'cfgguide:{"sql": "mysql", "schema": "x"}'}, "at /sql: it is sqlite or"),
         ({"json": {"type": "string", "pattern": "("}}, "pattern"),
         ({"regex": "(?P<x>"}, "regex|pattern|unterminated|missing"),
         ({"choice": [""]}, None),

@@ -91,6 +91,10 @@ TRUSTED = {
         "studio.playground.grammars",
         r"f'^\\s*+[?!]?({found[1]})\\b\\s*+(?:\\.-?\\d+\\s*+)?(?:\\{{[^}}]*\\}}\\s*+)?:'",
     ): A_NAME,
+    **{
+        ("models.serving.client_errors", name): "a message of ours, of 3,000 characters at most"
+        for name in ("_LIMIT", "_OPEN", "_REGISTRY")
+    },
 }
 
 

@@ -128,8 +128,8 @@ _DEFINED = re.compile(
     re.MULTILINE,
 )
 _MAX_RULES = 12  # that a message names
-#: How a pattern begins that says what `\d`, `\w` and `\s` are.
-_SAYS_LETTERS = re.compile(r"\(\?[a-zA-Z]*[au][a-zA-Z]*\)")
+#: How a pattern begins that has flags, of which two say what `\d`, `\w` and `\s` are.
+_FLAGS = re.compile(r"\(\?[a-zA-Z]{1,12}\)")
 _NAMED_FINISHING = ("json", "sql", "sql_select", "postgresql")
 _FINISHING = ("json", "json_object", "structural_tag")  # kinds that end within `max_tokens`
 _SHOWN, _MAX_SAID = 60, 200  # characters of a request, and of an error, in the log
@@ -731,8 +731,9 @@ class Backend:
         if kind == "json_object":
             return read_schema({"type": "object"}, tidy=self._is_tidy, limits=self._limits)[0]
         if kind == "regex":
-            flags = 0 if _SAYS_LETTERS.match(text) else re.ASCII
-            return regex(text, flags, tidy=self._is_tidy)
+            said = _FLAGS.match(text)
+            is_said = said is not None and not {*"au"}.isdisjoint(said[0])
+            return regex(text, 0 if is_said else re.ASCII, tidy=self._is_tidy)
         if kind == "choice":
             return choice(_json(text, list, "a choice is a JSON array of texts"))
         if kind == "structural_tag":

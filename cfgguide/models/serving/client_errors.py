@@ -13,25 +13,19 @@ from cfgguide.errors import CfgGuideError
 from cfgguide.grammar.grammar import bundled_folder
 
 #: What messages say to callers in Python, and what they say to clients.
-_SAID = [
-    (re.compile(said), instead)
-    for said, instead in (
-        (r"give the document as registry=\{.*?: \.\.\.\}, or put it", "put the document"),
-        (
-            r"best_effort=True leaves",
-            '"x-cfgguide": {"best_effort": true} beside its keywords leaves',
-        ),
-        (
-            r": Grammar\.open\(.*?\) reads a file, Grammar\.bundled\(.*?\) a",
-            ": cfgguide:NAME asks for a",
-        ),
-        (r", as Grammar\.bundled returns them", ""),
-        (r"cfgguide\.tools\(.*?\) is a grammar of its calls", "`tools` of the request has them"),
-        (r",? or raise the limit(?: \([^)]*\))?", ""),
-        (r", a sqlite3\.Connection,|, or SQLAlchemy's metadata, which reflects a database", ""),
-        (r"; pass them to re\.compile instead", ""),
-    )
-]
+_SAID = {
+    "best_effort=True leaves": '"x-cfgguide": {"best_effort": true} beside its keywords leaves',
+    "cfgguide.tools([tool], format=...) is a grammar of its calls": "`tools` have it",
+    ", as Grammar.bundled returns them": "",
+    ", a sqlite3.Connection,": "",
+    ", or SQLAlchemy's metadata, which reflects a database": "",
+    "; pass them to re.compile instead": "",
+}
+_REGISTRY = re.compile(r"give the document as registry=\{[^}]{0,200}+\}, or put it")
+_LIMIT = re.compile(r", or raise the limit(?: \([^)]{0,200}+\))?+")
+_OPEN = re.compile(
+    r": Grammar\.open\([^)]{0,200}+\) reads a file, Grammar\.bundled\([^)]{0,200}+\) a"
+)
 
 
 def for_client(error: CfgGuideError, folder: Path | None = None) -> str:
@@ -47,6 +41,7 @@ def for_client(error: CfgGuideError, folder: Path | None = None) -> str:
     said = str(error)
     for each in (folder, folder and folder.resolve(), bundled_folder()):
         said = said.replace(f"{each}/", "") if each is not None else said
-    for pattern, instead in _SAID:
-        said = pattern.sub(instead, said)
-    return said
+    for words, instead in _SAID.items():
+        said = said.replace(words, instead)
+    said = _REGISTRY.sub("put the document", said)
+    return _OPEN.sub(": cfgguide:NAME asks for a", _LIMIT.sub("", said))
