@@ -200,10 +200,11 @@ class Lanes:
         return time.monotonic() > job.asked_at + self._max_seconds
 
     def _busy(self) -> BusyError:
-        n, seconds = self.n_waiting, BusyError.retry_after
+        n = self.n_waiting
+        what = f"{n} other requests wait to be compiled" if n else "the server is busy"
         return BusyError(
-            f"{n} other requests wait to be compiled, or it takes too long beside them; "
-            f"send this one again after {seconds} seconds"
+            f"{what}, and this one may wait for {self._max_seconds:g} seconds; send it again after "
+            f"{BusyError.retry_after} seconds, or simplify what it asks for"
         )
 
     def _until(self, job: _Job, is_over: Cancelled) -> Any:
