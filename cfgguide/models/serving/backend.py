@@ -770,6 +770,8 @@ class Backend:
                 f"{PREFIX} is followed by a name and perhaps a JSON object, not {shown(text)}"
             )
         name = found[1]
+        if name in self._grammars:
+            raise GrammarError(f"{name!r} takes no options: ask for {PREFIX}{name}")
         path = None if self.folder is None else self.folder / f"{name}.lark"
         is_own = path is not None and path.is_file()
         if not is_own and name not in Grammar.bundled_names():

@@ -203,8 +203,8 @@ class Lanes:
         n = self.n_waiting
         what = f"{n} other requests wait to be compiled" if n else "the server is busy"
         return BusyError(
-            f"{what}, and this one may wait for {self._max_seconds:g} seconds; send it again after "
-            f"{BusyError.retry_after} seconds, or simplify what it asks for"
+            f"{what}; send this one again after {BusyError.retry_after} seconds, or simplify what "
+            "it asks for"
         )
 
     def _until(self, job: _Job, is_over: Cancelled) -> Any:

@@ -367,6 +367,8 @@ def test_the_operators_function_gives_names_to_anything(tmp_path, monkeypatch):
         assert not takes(backend, "grammar", text, "SELECT prize FROM goods")
     with pytest.raises(GrammarError, match="did you mean shop"):
         backend.index("grammar", "cfgguide:shops")
+    with pytest.raises(GrammarError, match="'shop' takes no options"):
+        backend.index("grammar", 'cfgguide:shop {"tidy": false}')
 
 
 def test_warm_grammars_are_compiled_before_anybody_asks(monkeypatch):
