@@ -56,7 +56,7 @@ Result = TypeVar("Result")
 _AT_ONCE, _A_TOKEN = 8, 0.02
 #: Tokens before the end from which on a text is led there, beside twice those of the shortest text;
 #: how many are left beside a way out, at least, until it is looked for; seconds of such a mask.
-_NEAR, _RESERVE, _LED_SECONDS = 64, 16, 0.1
+_NEAR, _RESERVE, _LED_SECONDS = 64, 24, 0.1
 PADDING = -1  # what engines write where there is no token
 
 
