@@ -368,10 +368,10 @@ MUTATIONS = [
         "            edges[n_edges, 0], edges[n_edges, 1] = QUOTE, operations[text - 1]\n",
     ),
     Mutation(
-        "monitors: tokens in which two texts matter are judged by themselves",
+        "monitors: a text goes on as one of the texts that may come",
         "engine/masks/place_masks",
-        "                apart |= {text_of[each] for each in again}\n",
-        "                apart |= set()\n",
+        " if texts.begins(text + added) for each in ids]\n",
+        " if added for each in ids]\n",
     ),
     Mutation(
         "schemas: the least characters of a string",
