@@ -82,7 +82,7 @@ def test_texts_prepare_and_read(backend):
         ({"statements": "write"}, "DELETE FROM users", "SELECT name FROM users"),
         ({"statements": "all"}, "DELETE FROM users", "DROP TABLE users"),
         ({"runs": False}, "SELECT total FROM users", "SELECT name FROM users WHERE id = :x"),
-        ({"runs": False, "parameters": True}, "SELECT id FROM users WHERE id = :x", "SELECT age"),
+        ({"runs": False, "parameters": True}, "SELECT id FROM users WHERE id = :x", "SELECT ago"),
         ({"runs": False, "statements": "all"}, "DELETE FROM users", "DELETE FROM user"),
         (
             {"schema": {"users": ["id"]}},
