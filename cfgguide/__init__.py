@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from cfgguide import values as values
     from cfgguide.base.limits import Limits as Limits
     from cfgguide.compiler import compile as compile
+    from cfgguide.description import describe as describe
     from cfgguide.diagnostics.diagnosis import check as check
     from cfgguide.engine.index.index import Index as Index
     from cfgguide.engine.vocabulary.vocabulary import Vocabulary as Vocabulary
@@ -91,6 +92,7 @@ _NAMES = {
     "client": "models.serving.client",
     "compile": "compiler",
     "concat": "grammar.combinators.sequence",
+    "describe": "description",
     "fill_bitmasks": "guide.batch",
     "free_text": "grammar.combinators.sequence",
     "generate": "models.transformers.generation",

@@ -196,28 +196,49 @@ def _of_parts(what: Any) -> OutputType:
     return OutputType(choice(what), str)
 
 
+def plain_schema(what: object) -> Any:
+    """Return the schema that a caller gave as a mapping, as its JSON text, or in a file; or None.
+
+    Raises
+    ------
+    SchemaError
+        If it is not JSON.
+    """
+    from cfgguide.schema.keywords import unwrapped
+
+    if isinstance(what, os.PathLike) or _is_file(what):
+        path = Path(typing.cast(str, what))
+        return _schema_of(_read(path)) if path.suffix == _SCHEMA else None
+    if isinstance(what, str) and what.lstrip().startswith("{"):
+        return _schema_of(what)
+    return unwrapped(what) if isinstance(what, Mapping) else None
+
+
 def _is_file(what: object) -> bool:
     """Return whether something is the name of a file with a grammar or a schema."""
     return isinstance(what, str) and what.endswith(_ENDINGS) and os.path.isfile(what)
 
 
 def _of_file(path: Path) -> OutputType:
-    if path.suffix != _SCHEMA:
-        return _made(Grammar.open(path))
+    return _made(Grammar.open(path)) if path.suffix != _SCHEMA else _of_schema(plain_schema(path))
+
+
+def _read(path: Path) -> str:
     try:
-        return _of_json(path.read_text(encoding="utf-8"))
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise GrammarError(f"cannot read the schema file {str(path)!r}: {error}") from None
 
 
-def _of_json(text: str) -> OutputType:
-    """Return what the JSON text of a schema allows."""
+def _schema_of(text: str) -> Mapping[str, Any]:
+    """Return the schema that a JSON text holds."""
     from cfgguide.schema.json_schema import parsed_schema
+    from cfgguide.schema.keywords import unwrapped
 
     schema = parsed_schema(text)
     if not isinstance(schema, Mapping):
         raise SchemaError(f"a schema is a JSON object, not {shown(text)}")
-    return _of_schema(schema)
+    return unwrapped(schema)
 
 
 def _of_text(text: str) -> OutputType:
@@ -228,7 +249,7 @@ def _of_text(text: str) -> OutputType:
         grammar = Grammar.bundled(text, start=STARTS.get(text, "start"), tidy=True)
         return OutputType(grammar, TreeParser(grammar), WholeReading)
     if text.lstrip().startswith("{"):
-        return _of_json(text)
+        return _of_schema(_schema_of(text))
     if _START.search(text):
         return _made(Grammar(text, parser=AUTO))
     shown = text if len(text) <= 40 else f"{text[:40]}..."

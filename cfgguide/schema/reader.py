@@ -48,7 +48,14 @@ from cfgguide.schema.keywords import (
     meant_type,
     unknown_keywords,
 )
-from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, WRITTEN_WHOLE, Location, References
+from cfgguide.schema.references import (
+    NO_SIBLINGS,
+    OLD_ITEMS,
+    REFERENCES,
+    WRITTEN_WHOLE,
+    Location,
+    References,
+)
 from cfgguide.schema.solver.listed_values import check_text, scalar_values, shape
 from cfgguide.schema.solver.nodes import (
     Condition,
@@ -300,7 +307,7 @@ class SchemaReader:
         if "$ref" in schema and location.dialect in NO_SIBLINGS:
             node.all_of += (self._node(self._references.target(location, "$ref")),)
             return
-        for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+        for keyword in REFERENCES:
             if keyword in schema:
                 node.all_of += (self._node(self._references.target(location, keyword)),)
         self._read_values(node, location, reads)

@@ -28,6 +28,7 @@ _DIALECTS = {
     "json-schema.org/draft/2020-12/schema": "2020-12",
     "json-schema.org/schema": "2020-12",
 }
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _TOO_OLD = "json-schema.org/draft-0"
 LATEST = "2020-12"
 UNSAID = "any"  # the dialect of a schema that says none: the latest, with keywords of all others
@@ -74,6 +75,10 @@ class Location(NamedTuple):
     scope: tuple[str, ...] = ()
 
 
+def _ignore(*_: object) -> None:
+    """Tell nobody: whoever has read the schema before was told."""
+
+
 class References:
     """All locations that a reference may name: of one schema, and of others that are given.
 
@@ -83,9 +88,9 @@ class References:
         The schema.
     registry : mapping of str to object
         Other documents by their URIs; each is read when a reference names it.
-    note : callable
+    note : callable, optional
         Called with the path of a reference that is read otherwise than it says, and how.
-    warn : callable
+    warn : callable, optional
         Called with what to tell the user, if the dialect is unknown and read as the latest.
 
     Raises
@@ -99,8 +104,8 @@ class References:
         schema: Any,
         registry: Mapping[str, Any] = MappingProxyType({}),
         *,
-        note: Callable[[str, str], None],
-        warn: Callable[[str], None],
+        note: Callable[[str, str], None] = _ignore,
+        warn: Callable[[str], None] = _ignore,
     ) -> None:
         self._note = note
         self._warn = warn
@@ -162,7 +167,7 @@ class References:
                 self._anchors.setdefault((location.base, schema[keyword]), location)
                 if keyword == "$dynamicAnchor":
                     self._dynamic.add((location.base, schema[keyword]))
-        for steps in _steps_below(schema):
+        for steps in steps_below(schema):
             self._register(self.below(location, *steps), depth + 1)
 
     def below(self, location: Location, *steps: str | int) -> Location:
@@ -303,7 +308,8 @@ def _joined(base: str, reference: str) -> str:
     return base + reference if reference.startswith("#") else urljoin(base, reference)
 
 
-def _steps_below(schema: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
+def steps_below(schema: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
+    """Yield the ways from a schema to those directly inside of it."""
     for keyword, value in schema.items():
         check_step()
         if keyword not in _WITH_SCHEMAS:

@@ -174,6 +174,12 @@ class MessageGrammar(SchemaGrammar, Generic[T]):
             "terminals for that: Grammar(text, special={...})"
         )
 
+    @property
+    def part(self) -> Part:
+        """The message."""
+        part: Part = self._part
+        return part
+
     def symbols_in(self, special_tokens: Mapping[str, int]) -> dict[str, tuple[str | int, ...]]:
         """Return the tokens of a vocabulary that the message has, by names."""
         found: dict[str, tuple[str | int, ...]] = {}
