@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from cfgguide.schema.messages.message_grammar import structural_tag as structural_tag
     from cfgguide.schema.messages.thinking import thinking as thinking
     from cfgguide.schema.messages.tools import tools as tools
+    from cfgguide.schema.unknown import or_unknown as or_unknown
 
 __version__ = "0.2.0"
 
@@ -100,6 +101,7 @@ _NAMES = {
     "json_schema": "schema.json_schema",
     "load_model": "models.load",
     "number": "grammar.combinators.values",
+    "or_unknown": "schema.unknown",
     "regex": "grammar.combinators.patterns",
     "repeat": "grammar.combinators.sequence",
     "sample": "models.decoding.sampling",

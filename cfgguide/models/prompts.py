@@ -76,6 +76,71 @@ def prompt_ids(
     return list(encode(prompt)["input_ids"])
 
 
+def with_description(
+    prompt: str | Sequence[Mapping[str, Any]], told: str, tokenizer: PreTrainedTokenizerBase
+) -> str | list[Mapping[str, Any]]:
+    """Return a prompt that begins with what is to be written.
+
+    Parameters
+    ----------
+    prompt : str, or sequence of mapping with "role" and "content"
+        As for :func:`prompt_ids`.
+    told : str
+        What is to be written. It is text: the names of special tokens in it are broken.
+    tokenizer : PreTrainedTokenizerBase
+        The model's.
+    """
+    told = _without_tokens(told, tokenizer)
+    if isinstance(prompt, str):
+        return f"{told}\n\n{prompt}"
+    messages = [_message(message, number) for number, message in enumerate(prompt)]
+    roles = [message["role"] for message in messages]
+    if roles[:1] in (["system"], ["developer"]):
+        return [_told_in(messages[0], told, is_first=False), *messages[1:]]
+    if _is_shown(told, [{"role": "system", "content": told}, *messages], tokenizer):
+        return [{"role": "system", "content": told}, *messages]
+    place = roles.index("user") if "user" in roles else 0
+    return [
+        _told_in(message, told, is_first=True) if number == place else message
+        for number, message in enumerate(messages)
+    ]
+
+
+def _told_in(message: Mapping[str, Any], told: str, *, is_first: bool) -> Mapping[str, Any]:
+    """Return a message that says something more, before all else or after it."""
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        parts = [told, content] if is_first else [content, told]
+        return {**message, "content": "\n\n".join(filter(None, parts))}
+    part = {"type": "text", "text": told}
+    return {**message, "content": [part, *content] if is_first else [*content, part]}
+
+
+def _is_shown(
+    told: str, messages: Sequence[Mapping[str, Any]], tokenizer: PreTrainedTokenizerBase
+) -> bool:
+    """Return whether a chat template has room for a text: some refuse it, and some drop it."""
+    from jinja2 import TemplateError  # transformers needs it for templates
+
+    render: Any = tokenizer.apply_chat_template
+    try:
+        return told.strip() in render(messages, tokenize=False)
+    except (TemplateError, TypeError, ValueError):
+        return False
+
+
+def _without_tokens(text: str, tokenizer: PreTrainedTokenizerBase) -> str:
+    """Return a text in which no name of a special token is one: each is broken by a space."""
+    given: Any = tokenizer
+    added = getattr(given, "added_tokens_decoder", {}).values()
+    names = {*map(str, getattr(given, "all_special_tokens", ())), *map(str, added)}
+    # Some vocabularies have added runs of white space, which mean nothing.
+    names = {name for name in names if len(name) > 1 and not name.isspace()}
+    while found := next((name for name in sorted(names) if name in text), None):
+        text = text.replace(found, f"{found[0]} {found[1:]}")
+    return text
+
+
 def _message(message: object, number: int) -> dict[str, Any]:
     """Return a message that a template can render."""
     if not isinstance(message, Mapping):

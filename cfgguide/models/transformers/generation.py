@@ -18,6 +18,8 @@ from weakref import WeakKeyDictionary
 
 from tqdm import tqdm
 
+from cfgguide.description import Style
+from cfgguide.description import describe as description_of
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.machine.partial import Partial, TextReading
 from cfgguide.errors import GenerationError, shown
@@ -28,7 +30,7 @@ from cfgguide.models.decoding.loop import Seed, decode, generator
 from cfgguide.models.decoding.model import AnyModel
 from cfgguide.models.decoding.prefix_tree import PrefixNode, PrefixTree
 from cfgguide.models.decoding.warpers import Warper
-from cfgguide.models.prompts import check_encodable, prompt_ids, tool_format
+from cfgguide.models.prompts import check_encodable, prompt_ids, tool_format, with_description
 from cfgguide.models.transformers.causal_model import SingleText, TransformersModel
 from cfgguide.models.transformers.streaming import Generation, Part, Stream, TextSoFar
 from cfgguide.output_types import output_type
@@ -71,6 +73,7 @@ class GenerateOptions(TypedDict, total=False):
     heal: bool
     trailing: bool
     log_probs: bool
+    describe: bool | Style
 
 
 class _RetryOptions(GenerateOptions, total=False):
@@ -223,6 +226,10 @@ def generate(
         nothing else could follow. By default the model ends the text there.
     log_probs : bool
         Whether to keep the log-probabilities of the tokens.
+    describe : bool or {"typescript", "json_schema", "example"}
+        Whether the prompt says what is to be written, and how (:func:`cfgguide.describe`): in the
+        system text of a chat, or before the user's if its template has none; before a plain prompt.
+        Names of special tokens in it are broken by a space.
     tools : sequence of callable, mapping or type
         Instead of `what`: the model may call these, in the format of its own chat template, which
         is told of them. The value is a :class:`~cfgguide.schema.messages.message.Message`; its
@@ -432,6 +439,7 @@ class _Writing:
         heal: bool = False,
         trailing: bool = False,
         log_probs: bool = False,
+        describe: bool | Style = False,
         tools: Sequence[object] = (),
         tool_choice: ToolChoice = "auto",
     ) -> None:
@@ -474,6 +482,10 @@ class _Writing:
             trailing=trailing,
             measure=log_probs,
         )
+        if describe:
+            style: Style = "typescript" if describe is True else describe
+            told = description_of(what, style).instruction
+            prompts = [with_description(each, told, tokenizer) for each in prompts]
         described = [described_tool(each) for each in tools]
         self._starts = [prompt_ids(each, tokenizer, tools=described) for each in prompts]
         stops = stops_of(stop)
