@@ -21,8 +21,8 @@ from pydantic import BaseModel, Field
 import cfgguide
 from cfgguide.models import load_model
 
-STYLES = (False, "typescript", "json_schema", "example")
-BATCH = 8
+STYLES = ("typescript", "json_schema", "example")
+BATCH = 20
 RESAMPLES = 4_000
 #: Messages of customers, and who answers them.
 MESSAGES = {
@@ -218,12 +218,13 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--examples", type=int, default=40, help="of each task, at most")
+    parser.add_argument("--styles", nargs="+", choices=STYLES, default=STYLES)
     options = parser.parse_args()
     model = load_model()
-    print("| task, field | n | not described | " + " | ".join(map(str, STYLES[1:])) + " |")
-    print("| --- " * (len(STYLES) + 2) + "|")
+    print(f"| task, field | n | not described | {' | '.join(options.styles)} |")
+    print("| --- " * (len(options.styles) + 3) + "|")
     for task in tasks(options.examples):
-        every = [right_values(model, task, style) for style in STYLES]
+        every = [right_values(model, task, style) for style in (False, *options.styles)]
         for name in every[0]:
             before = every[0][name]
             cells = [f"{np.mean(before):.2f}"]

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from cfgguide.compiler import compile as compile
     from cfgguide.description import describe as describe
     from cfgguide.diagnostics.diagnosis import check as check
+    from cfgguide.engine.byte_machine.quotes import quote_of as quote_of
     from cfgguide.engine.index.index import Index as Index
     from cfgguide.engine.vocabulary.vocabulary import Vocabulary as Vocabulary
     from cfgguide.errors import CfgGuideError as CfgGuideError
@@ -102,6 +103,7 @@ _NAMES = {
     "load_model": "models.load",
     "number": "grammar.combinators.values",
     "or_unknown": "schema.unknown",
+    "quote_of": "engine.byte_machine.quotes",
     "regex": "grammar.combinators.patterns",
     "repeat": "grammar.combinators.sequence",
     "sample": "models.decoding.sampling",

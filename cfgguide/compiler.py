@@ -18,6 +18,7 @@ from cfgguide.base.archive import Arrays
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.base.progress import run_within_limits
 from cfgguide.engine.byte_machine.pattern_pushdown import pattern_machine
+from cfgguide.engine.byte_machine.quotes import quote_of
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.liveness import stages
 from cfgguide.engine.liveness.liveness import Liveness
@@ -236,6 +237,8 @@ def load_machine(
     """
     if "pattern" in value:
         return _pattern_again(value["pattern"], vocabulary), vocabulary
+    if "quote" in value:
+        return _quotes_again(value["quote"]), vocabulary
     if "schema" not in value:
         vocabulary = vocabulary.with_symbols(symbols)
         return LrMachine.unpacked(arrays, value, vocabulary.spelling), vocabulary
@@ -243,6 +246,17 @@ def load_machine(
 
     found = compile(grammar_of(value["schema"]), vocabulary)
     return found.machine, found.vocabulary
+
+
+def _quotes_again(packed: object) -> AnyMachine:
+    try:
+        given: Any = packed
+        missing = frozenset(given.pop("missing"))
+        return quote_of(**given).source._replace(missing=missing).machine()
+    except (AttributeError, TypeError, CfgGuideError):
+        raise IndexFormatError(
+            "the index cannot be used: its text is wrong; make it again"
+        ) from None
 
 
 def _pattern_again(pattern: object, vocabulary: Vocabulary) -> AnyMachine:

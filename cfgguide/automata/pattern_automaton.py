@@ -23,6 +23,7 @@ Source: Antimirov, "Partial Derivatives of Regular Expressions and Finite Automa
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache, reduce
 from math import inf, prod
@@ -674,50 +675,48 @@ def includes(counts: Sequence[Interval], others: Sequence[Interval]) -> bool:
     )
 
 
-class PatternAutomaton(Lettered):
-    """The texts that a pattern without conditions matches as a whole; see :func:`automaton_of`.
+class GrownAutomaton(ABC, Lettered):
+    """An automaton whose states are made as texts reach them, of keys that say what may follow.
 
     It is one for all threads.
     """
 
-    def __init__(self, program: _Program) -> None:
-        self._program = program
+    def __init__(self, alphabet: Alphabet) -> None:
         self._lock = new_rlock()  # patterns are shared by all schemas
-        self.alphabet = program.alphabet
+        self.alphabet = alphabet
         self._states: list[Any] = [frozenset()]
         self._numbers: dict[Any, int] = {self._states[DEAD]: DEAD}
-        self._rows = {DEAD: (DEAD,) * program.alphabet.n_letters}
+        self._rows = {DEAD: (DEAD,) * alphabet.n_letters}
         self._ends = {DEAD: False}
         self.start = self._first()
 
+    @abstractmethod
     def _first(self) -> int:
-        start = self._program.start
-        is_live = self._program.sizes[start].lengths
-        return self._number(frozenset([start] if is_live else []))
+        """Return the state before any character."""
 
-    @cached_property
-    def n_states(self) -> int:
-        """How many places the pattern has, with counts written out."""
-        return self._program.n_places
+    @abstractmethod
+    def _made(self, state: Any) -> tuple[int, ...]:
+        """Return the row of a state, by its key."""
 
-    @cached_property
-    def n_guessed(self) -> int:
-        """At most how many states an automaton has that guesses the way to an end."""
-        return self._program.n_places
+    @abstractmethod
+    def _may_end(self, state: Any) -> bool:
+        """Return whether a text may end in a state, by its key."""
 
-    @property
-    def counts(self) -> bool:
-        """Whether states may differ in counts only."""
-        return not self._program.conditions and self._program.counts_rounds
+    @abstractmethod
+    def shortest(self, state: int) -> float:
+        """Return how many characters at least lead from a state to an end."""
 
-    @cached_property
-    def is_deterministic(self) -> bool:
-        """Whether the whole automaton is surely no larger than the pattern, and small enough."""
-        return self.n_states <= MAX_STATES and self._program.is_deterministic
+    def effort(self, state: int) -> float:
+        """Return how many characters at least lead from a state to an end."""
+        return self.shortest(state)
+
+    def near(self, state: int, n: int) -> int:
+        """Return the state: only patterns have counts."""
+        return state
 
     @property
     def is_empty(self) -> bool:
-        """Whether no text matches."""
+        """Whether no text is in the language."""
         return self.start == DEAD
 
     @cached_property
@@ -769,6 +768,47 @@ class PatternAutomaton(Lettered):
                 row = self._rows[state] = self._made(self._states[state])
         return row
 
+    def is_end(self, state: int) -> bool:
+        """Return whether a text may end in a state."""
+        found = self._ends.get(state)
+        if found is None:
+            with self._lock:
+                found = self._ends[state] = self._may_end(self._states[state])
+        return found
+
+
+class PatternAutomaton(GrownAutomaton):
+    """The texts that a pattern without conditions matches as a whole; see :func:`automaton_of`."""
+
+    def __init__(self, program: _Program) -> None:
+        self._program = program
+        super().__init__(program.alphabet)
+
+    def _first(self) -> int:
+        start = self._program.start
+        is_live = self._program.sizes[start].lengths
+        return self._number(frozenset([start] if is_live else []))
+
+    @cached_property
+    def n_states(self) -> int:
+        """How many places the pattern has, with counts written out."""
+        return self._program.n_places
+
+    @cached_property
+    def n_guessed(self) -> int:
+        """At most how many states an automaton has that guesses the way to an end."""
+        return self._program.n_places
+
+    @property
+    def counts(self) -> bool:
+        """Whether states may differ in counts only."""
+        return not self._program.conditions and self._program.counts_rounds
+
+    @cached_property
+    def is_deterministic(self) -> bool:
+        """Whether the whole automaton is surely no larger than the pattern, and small enough."""
+        return self.n_states <= MAX_STATES and self._program.is_deterministic
+
     def _made(self, state: Any) -> tuple[int, ...]:
         after: list[dict[int, None]] = [{} for _ in self._rows[DEAD]]
         for _, (letters, _, to, _) in self._program.steps(state):
@@ -781,14 +821,6 @@ class PatternAutomaton(Lettered):
                 known[targets] = self._number(self._program.needed(targets))
             row.append(known[targets])
         return tuple(row)
-
-    def is_end(self, state: int) -> bool:
-        """Return whether a text may end in a state."""
-        found = self._ends.get(state)
-        if found is None:
-            with self._lock:
-                found = self._ends[state] = self._may_end(self._states[state])
-        return found
 
     def _may_end(self, state: Any) -> bool:
         return any(rest == MATCH for rest, _ in self._program.steps(state))
@@ -826,10 +858,6 @@ class PatternAutomaton(Lettered):
         """Return how many characters at most lead from a state to an end; may be infinite."""
         sizes = self._program.sizes
         return max((sizes[rest].longest for rest in self._rests(state)), default=-inf)
-
-    def effort(self, state: int) -> float:
-        """Return how many characters at least lead from a state to an end."""
-        return self.shortest(state)
 
     def fewest(self, state: int, spelling: int) -> float:
         """Return how many bytes at least lead from a state to an end."""

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, NoReturn
 
 from cfgguide.automata.charset import CharacterClass, without_bytes
-from cfgguide.automata.language import IN_UTF8
-from cfgguide.automata.pattern_automaton import GrowingAutomaton, automaton_of
+from cfgguide.automata.language import IN_UTF8, TextAutomaton
+from cfgguide.automata.pattern_automaton import automaton_of
 from cfgguide.automata.pattern_text import spelled
 from cfgguide.automata.pattern_tree import Characters, Nodes, walk, within
 from cfgguide.automata.python_notation import read as read_python
@@ -99,13 +99,13 @@ class PatternPushdown(LonePushdown, TextPushdown):
 
     Parameters
     ----------
-    automaton : GrowingAutomaton
+    automaton : TextAutomaton
         Of the pattern.
     steps : Steps
         Bounds what each step may take.
     """
 
-    def __init__(self, automaton: GrowingAutomaton, steps: Steps) -> None:
+    def __init__(self, automaton: TextAutomaton, steps: Steps) -> None:
         self._automaton, self.steps = automaton, steps
         lexemes = Texts([automaton], in_utf8)
         super().__init__(lexemes, lexemes.start)

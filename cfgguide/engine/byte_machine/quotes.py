@@ -1,0 +1,164 @@
+"""Quotes: answers that stand word for word in a text.
+
+In: a text. Out: a :class:`QuoteGrammar`, whose machine reads the pieces of the text
+(:mod:`cfgguide.automata.pieces`) as that of a pattern reads what the pattern matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cfgguide.automata.pieces import UNITS, PieceAutomaton, Unit
+from cfgguide.base import archive
+from cfgguide.base.limits import Steps
+from cfgguide.engine.byte_machine.byte_machine import ByteMachine
+from cfgguide.engine.byte_machine.pattern_pushdown import PatternPushdown
+from cfgguide.errors import GrammarError, LimitError, VocabularyError, shown
+from cfgguide.grammar.grammar import LEXERS, Grammar
+
+if TYPE_CHECKING:
+    from cfgguide.engine.index.index import Index
+    from cfgguide.engine.vocabulary.vocabulary import Vocabulary
+
+VERSION = 1  # of what the masks mean
+MAX_CHARACTERS = 1_000_000  # of a text
+
+
+class QuoteSource(NamedTuple):
+    """What the machine of quotes is made from.
+
+    Attributes
+    ----------
+    text, unit, max_length :
+        As of :func:`quote_of`.
+    missing : frozenset of int
+        Bytes that no token has: no quote has a character with one of them.
+    """
+
+    text: str
+    unit: Unit
+    max_length: int | None
+    missing: frozenset[int] = frozenset()
+
+    @property
+    def digest(self) -> str:
+        """Of all of it."""
+        return archive.digest({}, [VERSION, "quote", *self[:3], sorted(self.missing)])
+
+    def packed(self) -> dict[str, object]:
+        """Return the arguments of :func:`quote_of`."""
+        return {"quote": self._asdict() | {"missing": sorted(self.missing)}}
+
+    def machine(self) -> ByteMachine:
+        """Return a machine that nobody else has.
+
+        Raises
+        ------
+        VocabularyError
+            If no piece can be written.
+        """
+        automaton = PieceAutomaton(*self)
+        if automaton.is_empty:
+            raise VocabularyError(
+                "the vocabulary can spell no piece of the text: use a tokenizer with a token for "
+                "every byte"
+            )
+        return ByteMachine(PatternPushdown(automaton, Steps(error=LimitError)), self)
+
+
+class QuoteGrammar(Grammar):
+    """A grammar of the pieces of a text; :func:`quote_of` makes it."""
+
+    has_tables = False
+    lexer: str | None = LEXERS["lalr"][0]
+
+    def __init__(self, source: QuoteSource) -> None:
+        object.__setattr__(self, "source", source)
+
+    source: QuoteSource
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "text":
+            raise GrammarError("quotes have no text in Lark's language")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, QuoteGrammar):
+            return NotImplemented
+        return self.source == other.source
+
+    def __hash__(self) -> int:
+        return hash(self.source)
+
+    def __repr__(self) -> str:
+        return f"QuoteGrammar({shown(self.source.text)}, unit={self.source.unit!r})"
+
+    def parse(self, text: str) -> str:
+        """Return the text."""
+        return text
+
+    def own_machine(
+        self, vocabulary: Vocabulary, compile: Callable[[Grammar, Vocabulary], Index]
+    ) -> ByteMachine:
+        """Return the machine of the pieces that a vocabulary can spell."""
+        missing = frozenset(range(256)) - vocabulary.spelling.reachable_bytes
+        kept = missing.intersection(self.source.text.encode())
+        return self.source._replace(missing=kept).machine()
+
+
+def quote_of(
+    text: str, unit: Unit = "characters", *, max_length: int | None = None
+) -> QuoteGrammar:
+    """Return a grammar of the pieces of a text, word for word.
+
+    Parameters
+    ----------
+    text : str
+        The text, of at most 1,000,000 characters.
+    unit : {"characters", "words", "sentences"}
+        Of what a quote is made, with all that stands between. A word is letters, digits and ``_``,
+        also with a hyphen, an apostrophe or a point inside. A sentence ends with a mark before
+        white space, or before an empty line.
+    max_length : int, optional
+        The most units of a quote.
+
+    Returns
+    -------
+    QuoteGrammar
+        What :func:`cfgguide.generate` and :func:`cfgguide.compile` take.
+
+    Raises
+    ------
+    GrammarError
+        If the text has no such unit, or an argument is wrong.
+    LimitError
+        If it is too long.
+
+    Examples
+    --------
+    >>> import cfgguide
+    >>> quotes = quote_of("It is late. We are tired!", unit="words", max_length=3)
+    >>> texts = ("is late", "late. We are", "It is late. We", "is lat", "We tired")
+    >>> [cfgguide.check(quotes, each).is_sentence for each in texts]
+    [True, True, False, False, False]
+    """
+    if not isinstance(text, str):
+        raise GrammarError(f"quote_of takes a text, not {shown(text)}")
+    if unit not in UNITS:
+        raise GrammarError(f"unit is {shown(unit)}; it is one of {', '.join(UNITS)}")
+    if max_length is not None and (type(max_length) is not int or max_length < 1):
+        raise GrammarError(f"max_length is {shown(max_length)}; it is a number from 1 up, or None")
+    if len(text) > MAX_CHARACTERS:
+        raise LimitError(
+            f"the text has {len(text)} characters, and at most {MAX_CHARACTERS} can be quoted; "
+            "give the part that matters"
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise GrammarError(f"{shown(text)} holds a surrogate, which UTF-8 cannot encode") from None
+    source = QuoteSource(text, unit, max_length)
+    if PieceAutomaton(*source).is_empty:
+        raise GrammarError(f"there is nothing to quote: the text {shown(text)} has no {unit}")
+    return QuoteGrammar(source)
