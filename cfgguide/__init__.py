@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from cfgguide.compiler import compile as compile
     from cfgguide.description import describe as describe
     from cfgguide.diagnostics.diagnosis import check as check
-    from cfgguide.engine.byte_machine.quotes import quote_of as quote_of
     from cfgguide.engine.index.index import Index as Index
     from cfgguide.engine.vocabulary.vocabulary import Vocabulary as Vocabulary
     from cfgguide.errors import CfgGuideError as CfgGuideError
@@ -68,6 +67,7 @@ if TYPE_CHECKING:
     from cfgguide.models.transformers.generation import generate as generate
     from cfgguide.models.transformers.generation import stream as stream
     from cfgguide.models.transformers.logits_processor import LogitsProcessor as LogitsProcessor
+    from cfgguide.quotes import quote_of as quote_of
     from cfgguide.schema.json_schema import json_schema as json_schema
     from cfgguide.schema.messages.message_grammar import structural_tag as structural_tag
     from cfgguide.schema.messages.thinking import thinking as thinking
@@ -103,7 +103,7 @@ _NAMES = {
     "load_model": "models.load",
     "number": "grammar.combinators.values",
     "or_unknown": "schema.unknown",
-    "quote_of": "engine.byte_machine.quotes",
+    "quote_of": "quotes",
     "regex": "grammar.combinators.patterns",
     "repeat": "grammar.combinators.sequence",
     "sample": "models.decoding.sampling",

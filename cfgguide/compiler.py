@@ -18,7 +18,6 @@ from cfgguide.base.archive import Arrays
 from cfgguide.base.limits import Budget, Limits
 from cfgguide.base.progress import run_within_limits
 from cfgguide.engine.byte_machine.pattern_pushdown import pattern_machine
-from cfgguide.engine.byte_machine.quotes import quote_of
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.liveness import stages
 from cfgguide.engine.liveness.liveness import Liveness
@@ -28,6 +27,7 @@ from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import CfgGuideError, IndexFormatError, VocabularyWarning
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.output_types import output_type
+from cfgguide.quotes import quotes_again
 
 Result = TypeVar("Result")
 Symbols = Mapping[str, tuple[str | int, ...]]  # tokens of special terminals, by names
@@ -237,8 +237,6 @@ def load_machine(
     """
     if "pattern" in value:
         return _pattern_again(value["pattern"], vocabulary), vocabulary
-    if "quote" in value:
-        return _quotes_again(value["quote"]), vocabulary
     if "schema" not in value:
         vocabulary = vocabulary.with_symbols(symbols)
         return LrMachine.unpacked(arrays, value, vocabulary.spelling), vocabulary
@@ -248,21 +246,12 @@ def load_machine(
     return found.machine, found.vocabulary
 
 
-def _quotes_again(packed: object) -> AnyMachine:
-    try:
-        given: Any = packed
-        missing = frozenset(given.pop("missing"))
-        return quote_of(**given).source._replace(missing=missing).machine()
-    except (AttributeError, TypeError, CfgGuideError):
-        raise IndexFormatError(
-            "the index cannot be used: its text is wrong; make it again"
-        ) from None
-
-
 def _pattern_again(pattern: object, vocabulary: Vocabulary) -> AnyMachine:
     try:
-        machine = pattern_machine(pattern, vocabulary) if isinstance(pattern, str) else None
-    except CfgGuideError:
+        if not isinstance(pattern, str):
+            return quotes_again(pattern)
+        machine = pattern_machine(pattern, vocabulary)
+    except (CfgGuideError, TypeError, ValueError):
         machine = None
     if machine is None:
         raise IndexFormatError("the index cannot be used: its pattern is wrong; make it again")

@@ -18,6 +18,7 @@ from cfgguide.errors import GenerationError, GrammarError, LimitError, shown
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.guide.forced import encoder_of
 from cfgguide.output_types import output_type, plain_schema
+from cfgguide.quotes import QuoteGrammar
 from cfgguide.schema.examples import shortest_sentence, typical_value
 from cfgguide.schema.json_schema import json_schema
 from cfgguide.schema.messages.grammar_tools import ToolGrammar
@@ -154,6 +155,11 @@ def _described(what: object, style: Style, most: int) -> Description:
         told = Grammar.bundled(str(what)).text.partition("\n")[0].lstrip("/ ")
         return _of_texts(told, "Answer with a text of this language:", style)
     grammar = output_type(what).grammar
+    if isinstance(grammar, QuoteGrammar):
+        source = grammar.source
+        most_units = source.max_length
+        bound = "" if most_units is None else f", of at most {most_units} {source.unit}"
+        return _of_texts(f"words of the text as they stand there{bound}", "Answer with", style)
     registry: Mapping[str, Any] = {}
     if isinstance(grammar, MessageGrammar):
         registry = json.loads(grammar.options.registry)

@@ -86,7 +86,7 @@ class PieceAutomaton(GrownAutomaton):
         self._text = text
         begins, ends = _bounds(text, unit)
         is_missing = [bool(missing.intersection(chr(int(each)).encode())) for each in distinct]
-        self._next_end = _next(ends, len(text) + 1)
+        self._next_end = _next(ends, len(text) + 2)
         most = self._limits(
             ends, begins, max_length, np.array(is_missing, bool)[numbers.reshape(-1)]
         )
@@ -201,7 +201,7 @@ class PieceAutomaton(GrownAutomaton):
         if state == DEAD or most < 0:
             return False
         at, limits = self._places(state)
-        first = np.minimum(at + max(least, int(state == self.start)), len(self._text))
+        first = np.minimum(at + max(least, int(state == self.start)), len(self._text) + 1)
         last = np.minimum(limits, at + min(most, len(self._text)))
         return bool((self._next_end[first] <= last).any())
 

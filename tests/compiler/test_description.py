@@ -136,6 +136,11 @@ def test_bundled_languages_are_named() -> None:
     assert cfgguide.describe("json") == "object | any[]"
 
 
+def test_quotes_are_of_the_text() -> None:
+    made = cfgguide.describe(cfgguide.quote_of("To be or not", "words", max_length=3))
+    assert made == "words of the text as they stand there, of at most 3 words"
+
+
 def test_messages_have_types_in_their_places() -> None:
     tools = cfgguide.tools([weather], format="qwen", choice="required")
     made = cfgguide.describe(tools)

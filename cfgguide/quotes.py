@@ -47,8 +47,8 @@ class QuoteSource(NamedTuple):
         return archive.digest({}, [VERSION, "quote", *self[:3], sorted(self.missing)])
 
     def packed(self) -> dict[str, object]:
-        """Return the arguments of :func:`quote_of`."""
-        return {"quote": self._asdict() | {"missing": sorted(self.missing)}}
+        """Return all of it, in the place of a pattern."""
+        return {"pattern": [*self[:3], sorted(self.missing)]}
 
     def machine(self) -> ByteMachine:
         """Return a machine that nobody else has.
@@ -65,6 +65,19 @@ class QuoteSource(NamedTuple):
                 "every byte"
             )
         return ByteMachine(PatternPushdown(automaton, Steps(error=LimitError)), self)
+
+
+def quotes_again(packed: Any) -> ByteMachine:
+    """Return the machine of what :meth:`QuoteSource.packed` made.
+
+    Raises
+    ------
+    TypeError, ValueError, CfgGuideError
+        If it is something else.
+    """
+    text, unit, max_length, missing = packed
+    source = quote_of(text, unit, max_length=max_length).source
+    return source._replace(missing=frozenset(missing)).machine()
 
 
 class QuoteGrammar(Grammar):
