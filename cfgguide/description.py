@@ -15,6 +15,7 @@ from cfgguide.compiler import compile_machine
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.machine.protocol import AnyMachine
 from cfgguide.errors import GenerationError, GrammarError, LimitError, shown
+from cfgguide.grammar.combinators.parts import Composed
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.guide.forced import encoder_of
 from cfgguide.output_types import output_type, plain_schema
@@ -64,7 +65,7 @@ class Description(str):
 
     lead: str
 
-    def __new__(cls, text: str, lead: str) -> Description:
+    def __new__(cls, text: str, lead: str = "") -> Description:
         """Return a text with what stands before it."""
         made = super().__new__(cls, text)
         made.lead = lead
@@ -155,7 +156,7 @@ def _described(what: object, style: Style, most: int) -> Description:
         told = Grammar.bundled(str(what)).text.partition("\n")[0].lstrip("/ ")
         return _of_texts(told, "Answer with a text of this language:", style)
     grammar = output_type(what).grammar
-    if isinstance(grammar, QuoteGrammar):
+    if isinstance(grammar, QuoteGrammar) and style != "example":
         source = grammar.source
         most_units = source.max_length
         bound = "" if most_units is None else f", of at most {most_units} {source.unit}"
@@ -246,10 +247,10 @@ def _of_texts(text: str, lead: str, style: Style) -> Description:
 
 def _of_rules(grammar: Grammar, style: Style) -> Description:
     """Return the description of a pattern, or of a grammar: its rules, and a sentence."""
-    sample = _sample(compile_machine(grammar))
-    if style == "example":
+    sample, pattern = _sample(compile_machine(grammar)), grammar.whole_pattern
+    # The rules of what is made of parts have names that tell nothing.
+    if style == "example" or (pattern is None and isinstance(grammar, Composed)):
         return _of_texts(sample, "Answer with a text such as this:", style)
-    pattern = grammar.whole_pattern
     if pattern is not None:
         lead = "Answer with a text that matches this regular expression as a whole"
         return _of_texts(f"/{pattern}/", f"{lead}, such as {sample}", style)

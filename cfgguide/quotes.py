@@ -93,7 +93,10 @@ class QuoteGrammar(Grammar):
 
     def __getattr__(self, name: str) -> Any:
         if name == "text":
-            raise GrammarError("quotes have no text in Lark's language")
+            raise GrammarError(
+                "quotes have no text in Lark's language, and are no parts of other grammars: let "
+                "the whole answer be a quote"
+            )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __eq__(self, other: object) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -149,6 +151,17 @@ def test_messages_have_types_in_their_places() -> None:
     thinking = cfgguide.thinking(Person)
     assert AS_TYPE in cfgguide.describe(thinking)
     assert '{"full_name": "' in cfgguide.describe(thinking, "example")
+
+
+def test_parts_are_shown_by_a_sentence() -> None:
+    for part in (cfgguide.free_text(until="x"), cfgguide.json_schema({"type": "boolean"})):
+        joined = cfgguide.concat("a", part)
+        assert cfgguide.check(joined, cfgguide.describe(joined)).is_sentence
+
+
+def test_descriptions_are_pickled() -> None:
+    made = cfgguide.describe(Person)
+    assert pickle.loads(pickle.dumps(made)).instruction == copy.copy(made).instruction
 
 
 def test_the_tokens_are_counted() -> None:

@@ -185,6 +185,11 @@ def test_an_index_of_quotes_is_saved(tmp_path: Path) -> None:
     assert all(each.is_accepting for each in guides)
 
 
+def test_a_quote_is_no_part_of_another_grammar() -> None:
+    with pytest.raises(GrammarError, match="let the whole answer be a quote"):
+        cfgguide.concat("A: ", quote_of(ALICE))
+
+
 @pytest.mark.parametrize(
     ("text", "options", "error", "said"),
     [
