@@ -187,7 +187,7 @@ def test_an_index_of_quotes_is_saved(tmp_path: Path) -> None:
 
 def test_a_quote_is_no_part_of_another_grammar() -> None:
     with pytest.raises(GrammarError, match="let the whole answer be a quote"):
-        cfgguide.concat("A: ", quote_of(ALICE))
+        cfgguide.compile(cfgguide.concat("A: ", quote_of(ALICE)), small_vocabulary())
 
 
 @pytest.mark.parametrize(
