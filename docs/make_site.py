@@ -32,9 +32,10 @@ BUILD = ROOT / "build"
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Start": ("quickstart", "installing", "choosing", "coming-from"),
     "Guides": (
-        "json-schema", "types", "describing", "own-grammar", "grammars", "sql", "python", "languages",
-        "tools", "defaults", "transformers", "llama-cpp", "sampling", "client", "serving",
-        "production", "capacity", "fine-tuning", "measuring", "seeing-why", "monitors", "llguidance",
+        "json-schema", "types", "describing", "own-grammar", "grammars", "sql", "python",
+        "languages", "tools", "defaults", "transformers", "llama-cpp", "sampling", "client",
+        "serving", "production", "capacity", "fine-tuning", "measuring", "seeing-why", "monitors",
+        "llguidance",
     ),
     "Understanding": ("how-a-mask-is-made", "paper", "drawing", "playground", "architecture"),
     "Performance": ("performance", "benchmarks", "gallery-of-grammars", "performance/index"),

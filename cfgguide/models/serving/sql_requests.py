@@ -5,9 +5,9 @@ Out: a grammar. ::
 
     {"sql": "sqlite", "schema": "CREATE TABLE users (id, name)"}
 
-A statement reads, and has no parameters: the server would not bind them. In SQLite's dialect each one
-prepares on the database (:func:`cfgguide.sql.runs_on`); with `"runs": false`, and in PostgreSQL's,
-its names are those of the schema (:func:`cfgguide.sql.with_schema`).
+A statement reads, and has no parameters: the server would not bind them. In SQLite's dialect each
+one prepares on the database (:func:`cfgguide.sql.runs_on`); with `"runs": false`, and in
+PostgreSQL's, its names are those of the schema (:func:`cfgguide.sql.with_schema`).
 """
 
 from __future__ import annotations
