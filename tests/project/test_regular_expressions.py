@@ -45,12 +45,15 @@ HANDED_ON = "patterns of other modules, each proved there for any use or trusted
 IN_A_TABLE = "constants of a table of the module (`test_tables_hold_linear_patterns`)"
 NAMES = "texts, escaped: each is compared at each place"
 TOKENS = "tokens of a vocabulary, one at a time"
+A_GRAMMAR = "a grammar that was compiled"
 A_NAME = "one name of letters and digits, in one line"
 #: Patterns that are not proved, or are not known before they run.
 TRUSTED = {
     ("automata.charset", r"f'\\{escape.kind}+'"): "runs of one class, in all characters",
     ("automata.pattern_reader", "notation.match(self.pattern, self._at)"): HANDED_ON,
     ("automata.syntax", "str(notation)"): IN_A_TABLE,
+    ("description", "_COMMENT"): A_GRAMMAR,
+    ("description", "_DEFINITION"): A_GRAMMAR,
     ("engine.byte_machine.shared_masks", "pattern.search(token)"): HANDED_ON,
     ("grammar.imports", "_VERSION"): "the file of Lark that is installed",
     ("grammar.notations.character_cursor", "pattern.match(self.source.text, self.at)"): HANDED_ON,
@@ -81,6 +84,7 @@ TRUSTED = {
     ("schema.scalar_tokens", "_ITEM"): TOKENS,
     ("schema.scalar_tokens", "_OF_NUMBERS"): TOKENS,
     ("schema.scalar_tokens", "place.fullmatch(token)"): TOKENS,
+    ("schema.unknown", "what.fullmatch(checked(unknown))"): "a caller's pattern, and one word",
     ("studio.cli.doctor", r"f'(?<=[/\\\\]){re.escape(user)}(?![\\w.-])'"): NAMES,
     ("studio.cli.doctor", r"f'{re.escape(path)}(?![\\w.-])'"): NAMES,
     ("studio.cli.health", "pattern"): "files of Linux, such as /proc/meminfo",

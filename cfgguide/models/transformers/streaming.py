@@ -55,8 +55,8 @@ class Generation(Generic[T]):
     n_forced: int = 0
     log_probs: tuple[float, ...] | None = None
     thinking: str = ""
-    usage: Any = field(default=None, repr=False, compare=False)
     _parse: Callable[[str], Any] = field(default=str, repr=False, compare=False)
+    usage: Any = field(default=None, repr=False, compare=False)
 
     @property
     def parsed(self) -> T:
