@@ -130,6 +130,8 @@ class Endings:
     ) -> None:
         table = RememberedShifts.of(recognizer.parse_table)
         self._recognizer = recognizer.with_parse_table(table)
+        if not table.is_general:  # there, stacks that stand for others spare readings
+            self._recognizer = self._recognizer.with_whole_stacks()
         self._scanner = recognizer.scanner
         self._lookahead = self._recognizer.lookahead
         self._rules = recognizer.indentation_rules
