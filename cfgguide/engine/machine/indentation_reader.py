@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.dfa import IF_FAILS
+from cfgguide.base.bounded import BoundedDict
 from cfgguide.engine.lexer.reachability import reachable, reaching
 from cfgguide.engine.lexer.scanner import Scanner
 from cfgguide.errors import GrammarError
@@ -36,6 +38,8 @@ from cfgguide.grammar.lr.indentation import (
 from cfgguide.grammar.lr.indentation_names import CLOSES, COUNTED, INLINE, JOIN, NEWLINE, OPENS
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.grammar.lr.table import ParseTable
+
+_MAX_CLOSED = 10_000  # stacks of which it is known what closing their blocks leaves
 
 
 class IndentationReader:
@@ -96,7 +100,9 @@ class IndentationReader:
         self._is_newline: list[bool] = self.is_newline.tolist()
         self._is_counted: list[bool] = self.is_counted.tolist()
         self._kinds: list[int] = self.kinds.tolist()
+        self._kind_of_byte = indentation_rules.byte_kinds().tobytes()
         self._roles: list[int] = indentation_rules.roles.tolist()
+        self._closed: BoundedDict[tuple[Stack, int], Stack | None] = BoundedDict(_MAX_CLOSED)
         self._places: list[int] = indentation_rules.places.tolist()
 
     def with_parse_table(self, parse_table: ParseTable) -> IndentationReader:
@@ -132,8 +138,9 @@ class IndentationReader:
             column = min(n_digits, self.indentation_rules.max_digits + 1)
         if terminal_id == self.indentation_rules.newline:
             column = indentation.column
-            for kind in self.indentation_rules.byte_kinds()[list(lexeme)].tolist():
-                column = self.indentation_rules.column_after(column or NO_COLUMN, kind)
+            for kind, alike in groupby(lexeme.translate(self._kind_of_byte)):
+                n_alike = len(list(alike))
+                column = self.indentation_rules.column_after(column or NO_COLUMN, kind, n_alike)
         return indentation._replace(column=column or NO_COLUMN)
 
     def shift(
@@ -212,9 +219,21 @@ class IndentationReader:
         after: Stack | None = stack
         if self.indentation_rules.ends_last_line and self._places[stack.state] != AT_LINE_START:
             after = self._parse_table.shift(stack, self.indentation_rules.newline)
-        for _ in indentation.columns[1:]:
-            if after is not None:
-                after = self._parse_table.shift(after, self.indentation_rules.dedent)
+        return None if after is None else self._with_closed(after, len(indentation.columns) - 1)
+
+    def _with_closed(self, stack: Stack, n: int) -> Stack | None:
+        """Return the stack after blocks are closed; what is left of others on the way is known."""
+        passed: list[tuple[Stack, int]] = []
+        after: Stack | None = stack
+        while after is not None and n > 0:
+            known = self._closed.get((after, n), stack)
+            if known is not stack:
+                after = known
+                break
+            passed.append((after, n))
+            after, n = self._parse_table.shift(after, self.indentation_rules.dedent), n - 1
+        for place in passed:
+            self._closed[place] = after
         return after
 
     def _line(
