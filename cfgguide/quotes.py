@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cfgguide.automata.pieces import UNITS, PieceAutomaton, Unit
 from cfgguide.base import archive
-from cfgguide.base.limits import Steps
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
-from cfgguide.engine.byte_machine.pattern_pushdown import PatternPushdown
+from cfgguide.engine.byte_machine.piece_masks import PieceMachine
 from cfgguide.errors import GrammarError, LimitError, VocabularyError, shown
 from cfgguide.grammar.grammar import LEXERS, Grammar
 
@@ -64,7 +63,7 @@ class QuoteSource(NamedTuple):
                 "the vocabulary can spell no piece of the text: use a tokenizer with a token for "
                 "every byte"
             )
-        return ByteMachine(PatternPushdown(automaton, Steps(error=LimitError)), self)
+        return PieceMachine(automaton, self)
 
 
 def quotes_again(packed: Any) -> ByteMachine:

@@ -123,6 +123,9 @@ class TextAutomaton(Part, Protocol):
     def moves_of(self, state: int) -> dict[int, Ranges]:
         """Return the states after one more character, without the dead one, with the characters."""
 
+    def after_text(self, state: int, text: str) -> int:
+        """Return the state after more characters."""
+
     def near(self, state: int, n: int) -> int:
         """Return a state after which as many as `n` characters do what they do after another one.
 
@@ -155,6 +158,14 @@ class Lettered:
     def unbounded(self, state: int) -> tuple[int, tuple[int, int]] | None:
         """Return None: only patterns have counts."""
         return None
+
+    def after_text(self: Part, state: int, text: str) -> int:
+        """Return the state after more characters."""
+        for character in text:
+            state = after(self, state, character)
+            if state == DEAD:
+                break
+        return state
 
     def moves_of(self: Part, state: int) -> dict[int, Ranges]:
         """Return the states after one more character, without the dead one, with the characters."""

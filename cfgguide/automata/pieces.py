@@ -36,7 +36,7 @@ _WORD = re.compile(r"\w+(?:[-'.\u2019]\w+)*")
 _STOP = re.compile(r"[.!?\u2026][\"')\]\u201d\u2019]{0,3}(?=\s)|\u3002|\n[^\S\n]*\n")
 
 
-class _Places(NamedTuple):
+class Places(NamedTuple):
     """Where what has come ends, and how far each of these may go.
 
     Attributes
@@ -79,19 +79,23 @@ class PieceAutomaton(GrownAutomaton):
         missing: frozenset[int] = frozenset(),
     ) -> None:
         points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-        distinct, numbers = np.unique(points, return_inverse=True)
-        alphabet = alphabet_of([CharacterClass.of_characters([int(each)]) for each in distinct])
-        letters = [alphabet.letter(int(each)) for each in distinct]
-        self._letters = np.array(letters, np.int32)[numbers.reshape(-1)]
+        letter_of = np.zeros(int(points.max(initial=0)) + 1, np.int32)
+        letter_of[points] = 1
+        distinct = np.flatnonzero(letter_of).tolist()
+        alphabet = alphabet_of([CharacterClass.of_characters([each]) for each in distinct])
+        letter_of[distinct] = [alphabet.letter(each) for each in distinct]
+        # Of 16 bits, letters are sorted without comparing them.
+        self._letters = letter_of[points].astype(np.min_scalar_type(alphabet.n_letters))
         self._text = text
+        #: How many bytes the text has before each place: in UTF-8, and in a string of JSON.
+        self._sizes = tuple([_sums(distinct, points, each) for each in (_in_utf8, _in_json)])
         begins, ends = _bounds(text, unit)
-        is_missing = [bool(missing.intersection(chr(int(each)).encode())) for each in distinct]
+        is_missing = np.zeros(len(letter_of), np.bool_)
+        is_missing[distinct] = [bool(missing.intersection(chr(each).encode())) for each in distinct]
         self._next_end = _next(ends, len(text) + 2)
-        most = self._limits(
-            ends, begins, max_length, np.array(is_missing, bool)[numbers.reshape(-1)]
-        )
+        most = self._limits(ends, begins, max_length, is_missing[points])
         is_live = most > begins
-        self._begins = _Places(begins[is_live], most[is_live])
+        self._begins = Places(begins[is_live], most[is_live])
         super().__init__(alphabet)
 
     def _limits(
@@ -110,7 +114,7 @@ class PieceAutomaton(GrownAutomaton):
     def _numbered(self, at: Int32Array, most: Int32Array) -> int:
         return self._number((at.tobytes(), most.tobytes()))
 
-    def _places(self, state: int) -> _Places:
+    def _places(self, state: int) -> Places:
         return _places(self._states[state])
 
     @property
@@ -122,6 +126,17 @@ class PieceAutomaton(GrownAutomaton):
     def n_guessed(self) -> int:
         """How many states an automaton has that guesses where the piece stands."""
         return len(self._text) + 1
+
+    def after_text(self, state: int, text: str) -> int:
+        """Return the state after more characters; those between are not made."""
+        at, most = self._places(state)
+        for character in text:
+            is_next = at < most
+            at, most = at[is_next], most[is_next]
+            is_next = self._letters[at] == self.alphabet.letter(ord(character))
+            at, most = at[is_next] + 1, most[is_next]
+        with self._lock:
+            return self._numbered(at, most) if len(at) else DEAD
 
     def _made(self, state: Any) -> tuple[int, ...]:
         at, most = _places(state)
@@ -154,14 +169,15 @@ class PieceAutomaton(GrownAutomaton):
         return int((most - at).max())
 
     @cached_property
-    def _sizes(self) -> tuple[Int32Array, Int32Array]:
-        """How many bytes the text has before each place: in UTF-8, and in a string of JSON."""
-        plain = [len(each.encode()) for each in self._text]
-        quoted = [
-            n if n > 1 else len(json.dumps(each, ensure_ascii=False)) - 2
-            for n, each in zip(plain, self._text, strict=True)
-        ]
-        return tuple([np.cumsum([0, *each], dtype=np.int32) for each in (plain, quoted)])  # type: ignore[return-value]
+    def data(self) -> npt.NDArray[np.uint8]:
+        """The text in UTF-8."""
+        return np.frombuffer(self._text.encode(), np.uint8)
+
+    def bytes_of(self, state: int) -> Places:
+        """Return the places of a state as numbers of bytes of `data`."""
+        at, most = self._places(state)
+        before = self._sizes[0]
+        return Places(before[at], before[most])
 
     def fewest(self, state: int, spelling: int) -> float:
         """Return how many bytes at least lead from a state to an end."""
@@ -206,9 +222,9 @@ class PieceAutomaton(GrownAutomaton):
         return bool((self._next_end[first] <= last).any())
 
 
-def _places(key: tuple[bytes, bytes]) -> _Places:
+def _places(key: tuple[bytes, bytes]) -> Places:
     """Return the places of which a state is made."""
-    return _Places(*[np.frombuffer(each, np.int32) for each in key])
+    return Places(*[np.frombuffer(each, np.int32) for each in key])
 
 
 class _Within(NamedTuple):
@@ -244,6 +260,23 @@ def _sentences(text: str) -> list[tuple[int, int]]:
         if first < last:
             found.append((first, last))
     return found
+
+
+def _in_utf8(character: str) -> int:
+    return len(character.encode())
+
+
+def _in_json(character: str) -> int:
+    return len(json.dumps(character, ensure_ascii=False).encode()) - 2
+
+
+def _sums(
+    distinct: Sequence[int], points: npt.NDArray[np.uint32], n_bytes: Callable[[str], int]
+) -> Int32Array:
+    """Return how many bytes the characters before each place have."""
+    of_point = np.zeros(max(distinct, default=0) + 1, np.int32)
+    of_point[distinct] = [n_bytes(chr(each)) for each in distinct]
+    return np.append(0, np.cumsum(of_point[points], dtype=np.int32)).astype(np.int32)
 
 
 def _next(places: Any, length: int) -> Int32Array:

@@ -39,7 +39,6 @@ from cfgguide.automata.language import (
     Language,
     TextAutomaton,
 )
-from cfgguide.automata.language import after as after_character
 from cfgguide.automata.staying import looping, staying
 from cfgguide.base.kinds import KINDS, N_BITS, kinds_in
 from cfgguide.base.limits import check_step
@@ -340,11 +339,7 @@ class SpelledTexts:
         found = []
         for language, each in zip(self.languages, state, strict=True):
             check_step()
-            for character in text:
-                each = after_character(language, each, character)
-                if each == DEAD:
-                    break
-            found.append(each)
+            found.append(language.after_text(each, text))
         return end, tuple(found)
 
     def spelled(self, letters: int) -> ByteTree:
