@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.schema_cases import big_vocabulary, small_vocabulary, spelled
 
@@ -15,6 +16,8 @@ import cfgguide
 from cfgguide import quote_of
 from cfgguide.automata.language import IN_UTF8, accepts
 from cfgguide.automata.pieces import PieceAutomaton
+from cfgguide.engine.byte_machine.byte_machine import ByteMasks
+from cfgguide.engine.masks.subset import token_ids_in
 from cfgguide.errors import GrammarError, LimitError, VocabularyError
 
 ALICE = (
@@ -93,6 +96,37 @@ def test_automata_accept_pieces_and_nothing_else(max_length: int | None) -> None
         others = {"".join(rng.choices("ab é.€", k=rng.randrange(5))) for _ in range(100)}
         for each in known | others:
             assert accepts(automaton, each) == (each in known), (text, each)
+
+
+def test_masks_are_those_of_a_walk_over_the_vocabulary() -> None:
+    """Looked up by places, in texts of long tokens, and of bytes that no token has."""
+    rng, n_masks = random.Random(8), 0
+    for number, text in enumerate([*texts(30, seed=9), ALICE]):
+        data = text.encode()
+        cuts = [rng.randrange(len(data)) for _ in range(40)]
+        longer = {data[first : first + rng.randrange(2, 9)] for first in cuts}
+        missing = data[:1] if number % 3 == 0 else b""
+        tokens = [bytes([each]) for each in range(256) if each not in missing]
+        tokens += [each for each in [*longer, *sorted(longer)[:3]] if len(each) > 1]
+        vocabulary = cfgguide.Vocabulary([*tokens, None], eos_token_ids=len(tokens))
+        unit = ("characters", "words")[number % 2]
+        try:
+            quotes = quote_of(text, unit, max_length=(None, 1, 3)[number % 3])  # type: ignore[arg-type]
+            machine: Any = cfgguide.compile(quotes, vocabulary).machine
+        except (GrammarError, VocabularyError):
+            continue
+        looked_up, walked = machine.masks(vocabulary), ByteMasks(machine, vocabulary)
+        configuration = machine.initial
+        for _ in range(12):
+            key = walked.key(configuration)
+            mask: Any = looked_up.mask(key, None).bitmask
+            assert np.array_equal(mask, walked.mask(key, None).bitmask), text  # type: ignore[arg-type]
+            n_masks += 1
+            allowed = [each for each in token_ids_in(mask).tolist() if each < len(tokens)]
+            if not allowed:
+                break
+            configuration = machine.advance(configuration, tokens[rng.choice(allowed)])
+    assert n_masks > 80
 
 
 @pytest.mark.parametrize("max_length", [None, 1, 2])

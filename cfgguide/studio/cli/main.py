@@ -21,6 +21,7 @@ from cfgguide.errors import CfgGuideError
 from cfgguide.studio.cli.checking import add_check
 from cfgguide.studio.cli.completing import add_completion
 from cfgguide.studio.cli.converting import add_convert
+from cfgguide.studio.cli.describing import add_describe
 from cfgguide.studio.cli.doctor import add_doctor
 from cfgguide.studio.cli.generating import add_generate
 from cfgguide.studio.cli.indexing import add_index
@@ -40,8 +41,8 @@ from cfgguide.studio.cli.tracing import add_trace
 
 #: The commands, in the order in which `--help` shows them.
 COMMANDS: tuple[Callable[[Commands], None], ...] = (
-    *(add_grammars, add_check, add_convert, add_generate, add_trace, add_index, add_model),
-    *(add_playground, add_cache, add_doctor, add_completion, add_help),
+    *(add_grammars, add_check, add_convert, add_describe, add_generate, add_trace, add_index),
+    *(add_model, add_playground, add_cache, add_doctor, add_completion, add_help),
 )
 
 

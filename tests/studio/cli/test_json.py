@@ -20,6 +20,7 @@ DOCUMENTS = {
     "grammars": (["grammars"], "grammars"),
     "check a text": (["check", "my.lark", "--text", "[2]"], "grammar texts"),
     "check a grammar": (["check", "my.lark"], "grammar is_usable report"),
+    "describe": (["describe", "json"], "style lead text"),
     "convert": (["convert", "a.gbnf"], "notation lark start parser lexer special"),
     "trace": (
         ["trace", "my.lark", "--text", "[2]", "--tokenizer", "tokenizer"],
