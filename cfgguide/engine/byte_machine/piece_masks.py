@@ -135,7 +135,7 @@ class StandingTokens:
         parents, of_trie, starts = [np.zeros(1, np.int32)], [], [0, 1]
         ranges = np.zeros(1, np.int32), np.full(1, trie.n_roots, np.int32)  # of children
         while len(place):
-            check_step(len(place))
+            check_step()
             depth = len(starts) - 2
             byte = data[place + depth]
             key = inside * np.int32(256) + byte
