@@ -131,8 +131,8 @@ class StandingTokens:
     def __init__(self, data: npt.NDArray[np.uint8], trie: PackedTrie) -> None:
         nodes, place = trie.nodes, np.arange(len(data), dtype=np.int32)
         self._longest = np.zeros(len(data), dtype=np.int32)  # the node, by numbers of their own
-        level, inside = np.empty(0, np.int32), np.zeros(len(data), np.int32)
-        parents, of_trie, starts = [np.zeros(1, np.int32)], [], [0, 1]
+        inside = np.zeros(len(data), np.int32)
+        parents, of_trie, starts = [np.zeros(1, np.int32)], [np.empty(0, np.int32)], [0, 1]
         ranges = np.zeros(1, np.int32), np.full(1, trie.n_roots, np.int32)  # of children
         while len(place):
             check_step()
@@ -158,7 +158,7 @@ class StandingTokens:
         self._levels = list(pairwise(starts))[1:]
         self._parent = np.concatenate(parents)
         self._depth = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
-        self._tokens, self._owner = _own_tokens(trie, np.concatenate([level[:0], *of_trie]))
+        self._tokens, self._owner = _own_tokens(trie, np.concatenate(of_trie))
 
     def mask(self, places: Places, n_words: int) -> Int32Array:
         """Return the tokens that stand at some places, and are no longer than they may be there."""
@@ -181,7 +181,7 @@ def _children(
     first: Int32Array,
     end: Int32Array,
     byte: npt.NDArray[np.integer],
-) -> npt.NDArray[np.integer]:
+) -> Int32Array:
     """Return the children in some ranges of nodes that have some bytes; -1 where there is none."""
     low, high = first, end
     while (low < high).any():
@@ -190,7 +190,7 @@ def _children(
         low, high = np.where(is_less, middle + 1, low), np.where(is_less, high, middle)
     is_there = low < end
     is_there[is_there] = bytes_of[low[is_there]] == byte[is_there]
-    return np.where(is_there, low, -1)
+    return np.where(is_there, low, -1).astype(np.int32)
 
 
 def _own_tokens(trie: PackedTrie, met: Int32Array) -> tuple[Int32Array, Int32Array]:
