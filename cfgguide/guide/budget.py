@@ -343,9 +343,10 @@ class TokenBudget:
         It may be the rest of one on which the mask before rested.
         """
         path = self._path(step.configuration)
-        if path is not None and len(path) <= n:
+        fits = path is not None and len(path) <= n
+        if self.is_quick and fits:
             return path
-        if not self.is_quick:
+        if not self.is_quick and not fits:
             path = self._look_ahead(step.configuration)
         rests = [step.rest]
         if before is not None and not step.is_end:

@@ -32,7 +32,7 @@ DUE = re.compile(rb"(?P<end>)(?P<after>%b%b%b)" % (_SP, _LIST, _END), re.DOTALL)
 ENDED = re.compile(rb"(?P<end>)" + _AFTER, re.DOTALL)
 IN_STRING = re.compile(rb'(?P<end>(?:[^"\\]|\\.)*+")' + _AFTER, re.DOTALL)
 IN_OTHER = re.compile(rb"(?P<end>[-+.0-9a-zE]*+)" + _AFTER, re.DOTALL)
-_OF_NUMBERS = re.compile(rb"\d*(?:\.\d*)?(?:(?:[eE][-+]?)?\d+)?")  # an end of one
+_NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _INSIDE = re.compile(rb'(?:[^"\\]|\\.)*+\\?', re.DOTALL)
 _CONSTANTS = {word[:1]: value_of(word) for word in (b"null", b"true", b"false")}
 #: A number that is zero so far, or a minus, or has a fraction or an exponent.
@@ -126,7 +126,8 @@ class ScalarTokens:
                 found += self._by_end.get(rest, ())
         elif self._place is IN_OTHER and begun[:1] not in _CONSTANTS:
             for end, token_ids in self._by_end.items():
-                if _OF_NUMBERS.fullmatch(end) and number_of((begun + end).decode()) in used:
+                number = begun + end
+                if _NUMBER.fullmatch(number) and number_of(number.decode()) in used:
                     found += token_ids
         last = {end: _value_of(begun + end) for end in {end for _, end, _ in self._ending}}
         found += [token_id for token_id, end, values in self._ending if last[end] in values]

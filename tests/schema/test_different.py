@@ -213,6 +213,7 @@ def test_scalars_are_refused_that_have_come_in_any_spelling(items: Any, n_outsid
     [
         *((OBJECT, text) for text in ('[{"a":1},{"a":1', '[{"b":[{}],"a":1},{"a":1,"b":[{}')),
         ({"properties": {"a": {"type": "number"}}}, '[{"a":1},{}, {"a" :1.0'),
+        *(({"type": "number"}, text) for text in ("[10,1e+", "[10,1e+1", "[0,-", "[1.50,1.5")),
         *(({}, text) for text in ('["",1', "[true,1.0", '[{"":1},{"":1', "[[1,2],[1,2", '[{},"a"')),
     ],
 )
