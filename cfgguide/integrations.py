@@ -8,6 +8,7 @@ from cfgguide.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from cfgguide.models.bitmask import apply_bitmask as apply_bitmask
+    from cfgguide.models.decoding.confidence import Confidence as Confidence
     from cfgguide.models.dense_mask import additive_mask as additive_mask
     from cfgguide.models.dense_mask import bool_mask as bool_mask
     from cfgguide.models.llama_cpp import LlamaCppProcessor as LlamaCppProcessor
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from cfgguide.models.transformers.streaming import Stream as Stream
 
 _NAMES = {
+    "Confidence": "models.decoding.confidence",
     "Generation": "models.transformers.streaming",
     "LlamaCppProcessor": "models.llama_cpp",
     "LogitsProcessor": "models.transformers.logits_processor",

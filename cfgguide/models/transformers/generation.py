@@ -26,6 +26,7 @@ from cfgguide.errors import GenerationError, shown
 from cfgguide.grammar.rules.facts import not_known
 from cfgguide.guide.budget import check_max_new_tokens
 from cfgguide.guide.forced import encoder_of
+from cfgguide.models.decoding.confidence import Confidences
 from cfgguide.models.decoding.loop import Seed, decode, generator
 from cfgguide.models.decoding.model import AnyModel
 from cfgguide.models.decoding.prefix_tree import PrefixNode, PrefixTree
@@ -73,6 +74,7 @@ class GenerateOptions(TypedDict, total=False):
     heal: bool
     trailing: bool
     log_probs: bool
+    confidence: bool
     describe: bool | Style
 
 
@@ -226,6 +228,10 @@ def generate(
         nothing else could follow. By default the model ends the text there.
     log_probs : bool
         Whether to keep the log-probabilities of the tokens.
+    confidence : bool
+        Whether to find how sure the model was of each value of a JSON answer, or of the text
+        (:class:`cfgguide.integrations.Confidence`). It may be asked more for that. A model of
+        transformers must keep keys and values of all its layers.
     describe : bool or {"typescript", "json_schema", "example"}
         Whether the prompt says what is to be written, and how (:func:`cfgguide.describe`): in the
         system text of a chat, or before the user's if its template has none; before a plain prompt.
@@ -439,6 +445,7 @@ class _Writing:
         heal: bool = False,
         trailing: bool = False,
         log_probs: bool = False,
+        confidence: bool = False,
         describe: bool | Style = False,
         tools: Sequence[object] = (),
         tool_choice: ToolChoice = "auto",
@@ -473,15 +480,16 @@ class _Writing:
                 self._known.grammar, vocabulary, progress=progress, is_written=True
             )
         self._tree = PrefixTree(
-            _logits_of(model, is_batch=is_batch),
+            _logits_of(model, is_batch=is_batch or confidence),
             self._index,
             max_new_tokens=max_new_tokens,
             prefix_ids=_prefix_ids(prefix, tokenizer),
             finish=finish,
             heal=heal,
             trailing=trailing,
-            measure=log_probs,
+            measure=log_probs or confidence,
         )
+        self._has_log_probs = log_probs
         if describe:
             style: Style = "typescript" if describe is True else describe
             told = description_of(what, style).instruction
@@ -493,6 +501,9 @@ class _Writing:
         self._texts = [
             TextSoFar(self._index, self._tree.root(token_ids), prefix, until, stops, reading)
             for token_ids in self._starts
+        ]
+        self._confidences = [
+            Confidences(self._tree, text.root, prefix) for text in self._texts if confidence
         ]
         self._encode = encoder_of(tokenizer) if force else None
         # A bar would stand amid a text that is shown as it is written.
@@ -508,7 +519,7 @@ class _Writing:
             warper=self._warper,
             randoms=self._randoms,
             encode=self._encode,
-            has_ended=lambda number, node: texts[number].add(node),
+            has_ended=self._add,
         )
         total = self._tree.max_new_tokens * len(texts)
         with tqdm(total=total, unit="token", disable=not self._has_bar, leave=False) as bar:
@@ -523,6 +534,12 @@ class _Writing:
             if held := text.flush():
                 yield Part(held, text.partial())
 
+    def _add(self, number: int, node: PrefixNode) -> bool:
+        """Add the last token of a node to a text; return whether the text ends there."""
+        if self._confidences:
+            self._confidences[number].add(node)
+        return self._texts[number].add(node)
+
     def _whole(self, text: TextSoFar) -> Partial[Any]:
         """Return the value of a text that is complete."""
         result = self._result((), text)
@@ -530,12 +547,17 @@ class _Writing:
 
     def results(self) -> list[Generation[Any]]:
         """Return what was written, in the order of the prompts."""
+        confidences = self._confidences or [None] * len(self._texts)
         return [
-            self._result(token_ids, text)
-            for token_ids, text in zip(self._starts, self._texts, strict=True)
+            self._result(token_ids, text, confidence)
+            for token_ids, text, confidence in zip(
+                self._starts, self._texts, confidences, strict=True
+            )
         ]
 
-    def _result(self, prompt_ids: Sequence[int], text: TextSoFar) -> Generation[Any]:
+    def _result(
+        self, prompt_ids: Sequence[int], text: TextSoFar, confidence: Confidences | None = None
+    ) -> Generation[Any]:
         path = text.node.path()
         n_forced = sum(step.is_forced for step in path)
         return Generation(
@@ -544,9 +566,11 @@ class _Writing:
             text.is_complete,
             len(path) - n_forced,  # one call for each token that was not forced
             n_forced,
-            tuple(step.log_prob for step in path) if self._tree.is_measured else None,
+            tuple(step.log_prob for step in path) if self._has_log_probs else None,
             self._known.thinking_of(text.text) if self._known else "",
-            self._parse_of(text.node),
+            confidence.of(text.text) if confidence and text.is_complete else None,
+            confidence.n_calls if confidence else 0,
+            _parse=self._parse_of(text.node),
         )
 
     def _parse_of(self, node: PrefixNode) -> Callable[[str], Any]:

@@ -44,6 +44,12 @@ class Generation(Generic[T]):
         not asked for. None unless `generate` was told to keep them.
     thinking : str
         The thinking before the answer, of :func:`cfgguide.thinking`; empty for all else.
+    confidence : object
+        How sure the model was: as the JSON of the text, with a
+        :class:`~cfgguide.models.decoding.confidence.Confidence` for each value that is no object or
+        array; of other texts one. None if the text is not complete, or `generate` was not told to.
+    n_confidence_calls : int
+        For how many texts the model was asked for that, beyond `n_model_calls`.
     usage : object
         What a server has counted of the request, with all of its texts; None without a server.
     """
@@ -55,8 +61,10 @@ class Generation(Generic[T]):
     n_forced: int = 0
     log_probs: tuple[float, ...] | None = None
     thinking: str = ""
-    _parse: Callable[[str], Any] = field(default=str, repr=False, compare=False)
+    confidence: Any = None
+    n_confidence_calls: int = 0
     usage: Any = field(default=None, repr=False, compare=False)
+    _parse: Callable[[str], Any] = field(default=str, repr=False, compare=False)
 
     @property
     def parsed(self) -> T:

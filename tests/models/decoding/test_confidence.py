@@ -1,0 +1,217 @@
+"""How sure a model was: against all texts that its masks let it write in a leaf's place.
+
+The twin knows no machine and ends no branch early: it asks the model for every tokenisation of
+every value, token by token, and reads the values with `json`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+import pydantic
+import pytest
+import torch
+from support.tiny_models import N_SMALL, random_model, small_tokenizer
+
+import cfgguide
+from cfgguide.integrations import Confidence
+from cfgguide.shared_indexes import shared_index, shared_vocabulary
+
+N_COLUMNS = N_SMALL + 5
+PROMPT = "a = ["
+NEGLIGIBLE = 1e-10
+
+
+def schema_of(*required: str, **properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object", "properties": properties,
+        "required": list(required or properties), "additionalProperties": False,
+    }  # fmt: skip
+
+
+BOOLEAN = {"type": "boolean"}
+SIZES = {"enum": ["small", "large", "late"]}
+
+
+def whole(low: int, high: int) -> dict[str, Any]:
+    return {"type": "integer", "minimum": low, "maximum": high}
+
+
+SCHEMAS: list[dict[str, Any]] = [
+    schema_of(ok=BOOLEAN),
+    schema_of(ok={"type": ["boolean", "null"]}),
+    schema_of(size=SIZES),
+    schema_of(size={"enum": ["a", "ab", "abc", "b"]}),
+    schema_of(size={"enum": ["self", "selfish", "sell", "return", "re"]}),
+    schema_of(size={"enum": ["", "x"]}),
+    schema_of(size={"enum": ["\u00e9t\u00e9", "\u00eatre", "\u65e5\u672c", "\u65e5"]}),
+    schema_of(size={"enum": ['a"b', 'a"', "a\\", "a\\\\b", "a\nb"]}),
+    schema_of(size={"enum": ["true", True, None, "null"]}),
+    schema_of(size={"enum": [1, "1", 12, True, None]}),
+    schema_of(size={"enum": [-1, 1, 10, 100, 1000]}),
+    schema_of(size={"enum": [0.5, 0.25, 5, 50]}),
+    schema_of(size={"const": "only"}, ok=BOOLEAN),
+    schema_of(n=whole(0, 9)),
+    schema_of(n=whole(0, 20)),
+    schema_of(n=whole(-12, 12)),
+    schema_of(n={"type": "integer", "minimum": 0, "maximum": 100, "multipleOf": 10}),
+    schema_of(n={"anyOf": [whole(1, 3), {"type": "null"}]}),
+    schema_of(n={"anyOf": [whole(1, 30), {"enum": ["one", "many"]}]}),
+    schema_of(a=BOOLEAN, b=BOOLEAN, c=BOOLEAN),
+    schema_of(a=SIZES, b=whole(1, 12), c=BOOLEAN),
+    schema_of("a", a=BOOLEAN, b=SIZES),
+    schema_of(inner=schema_of(ok=BOOLEAN, size=SIZES), last=BOOLEAN),
+    schema_of(items={"type": "array", "items": SIZES, "minItems": 2, "maxItems": 3}),
+    schema_of(items={"type": "array", "items": whole(0, 11), "minItems": 1, "maxItems": 3}),
+    schema_of(items={"type": "array", "prefixItems": [BOOLEAN, SIZES], "items": False, "minItems": 2}),
+    {"type": "array", "items": BOOLEAN, "minItems": 2, "maxItems": 4},
+    {"enum": ["yes", "no", "not at all"]},
+    whole(0, 30),
+    {"type": ["boolean", "null"]},
+]  # fmt: skip
+
+
+@functools.cache
+def tokenizer() -> Any:
+    return small_tokenizer()
+
+
+def index_of(what: Any) -> cfgguide.Index:
+    """The index that `generate` uses."""
+    grammar = cfgguide.json_schema(what) if isinstance(what, dict) else what
+    return shared_index(grammar, shared_vocabulary(tokenizer(), None), is_written=True)
+
+
+def generated(what: Any, *, seed: int = 0, model: Any = None, **options: Any) -> Any:
+    options = {"max_new_tokens": 200, "temperature": 1.0, "confidence": True, **options}
+    model = random_model(N_COLUMNS, seed=seed) if model is None else model
+    return cfgguide.generate(model, PROMPT, what, tokenizer=tokenizer(), seed=seed, **options)
+
+
+class Twin:
+    """Asks the model for each text alone."""
+
+    def __init__(self, model: Any, index: cfgguide.Index) -> None:
+        self._model, self._index = model, index
+        self._prompt = tokenizer()(PROMPT)["input_ids"]
+        self._known: dict[tuple[int, ...], dict[int, float]] = {}
+
+    def chances(self, token_ids: tuple[int, ...]) -> dict[int, float]:
+        """Return the probabilities of the tokens that the mask allows."""
+        if token_ids not in self._known:
+            guide = cfgguide.Guide(self._index)
+            for token_id in token_ids:
+                guide.advance(token_id)
+            allowed = list(guide.allowed_token_ids())
+            with torch.no_grad():
+                logits = self._model(torch.tensor([[*self._prompt, *token_ids]])).logits[0, -1]
+            shares = torch.softmax(logits[allowed].double(), dim=-1).tolist()
+            self._known[token_ids] = dict(zip(allowed, shares, strict=True))
+        return self._known[token_ids]
+
+    def values(self, token_ids: tuple[int, ...], before: bytes) -> dict[str, float]:
+        """Return the probabilities of all values after a text, of which some tokens are written."""
+        found: Counter[str] = Counter()
+        open_texts = [(1.0, token_ids)]
+        while open_texts:
+            chance, written = open_texts.pop()
+            for token_id, share in self.chances(written).items():
+                after = (*written, token_id)
+                text = self._index.vocabulary.spell(after)
+                if chance * share < NEGLIGIBLE or text[: len(before)] != before[: len(text)]:
+                    continue
+                is_end = token_id in self._index.vocabulary.eos_token_ids
+                value = value_in(text[len(before) :], is_end=is_end)
+                if value is None:
+                    open_texts.append((chance * share, after))
+                elif value:
+                    found[value] += chance * share
+        total = sum(found.values())
+        return {value: chance / total for value, chance in found.items()}
+
+
+def value_in(text: bytes, *, is_end: bool) -> str | None:
+    """Return the JSON value that a text begins with: None if it may go on, "" if none begins."""
+    decoded = text.decode("utf-8", "ignore")
+    if decoded[:1].isspace():
+        return ""
+    try:
+        value, end = json.JSONDecoder().raw_decode(decoded)
+    except json.JSONDecodeError:
+        return None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and not is_end and (end == len(decoded) or decoded[end] in "0123456789.eE"):
+        return None
+    return json.dumps(value)
+
+
+def leaves(tree: Any) -> Iterator[Confidence]:
+    if isinstance(tree, Confidence):
+        yield tree
+    else:
+        for each in tree.values() if isinstance(tree, dict) else tree:
+            yield from leaves(each)
+
+
+def plain(tree: Any) -> Any:
+    """The value that is written in a tree of confidences."""
+    if isinstance(tree, Confidence):
+        return tree.value
+    if isinstance(tree, dict):
+        return {name: plain(each) for name, each in tree.items()}
+    return [plain(each) for each in tree]
+
+
+def places(text: str, tree: Any) -> Iterator[tuple[int, Confidence]]:
+    """Yield where each leaf begins in a text, in bytes: after the leaf before."""
+    place = 0
+    for leaf in leaves(tree):
+        decoder = json.JSONDecoder()
+        while True:
+            rest = text[place:]
+            if rest[0] in '"-0123456789tfn':
+                value, end = decoder.raw_decode(rest)
+                is_name = rest[end:].lstrip()[:1] == ":"
+                if not is_name:
+                    assert (value, type(value)) == (leaf.value, type(leaf.value))
+                    yield len(text[:place].encode()), leaf
+                place += end
+                if not is_name:
+                    break
+            else:
+                place += 1
+
+
+def tokens_before(result: Any, index: cfgguide.Index, begin: int) -> tuple[int, ...]:
+    """Return the tokens that end at a place or before, and those that were forced after them."""
+    ids = result.token_ids
+    n = max(n for n in range(len(ids) + 1) if len(index.vocabulary.spell(ids[:n])) <= begin)
+    while n < len(ids) and math.isnan(result.log_probs[n]):
+        n += 1
+    return tuple(ids[:n])
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("number", range(len(SCHEMAS)))
+def test_alternatives_are_all_values_over_all_tokenisations(number: int, force: bool) -> None:
+    schema = SCHEMAS[number]
+    result = generated(schema, seed=number % 4, force=force, log_probs=True)
+    index = index_of(schema)
+    twin = Twin(random_model(N_COLUMNS, seed=number % 4), index)
+    data = result.text.encode()
+    assert plain(result.confidence) == json.loads(result.text)
+    for begin, leaf in places(result.text, result.confidence):
+        expected = twin.values(tokens_before(result, index, begin), data[:begin])
+        found = {json.dumps(value): chance for value, chance in leaf.alternatives}
+        assert expected.keys() <= found.keys()
+        for value, chance in found.items():
+            assert chance == pytest.approx(expected.get(value, 0.0), abs=1e-6)
+        assert leaf.probability == found[json.dumps(leaf.value)]
+        assert leaf.undecided < 1e-6
+        assert leaf.entropy is None
