@@ -164,7 +164,7 @@ class Confidences:
         self._steps.append(_Step(node, end, probability, max(entropy, 0.0)))
 
     def of(self, text: str) -> Any:
-        """Return the JSON of a whole text with a `Confidence` for each leaf; one for other texts."""
+        """Return the JSON of a whole text with a `Confidence` for each leaf; else one for all."""
         self._data = text.encode()
         pushdown = getattr(self._tree.index.machine, "pushdown", None)
         if isinstance(pushdown, SchemaAutomaton) and _is_json(text):
