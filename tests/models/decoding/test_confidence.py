@@ -19,6 +19,7 @@ from support.tiny_models import N_SMALL, random_model, small_tokenizer
 
 import cfgguide
 from cfgguide.integrations import Confidence
+from cfgguide.output_types import output_type
 from cfgguide.shared_indexes import shared_index, shared_vocabulary
 
 N_COLUMNS = N_SMALL + 5
@@ -67,7 +68,9 @@ SCHEMAS: list[dict[str, Any]] = [
     schema_of(inner=schema_of(ok=BOOLEAN, size=SIZES), last=BOOLEAN),
     schema_of(items={"type": "array", "items": SIZES, "minItems": 2, "maxItems": 3}),
     schema_of(items={"type": "array", "items": whole(0, 11), "minItems": 1, "maxItems": 3}),
-    schema_of(pair={"type": "array", "prefixItems": [BOOLEAN, SIZES], "items": False, "minItems": 2}),
+    schema_of(
+        pair={"type": "array", "prefixItems": [BOOLEAN, SIZES], "items": False, "minItems": 2}
+    ),
     {"type": "array", "items": BOOLEAN, "minItems": 2, "maxItems": 4},
     {"enum": ["yes", "no", "not at all"]},
     whole(0, 30),
@@ -80,16 +83,22 @@ def tokenizer() -> Any:
     return small_tokenizer()
 
 
+def exact_model(seed: int) -> Any:
+    """In float64, since float32 gives other logits by 1e-6 with keys and values that were kept."""
+    return random_model(N_COLUMNS, seed=seed, dtype=torch.float64)
+
+
 def index_of(what: Any) -> cfgguide.Index:
     """The index that `generate` uses."""
-    grammar = cfgguide.json_schema(what) if isinstance(what, dict) else what
+    grammar = output_type(what).grammar
     return shared_index(grammar, shared_vocabulary(tokenizer(), None), is_written=True)
 
 
-def generated(what: Any, *, seed: int = 0, model: Any = None, **options: Any) -> Any:
+def generated(what: Any, *, seed: int = 0, **options: Any) -> Any:
     options = {"max_new_tokens": 200, "temperature": 1.0, "confidence": True, **options}
-    model = random_model(N_COLUMNS, seed=seed) if model is None else model
-    return cfgguide.generate(model, PROMPT, what, tokenizer=tokenizer(), seed=seed, **options)
+    return cfgguide.generate(
+        exact_model(seed), PROMPT, what, tokenizer=tokenizer(), seed=seed, **options
+    )
 
 
 class Twin:
@@ -201,7 +210,7 @@ def test_alternatives_are_all_values_over_all_tokenisations(number: int, force: 
     schema = SCHEMAS[number]
     result = generated(schema, seed=number % 4, force=force, log_probs=True)
     index = index_of(schema)
-    twin = Twin(random_model(N_COLUMNS, seed=number % 4), index)
+    twin = Twin(exact_model(number % 4), index)
     data = result.text.encode()
     assert plain(result.confidence) == json.loads(result.text)
     for begin, leaf in places(result.text, result.confidence):
@@ -213,3 +222,65 @@ def test_alternatives_are_all_values_over_all_tokenisations(number: int, force: 
         assert leaf.probability == found[json.dumps(leaf.value)]
         assert leaf.undecided < 1e-6
         assert leaf.entropy is None
+
+
+def test_free_strings_have_the_probability_of_their_tokens() -> None:
+    schema = schema_of(name={"type": "string", "maxLength": 5}, other={"type": ["string", "null"]})
+    result = generated(schema, force=False, seed=3)
+    index = index_of(schema)
+    twin = Twin(exact_model(3), index)
+    ids, data = result.token_ids, result.text.encode()
+    name, other = (leaf for _, leaf in places(result.text, result.confidence))
+    begin = data.index(b":") + 1
+    begin += data[begin : begin + 1] == b" "
+    end = begin + len(json.JSONDecoder().raw_decode(data[begin:].decode())[0].encode()) + 2
+    chance, entropies = 1.0, []
+    for n in range(len(ids)):
+        before, after = (len(index.vocabulary.spell(ids[:k])) for k in (n, n + 1))
+        if before < end and after > begin:
+            shares = twin.chances(tuple(ids[:n]))
+            chance *= shares[ids[n]]
+            entropies.append(-sum(share * math.log(share) for share in shares.values() if share))
+    assert name.probability == pytest.approx(chance, rel=1e-4)
+    assert name.entropy == pytest.approx(sum(entropies) / len(entropies), abs=1e-4)
+    assert name.alternatives == ()
+    assert {value for value, _ in other.alternatives} == {None, str}
+    assert sum(chance for _, chance in other.alternatives) == pytest.approx(1.0)
+
+
+def test_a_list_of_texts_has_one_confidence_and_all_of_them() -> None:
+    texts = ["spam", "spammer", "no spam"]
+    results = generated(texts, n=3)
+    for result in results:
+        assert result.confidence.value == result.text
+        assert {value for value, _ in result.confidence.alternatives} == set(texts)
+        assert dict(result.confidence.alternatives)[result.text] == result.confidence.probability
+    # What the model thinks of a list does not depend on what it draws from it.
+    alike = {text: [dict(r.confidence.alternatives)[text] for r in results] for text in texts}
+    for chances in alike.values():
+        assert chances == pytest.approx([chances[0]] * 3, abs=1e-6)
+
+
+def test_what_is_asked_for_it_is_counted_and_changes_no_text() -> None:
+    schema = SCHEMAS[20]
+    without, result = (generated(schema, seed=1, confidence=each) for each in (False, True))
+    assert without.text == result.text
+    assert (without.confidence, without.n_confidence_calls) == (None, 0)
+    assert result.log_probs is None
+    assert result.n_confidence_calls == sum(leaf.n_calls for leaf in leaves(result.confidence))
+
+
+def test_a_text_that_was_cut_has_none() -> None:
+    assert (
+        generated({"type": "string", "minLength": 50}, max_new_tokens=3, finish=False).confidence
+        is None
+    )
+
+
+def test_a_prefix_is_given_and_what_follows_it_is_not() -> None:
+    schema = schema_of(a=BOOLEAN, size=SIZES)
+    result = generated(schema, prefix='{"a": true, "size": "la', seed=2)
+    assert result.confidence["a"].probability == 1.0
+    chances = dict(result.confidence["size"].alternatives)
+    assert chances["small"] == 0.0
+    assert chances["large"] + chances["late"] == pytest.approx(1.0)
