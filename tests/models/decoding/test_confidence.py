@@ -230,10 +230,10 @@ def test_free_strings_have_the_probability_of_their_tokens() -> None:
     index = index_of(schema)
     twin = Twin(exact_model(3), index)
     ids, data = result.token_ids, result.text.encode()
-    name, other = (leaf for _, leaf in places(result.text, result.confidence))
-    begin = data.index(b":") + 1
-    begin += data[begin : begin + 1] == b" "
-    end = begin + len(json.JSONDecoder().raw_decode(data[begin:].decode())[0].encode()) + 2
+    name, other = result.confidence["name"], result.confidence["other"]
+    begin = next(begin for begin, leaf in places(result.text, result.confidence) if leaf is name)
+    _, n_characters = json.JSONDecoder().raw_decode(data[begin:].decode())
+    end = begin + len(data[begin:].decode()[:n_characters].encode())
     chance, entropies = 1.0, []
     for n in range(len(ids)):
         before, after = (len(index.vocabulary.spell(ids[:k])) for k in (n, n + 1))
