@@ -547,7 +547,7 @@ class _Writing:
 
     def results(self) -> list[Generation[Any]]:
         """Return what was written, in the order of the prompts."""
-        confidences = self._confidences or [None] * len(self._texts)
+        confidences: Sequence[Confidences | None] = self._confidences or [None] * len(self._texts)
         return [
             self._result(token_ids, text, confidence)
             for token_ids, text, confidence in zip(
