@@ -612,8 +612,8 @@ MUTATIONS = [
     Mutation(
         "text machine: the row of one state",
         "engine/byte_machine/scalars",
-        "                if each == DEAD:\n                    break\n",
-        "                if each in (DEAD, 4):\n                    return end, (DEAD,)\n",
+        "            found.append(language.after_text(each, text))\n",
+        "            found.append(DEAD if each == 4 else language.after_text(each, text))\n",
         "patterns",
     ),
     Mutation(

@@ -82,7 +82,6 @@ TRUSTED = {
     ("schema.scalar_tokens", "IN_STRING"): TOKENS,
     ("schema.scalar_tokens", "IS_SPELLED"): TOKENS,
     ("schema.scalar_tokens", "_ITEM"): TOKENS,
-    ("schema.scalar_tokens", "_NUMBER"): TOKENS,
     ("schema.scalar_tokens", "place.fullmatch(token)"): TOKENS,
     ("schema.unknown", "what.fullmatch(checked(unknown))"): "a caller's pattern, and one word",
     ("studio.cli.doctor", r"f'(?<=[/\\\\]){re.escape(user)}(?![\\w.-])'"): NAMES,
