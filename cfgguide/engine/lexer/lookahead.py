@@ -54,7 +54,7 @@ class Lookahead:
 
     def step(
         self, state: int, obligations: Obligations, byte_class: int
-    ) -> list[tuple[int, Obligations]]:
+    ) -> tuple[tuple[int, Obligations], ...]:
         """Return the scanner states after one more byte of a lexeme, each with its obligations.
 
         They are the possibilities that the text to come decides between. There is none if the
@@ -62,22 +62,22 @@ class Lookahead:
         """
         target = self._transitions[state, byte_class]
         if target == DEAD:
-            return []
+            return ()
         if not obligations and not self._is_assertion[target]:
-            return [(target, NO_OBLIGATIONS)]  # mostly
+            return ((target, NO_OBLIGATIONS),)  # mostly
         return self._possible(target, obligations, byte_class)
 
     @remembered_up_to(_MAX_STEPS)
     def _possible(
         self, target: int, obligations: Obligations, byte_class: int
-    ) -> list[tuple[int, Obligations]]:
+    ) -> tuple[tuple[int, Obligations], ...]:
         check_step()
-        return [
+        return tuple(
             resolved
             for after in self.after(obligations, byte_class)
             for resolved in self.resolved(target, after)
             if not self._is_hopeless(*resolved)
-        ]
+        )
 
     def read(
         self, state: int, obligations: Obligations, letters: Iterable[int]

@@ -35,6 +35,8 @@ _MAX_KNOWN = 200_000  # readings, of about 200 bytes each
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
 States = tuple[tuple[int, Obligations], ...]
+#: The fields of a `LexerReading`: plain tuples of numbers, which Python's collector does not track.
+Reading = tuple[int, int, int, int, int]
 
 
 class LexerPlace(NamedTuple):
@@ -74,8 +76,8 @@ class LexerReading(NamedTuple):
     number: int
     begin: int
     end: int
-    terminal_id: int = -1
-    context: int = 0
+    terminal_id: int
+    context: int
 
 
 class Lexer:
@@ -108,7 +110,7 @@ class Lexer:
         self._lock = new_lock()
         self._moves: dict[int, int] = {}
         self._ends: dict[int, int] = {}
-        self._readings: dict[int, dict[bytes, LexerReading]] = {}
+        self._readings: dict[int, dict[bytes, Reading]] = {}
         self._n_readings = 0
 
     def number(self, place: LexerPlace, terminal_set: int) -> int:
@@ -163,9 +165,9 @@ class Lexer:
 
     def reading(self, number: int, data: bytes) -> LexerReading:
         """Return what becomes of the lexeme at a place when bytes are read."""
-        return self.readings(number, (data,))[0]
+        return LexerReading(*self.readings(number, (data,))[0])
 
-    def readings(self, number: int, rests: Sequence[bytes]) -> list[LexerReading]:
+    def readings(self, number: int, rests: Sequence[bytes]) -> list[Reading]:
         """Return what becomes of the lexeme at a place when each of some bytes are read."""
         if self._n_readings >= _MAX_KNOWN:
             self._readings, self._n_readings = {}, 0
@@ -177,7 +179,7 @@ class Lexer:
         self._n_readings += len(known) - n_before
         return [known[data] for data in rests]
 
-    def _read(self, number: int, data: bytes) -> LexerReading:
+    def _read(self, number: int, data: bytes) -> Reading:
         begin = 0
         for n_read, byte in enumerate(data):
             byte_class = self._byte_classes[byte]
@@ -188,13 +190,13 @@ class Lexer:
                 ended = self._ends.get(key)
                 if ended is None:
                     ended = self._ends[key] = self._ended(place, byte_class)
-                return LexerReading(after, begin, n_read, ended, place.context)
+                return after, begin, n_read, ended, place.context
             if after == UNREAD:
-                return LexerReading(after, begin, n_read)
+                return after, begin, n_read, -1, 0
             number = after
             if self._is_between[number]:
                 begin = n_read + 1
-        return LexerReading(number, begin, len(data))
+        return number, begin, len(data), -1, 0
 
     def _ended(self, place: LexerPlace, byte_class: int) -> int:
         """Return which lexeme a byte ends; -1 if that is not the whole answer."""

@@ -251,14 +251,15 @@ class Places:
         self, place: ParsePoint, terminal_id: int, text: bytes, *, is_kept: bool = True
     ) -> ParsePoint | None:
         """Return the place after a lexeme; None if it is refused."""
+        if self.is_followed[terminal_id]:  # most are refused for their texts
+            may, texts = place.may(terminal_id)
+            if not may or (texts is not None and not texts.has(text)):
+                return None
         reduced = self._reduced(place, terminal_id)
         if reduced is None:
             return None
         stack, monitor = reduced
         if self.is_followed[terminal_id]:
-            may, texts = place.may(terminal_id)
-            if not may or (texts is not None and not texts.has(text)):
-                return None
             name = self.table.terminals[terminal_id]
             monitor = asked(monitor, "shifted", name, text.decode("utf-8", "surrogateescape"))
         if not self._can_finish(stack, monitor):

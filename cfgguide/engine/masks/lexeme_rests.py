@@ -29,11 +29,11 @@ class Stays:
     ----------
     number : int
         Of the lexer's place after them.
-    by_text : dict of (bytes, list of int)
+    by_text : dict of (bytes, tuple of int)
         The tokens, by what they add to the lexeme; that is empty if no monitor asks.
     """
 
-    def __init__(self, number: int, by_text: dict[bytes, list[int]]) -> None:
+    def __init__(self, number: int, by_text: dict[bytes, tuple[int, ...]]) -> None:
         self.number = number
         self.by_text = by_text
 
@@ -73,13 +73,13 @@ class Readings(NamedTuple):
         Those that stay in the lexeme.
     ends : tuple of RestEnds
         Those that end it.
-    unclear : list of int
+    unclear : tuple of int
         Those where the text to come decides.
     """
 
     stays: tuple[Stays, ...]
     ends: tuple[RestEnds, ...]
-    unclear: list[int]
+    unclear: tuple[int, ...]
 
 
 class Rests:
@@ -142,9 +142,12 @@ class Rests:
                 ids.append(token_id)
                 data_left.append(data[end:])
         return Readings(
-            tuple(Stays(*each) for each in stays.items()),
+            tuple(
+                Stays(after, {text: tuple(ids) for text, ids in by_text.items()})
+                for after, by_text in stays.items()
+            ),
             tuple(RestEnds(*key, self._with(*left)) for key, left in ends.items()),
-            unclear,
+            tuple(unclear),
         )
 
     def _with(self, token_ids: Iterable[int], rests: Iterable[bytes]) -> Rests:

@@ -53,15 +53,12 @@ class AllowedTokens(NamedTuple):
 
     Attributes
     ----------
-    near : int32, shape (n_words,)
-        Those that stay in the lexeme, as bits; shared, so not to be written to.
     token_ids : list of int
-        Others.
+        Those that do not stay in the lexeme, or are not told from its state.
     unclear : list of int
         Those of which only reading tells.
     """
 
-    near: Int32Array
     token_ids: list[int]
     unclear: list[int]
 
@@ -141,10 +138,8 @@ class PlaceMasks:
         self._texts = texts
         self._kinds = kinds
         self._near: BoundedDict[Hashable, Int32Array] = BoundedDict(_MAX_KNOWN)
-        self._nothing = np.empty(0, dtype=np.int32)
         self._rests: WeakValueDictionary[Hashable, Rests] = WeakValueDictionary()
-        self._judged: BoundedDict[Hashable, AllowedTokens] = BoundedDict(_MAX_JUDGED)
-        self._staying_in: BoundedDict[tuple[Stays, Texts, bytes], list[int]]
+        self._staying_in: BoundedDict[tuple[Stays, Texts, bytes], tuple[int, ...]]
         self._staying_in = BoundedDict(_MAX_JUDGED)
 
     def allowed(
@@ -152,8 +147,10 @@ class PlaceMasks:
         configuration: Configuration,
         grammatical: Subset,
         first_bytes: npt.NDArray[np.bool_] | None,
-    ) -> AllowedTokens:
-        """Return the tokens that may follow.
+    ) -> tuple[Int32Array, AllowedTokens]:
+        """Return the tokens that may follow: those that stay in the lexeme, as bits, and others.
+
+        The bits are shared, so not to be written to; shape (n_words,).
 
         Parameters
         ----------
@@ -170,18 +167,17 @@ class PlaceMasks:
         # Where no lexeme has begun, it may become any terminal.
         ahead = -1 if self._lexer.is_between(number) else self._lexer.ahead(number)
         kinds = self._kinds_of(number, ahead, stack.place, grammatical, first_bytes)
-        near = self._near_tokens(kinds, ahead, hypothesis)
-        allowed = AllowedTokens(near, [], [])
+        allowed = AllowedTokens([], [])
         self._judge(kinds.rests, number, stack.place, stack.text, allowed)
         stack.place.forget()
-        return allowed
+        return self._near_tokens(kinds, ahead, hypothesis), allowed
 
     def _judge(
         self, rests: Rests, number: int, place: ParsePoint, text: bytes, allowed: AllowedTokens
     ) -> None:
         """Judge tokens by what is left of them, where a lexeme is being read."""
         lexer, recognizer = self._lexer, self._recognizer
-        stays, ends, unclear = rests.at(number)
+        stays, ends, may_be = rests.at(number)
         for each in stays:
             lexer_place = lexer.places[each.number]
             decided = recognizer.decided_by(lexer_place, place)
@@ -194,16 +190,14 @@ class PlaceMasks:
                 for added, token_ids in each.by_text.items():
                     answer = recognizer.may_become(lexer_place, place, text + added)
                     allowed.add(token_ids, answer)
-        allowed.unclear.extend(unclear)
+        allowed.unclear.extend(may_be)
         for terminal_id, added, context, below in ends:
             after = place.glimpse(terminal_id, text + added)
             if after is not None:
                 start = self._lexer.start(self._set_of_state[after.stack.state], context)
-                judged = self._judged_at(after, below, start)
-                allowed.token_ids.extend(judged.token_ids)
-                allowed.unclear.extend(judged.unclear)
+                self._judge(below, start, after, b"", allowed)
 
-    def _going_on(self, stays: Stays, texts: Texts, text: bytes) -> list[int]:
+    def _going_on(self, stays: Stays, texts: Texts, text: bytes) -> Iterable[int]:
         """Return the tokens that stay in a lexeme with which one of some texts goes on."""
         if len(stays.by_text) <= _FEW:
             by_text = stays.by_text.items()
@@ -213,16 +207,6 @@ class PlaceMasks:
         if known is None:
             known = self._staying_in[key] = _beginning(stays, texts, text)
         return known
-
-    def _judged_at(self, place: ParsePoint, rests: Rests, number: int) -> AllowedTokens:
-        """Return which of what is left of some tokens may follow at a place, and remember it."""
-        key = rests, number, place.stack, place.relevant
-        judged = self._judged.get(key)
-        if judged is None:
-            judged = AllowedTokens(self._nothing, [], [])
-            self._judge(rests, number, place, b"", judged)
-            self._judged[key] = judged
-        return judged
 
     def _near_tokens(self, kinds: Kinds, ahead: int, hypothesis: Hypothesis) -> Int32Array:
         """Return the tokens after which the lexeme may become one that the monitor allows."""
@@ -297,7 +281,7 @@ class PlaceMasks:
         return wanted if is_enough else BY_OTHER_TEXT
 
 
-def _beginning(stays: Stays, texts: Texts, text: bytes) -> list[int]:
+def _beginning(stays: Stays, texts: Texts, text: bytes) -> tuple[int, ...]:
     """Return the same: what tokens add is visited as a tree of bytes."""
     added, token_ids = stays.texts, list[int]()
     pending = [(b"", 0, len(added))]
@@ -316,4 +300,4 @@ def _beginning(stays: Stays, texts: Texts, text: bytes) -> list[int]:
             if wanted is None or longer[-1] in wanted:
                 pending.append((longer, first, after))
             first = after
-    return token_ids
+    return tuple(token_ids)

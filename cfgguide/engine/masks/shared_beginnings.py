@@ -88,11 +88,11 @@ def _unjudged(
     """Judge tokens that stay in a lexeme by its text; return the others."""
     lexer, left = recognizer.lexer, list[int]()
     readings = lexer.readings(number, [tokens[each][n_read:] for each in among])
-    for each, reading in zip(among, readings, strict=True):
+    for each, (after, begin, *_) in zip(among, readings, strict=True):
         answer = None
-        if reading.number >= 0 and not reading.begin:
+        if after >= 0 and not begin:
             text = begun.text + tokens[each][n_read:]
-            answer = recognizer.may_become(lexer.places[reading.number], begun.place, text)
+            answer = recognizer.may_become(lexer.places[after], begun.place, text)
         if answer is None:
             left.append(each)
         elif answer:

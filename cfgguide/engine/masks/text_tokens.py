@@ -109,15 +109,15 @@ class TextNode:
 
     Attributes
     ----------
-    token_ids : list of int
+    token_ids : tuple of int
         The tokens that end here.
     """
 
     __slots__ = ("_children", "_nodes", "_trie", "token_ids")
 
-    def __init__(self, trie: VisitedTrie, nodes: list[int], token_ids: list[int]) -> None:
+    def __init__(self, trie: VisitedTrie, nodes: Iterable[int], token_ids: tuple[int, ...]) -> None:
         self._trie = trie
-        self._nodes = nodes  # whose children are below
+        self._nodes = tuple(nodes)  # whose children are below
         self._children: dict[int, TextNode | list[int]] | None = None
         self.token_ids = token_ids
 
@@ -131,7 +131,7 @@ class TextNode:
         children = self._by_byte()
         child = children.get(byte)
         if isinstance(child, list):
-            token_ids = [each for node in child for each in self._trie.own_tokens(node)]
+            token_ids = tuple(each for node in child for each in self._trie.own_tokens(node))
             child = children[byte] = TextNode(self._trie, child, token_ids)
         return child
 
@@ -176,12 +176,12 @@ class VisitedTrie:
     @cached_property
     def begun(self) -> TextNode:
         """Where a lexeme has begun."""
-        return TextNode(self, [_ROOT], [])
+        return TextNode(self, [_ROOT], ())
 
     @cached_property
     def between(self) -> TextNode:
         """Where none has begun, so that ignored text may come before it."""
-        return TextNode(self, [_ROOT, *self._ignored_nodes()], [])
+        return TextNode(self, [_ROOT, *self._ignored_nodes()], ())
 
     def children(self, node: int) -> range:
         """Return the nodes below a node."""

@@ -241,7 +241,7 @@ class WatchedMasks:
             configuration.context,
         )
         grammatical = self._base.subset(alone)
-        near, found, unclear = self._place_masks.allowed(configuration, grammatical, first_bytes)
+        near, (found, unclear) = self._place_masks.allowed(configuration, grammatical, first_bytes)
         found += [each for each in unclear if self._reads(configuration, each)]
         return near | bitmask_of(found, len(near)) if found else near.copy()
 
