@@ -64,7 +64,7 @@ _TOO_FAR = 1_000  # tokens of an ending that is not made shorter where any will 
 _FAR_OFF = 64  # tokens of an ending of which a search would shorten little
 _AT_FIRST = 10  # the first question, whether any sentence fits, may cost so many times the effort
 _MOST_WORK = 5_000  # calls of `check_step` of one search: of most, it takes a thousand at most
-_MAX_KNOWN = 50_000  # configurations that each of the memories below may hold
+_MAX_KNOWN = 10_000  # configurations that each of the memories below may hold
 _MAX_TOKENS = 4_000_000  # of endings that each of two memories may hold
 _MAX_MASK_BYTES = 16_000_000  # of masks that are remembered
 
@@ -287,7 +287,7 @@ class TokenBudget:
         """Return how far the end is after each token, and remember it."""
         reach = self._measured(walk)
         self._n_reached += len(reach.numbers)
-        if self._n_reached > 20 * _MAX_KNOWN:
+        if self._n_reached > 100 * _MAX_KNOWN:
             self._reaches.clear()
             self._n_reached = self._n_masks = 0
         self._reaches[configuration] = reach

@@ -26,7 +26,7 @@ from cfgguide.grammar.lr.table import END
 
 MAX_LEXEMES = 300  # of an ending
 _MAX_SEARCHED = 2_000  # places
-_MAX_KNOWN = 20_000  # places whose endings are remembered
+_MAX_KNOWN = 2_000  # places whose endings are remembered: about those of two masks
 
 _LETTERS = b"xz0_."  # that make another word of a keyword, and a fraction of an integer
 
@@ -149,6 +149,7 @@ class WatchedEndings:
             here = step[1]
         for before, text in reversed(path):
             found = None if found is None else (text, *found)
+            before.forget()
             self._known[before] = found
         return found
 

@@ -34,6 +34,8 @@ from cfgguide.grammar.lr.table import END, ERROR, ParseTable
 _MAX_WAYS_OUT = 100  # lexemes that are asked for
 _MAX_KNOWN = 3_000  # places, and answers, of about 1 kB each
 
+_UNKNOWN: Any = object()  # None is an answer
+
 Answers = dict[int, Texts | None]  # of each terminal that may come: its texts, None for any
 
 
@@ -49,7 +51,6 @@ class ParsePoint:
     """
 
     __slots__ = (
-        "_after",
         "_allowed",
         "_bits",
         "_endless",
@@ -70,7 +71,6 @@ class ParsePoint:
         self._allowed: Answers | None = None
         self._bits = self._restricted = self._endless = 0
         # Made when they are needed: there are many places, and most are asked one question.
-        self._after: dict[tuple[int, bytes], ParsePoint | None] | None = None
         self._single: dict[int, tuple[bool, Texts | None]] | None = None
         self._reduced: dict[int, ParsePoint | None] | None = None
 
@@ -136,19 +136,11 @@ class ParsePoint:
 
     def after(self, terminal_id: int, text: bytes) -> ParsePoint | None:
         """Return the place after a lexeme; None if it is refused."""
-        key = terminal_id, text if self._places.is_followed[terminal_id] else b""
-        if self._after is None:
-            self._after = {}
-        if key not in self._after:
-            self._after[key] = self._places.after(self, *key)
-        return self._after[key]
+        return self._places.after(self, terminal_id, text)
 
     def glimpse(self, terminal_id: int, text: bytes) -> ParsePoint | None:
         """Return the same, of which nothing is remembered: few of the tokens are ever chosen."""
-        key = terminal_id, text if self._places.is_followed[terminal_id] else b""
-        if self._after is not None and key in self._after:
-            return self._after[key]
-        return self._places.after(self, *key, is_kept=False)
+        return self._places.found_after(self, terminal_id, text)
 
     def reduced(self, production: int) -> ParsePoint | None:
         """Return the place after a reduction; None if the monitor refuses it."""
@@ -234,6 +226,9 @@ class Places:
         self.is_followed = [name in monitor.terminals for name in table.terminals]
         self._rules = [left if left in monitor.rules else None for left, _ in table.productions]
         self._known: BoundedDict[tuple[Stack, Monitor], ParsePoint] = BoundedDict(_MAX_KNOWN)
+        # Here, not with each place: the first would hold all that any text has come to.
+        self._after: BoundedDict[tuple[ParsePoint, int, bytes], ParsePoint | None]
+        self._after = BoundedDict(_MAX_KNOWN)
         self._answers: BoundedDict[tuple[Stack, Hashable], tuple[Answers, int, int, int]]
         self._answers = BoundedDict(_MAX_KNOWN)
         self._actions = memoryview(table.action.data)
@@ -247,10 +242,18 @@ class Places:
             place = self._known[key] = ParsePoint(self, stack, monitor)
         return place
 
-    def after(
-        self, place: ParsePoint, terminal_id: int, text: bytes, *, is_kept: bool = True
-    ) -> ParsePoint | None:
+    def after(self, place: ParsePoint, terminal_id: int, text: bytes) -> ParsePoint | None:
         """Return the place after a lexeme; None if it is refused."""
+        key = place, terminal_id, text if self.is_followed[terminal_id] else b""
+        after: ParsePoint | None = self._after.get(key, _UNKNOWN)
+        if after is _UNKNOWN:
+            after = self.found_after(*key)
+            after = None if after is None else self.place(after.stack, after.monitor)
+            self._after[key] = after
+        return after
+
+    def found_after(self, place: ParsePoint, terminal_id: int, text: bytes) -> ParsePoint | None:
+        """Return the same, of which nothing is kept."""
         if self.is_followed[terminal_id]:  # most are refused for their texts
             may, texts = place.may(terminal_id)
             if not may or (texts is not None and not texts.has(text)):
@@ -262,9 +265,7 @@ class Places:
         if self.is_followed[terminal_id]:
             name = self.table.terminals[terminal_id]
             monitor = asked(monitor, "shifted", name, text.decode("utf-8", "surrogateescape"))
-        if not self._can_finish(stack, monitor):
-            return None
-        return self.place(stack, monitor) if is_kept else ParsePoint(self, stack, monitor)
+        return ParsePoint(self, stack, monitor) if self._can_finish(stack, monitor) else None
 
     def _can_finish(self, stack: Stack, monitor: Monitor) -> bool:
         """Return whether a sentence that the monitor allows can follow."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import json
 import os
 import pickle
@@ -388,3 +390,13 @@ def test_monitors_of_one_grammar_share_it_in_threads():
         thread.join()
     assert found[0]
     assert all(each == found[0] for each in found)
+
+
+def test_texts_that_were_read_are_forgotten():
+    index = cfgguide.compile(TAGS.watched_by(Tags()), VOCABULARY)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    for name in map("".join, itertools.islice(itertools.product(letters, repeat=3), 12_000)):
+        assert index.machine.advance(index.machine.initial, f"<{name}>X".encode()) is not None
+    gc.collect()
+    n_kept = sum(isinstance(each, Tags) for each in gc.get_objects())
+    assert n_kept < 2 * 3_000 + 100, "places, and places after lexemes"
