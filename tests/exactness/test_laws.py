@@ -142,7 +142,7 @@ def way_out(guide: cfgguide.Guide, most: int = 20_000) -> bytes | None:
         _, _, rest, configuration = heapq.heappop(pending)
         if recognizer.is_sentence(configuration):
             return rest
-        for byte in b"\"'0a=\n)]}/>-<:;n\xa9\xa9\xbf\x80te ls\\":
+        for byte in b"\"'0a=\n)]}/>-<:;n\xa9\xa9\xbf\x80te lsruf\\":
             after = recognizer.advance(configuration, bytes([byte]))
             if after is not None and after not in seen:
                 seen.add(after)
