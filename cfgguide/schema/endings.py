@@ -28,13 +28,14 @@ from cfgguide.errors import SchemaError
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import TOO_DEEP, SchemaAutomaton
 from cfgguide.schema.completions import MemoryCompletions
-from cfgguide.schema.members import DEAD_END, Members
+from cfgguide.schema.members import DEAD_END, Members, TrackedItems, TrackedMembers
 from cfgguide.schema.places import (
     Colon,
     End,
     InLexeme,
     Inside,
     ItemEnded,
+    ItemOf,
     Lexer,
     Mark,
     NameOf,
@@ -45,6 +46,7 @@ from cfgguide.schema.places import (
     Value,
     brackets_of,
 )
+from cfgguide.schema.solver.goals import Goal
 
 _MAX_BYTES = 20_000_000  # of endings that are remembered, about
 _OVERHEAD = 500  # bytes of what is remembered beside a text
@@ -54,6 +56,7 @@ _MAX_CLASSES = 8  # that are compared where a lexeme has begun
 _NO_ENDING = "no value is known that completes the text; use fewer schemas for one value"
 _MAX_LEFT_OUT = 32  # items of which each may be the one that has come
 
+_TRACKED = (TrackedItems, TrackedMembers)
 _Place = tuple[int, Stack]  # a state and a stack
 
 
@@ -197,7 +200,7 @@ class SchemaEndings:
                     return text + b"}", self._popped(stack, known.tag)
             ways = [
                 (colon + written.text, (self._automaton.follow(at.frame, written.tag), stack))
-                for written in self._values.of_each_case(at.goal)
+                for written in self._values.of_each_case(at.goal, self._wanted(at.frame, stack))
             ]
             return self._shortest(ways)
         assert not isinstance(at, Part), "a message knows what follows it"
@@ -213,14 +216,30 @@ class SchemaEndings:
 
     def _inside(self, at: Inside, stack: Stack) -> tuple[bytes, _Place]:
         """Return the end of an object or array, before or after which something has come."""
-        written = self._values.inside(at)
-        if written is None:
-            raise NoShortEndingError
-        if written.tag == DEAD_END:
-            raise SchemaError(_NO_ENDING)
-        is_next = isinstance(at, PropertyEnded | ItemEnded) and written.text
-        comma = self._automaton.layout.comma if is_next else b""
-        return comma + written.text + brackets_of(at)[1:], self._popped(stack, written.tag)
+        ways = []
+        for written in self._values.inside_for(at, self._wanted(stack.state, stack.pop(1))):
+            if written.tag == DEAD_END:
+                raise SchemaError(_NO_ENDING)
+            is_next = isinstance(at, PropertyEnded | ItemEnded) and written.text
+            comma = self._automaton.layout.comma if is_next else b""
+            text = comma + written.text + brackets_of(at)[1:]
+            ways.append((text, self._popped(stack, written.tag)))
+        return self._shortest(ways)
+
+    def _wanted(self, frame: int, stack: Stack) -> Goal | None:
+        """Return what a short way on asks of the value for which a frame is pushed on a stack."""
+        pushed = self._automaton.meaning_of_frame(frame)
+        what: Any = getattr(pushed, "what", None)
+        if not isinstance(pushed, ItemOf | PropertyOf) or not isinstance(what, _TRACKED):
+            return None
+        around = self._wanted(stack.state, stack.pop(1))
+        asked = None if around is None else what.asked_for(around)
+        what = what if asked is None else asked[0]
+        if isinstance(pushed, ItemOf):
+            items = self._values.items_path(what, pushed.inside)
+            return items[0] if items else None
+        path = what.path_from(pushed.inside, pushed.tag)
+        return path[0][1] if path else None
 
     def _popped(self, stack: Stack, tag: int) -> _Place:
         return self._automaton.follow(stack.state, tag), stack.pop(1)

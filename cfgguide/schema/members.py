@@ -17,10 +17,11 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from operator import or_
-from typing import Any
+from typing import Any, Self
 
 from cfgguide.automata.language import Language, grouped
 from cfgguide.base.limits import check_step
+from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.property_names import PropertyNames, has_other_text
 from cfgguide.engine.byte_machine.scalars import (
     ScalarAutomaton,
@@ -43,6 +44,7 @@ DEAD_END = -1  # no tag: it may not end here
 #: From then on any known way on from a name is taken, not the shortest. At 10, SchemaStore takes
 #: 5 % less work, and endings are longer; without a bound it is as much work as with this one.
 _MANY_NAMES = 100
+MAX_CASES = 8  # of a value that are compared where the shortest is looked for
 _MOST_ITEMS = 500_000  # that come before an array can end: no model writes as many
 
 
@@ -256,12 +258,38 @@ class PlainItems:
         return [self._item(min(index, self._prefix)) for index in range(state, self._least)]
 
 
-class TrackedMembers:
-    """Objects whose classes matter."""
+class _Tracked:
+    """Objects or arrays whose classes matter."""
 
     def __init__(self, search: Search, goal: Goal) -> None:
         self._search = search
         self._goal = goal
+
+    @remembered
+    def asked_for(self, goal: Goal) -> tuple[Self, Goal] | None:
+        """Return the same as they are to be for another goal of these values, and that goal."""
+        if goal.cases == self._goal.cases or goal.values != self._goal.values:
+            return None
+        return type(self)(self._search, goal), goal
+
+    @cached_property
+    def each_case(self) -> list[Goal]:
+        """Each case of the goal by itself, up to some; none if there is one case."""
+        if len(self._goal.cases) == 1:
+            return []
+        cases = self._goal.cases[:MAX_CASES]
+        return [self._search.goal(self._goal.values, (case,)) for case in cases]
+
+    def tag_of(self, value_class: ValueClass) -> int:
+        """Return the tag of a class that meets the goal."""
+        return self._goal.tag_of(value_class)
+
+
+class TrackedMembers(_Tracked):
+    """Objects whose classes matter."""
+
+    def __init__(self, search: Search, goal: Goal) -> None:
+        super().__init__(search, goal)
         self._tracked = search.tracked(goal.values)
         self._machine = self._tracked.objects
         self.are_counted = self._machine.are_counted
@@ -379,12 +407,11 @@ class TrackedMembers:
         return Paths(self._search, self._goal, "object").of_plan(state, plan, tag)
 
 
-class TrackedItems:
+class TrackedItems(_Tracked):
     """Arrays whose classes matter."""
 
     def __init__(self, search: Search, goal: Goal) -> None:
-        self._search = search
-        self._goal = goal
+        super().__init__(search, goal)
         self._tracked = search.tracked(goal.values)
         self._machine = self._tracked.arrays
         self._known: dict[Any, Goal] = {}

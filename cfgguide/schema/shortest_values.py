@@ -16,13 +16,20 @@ from cfgguide.base.locks import new_lock
 from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.short_ends import ShortestLexemes, Written
 from cfgguide.schema.automaton import SchemaAutomaton
-from cfgguide.schema.members import Items, Members, TrackedMembers, ending_after
+from cfgguide.schema.members import (
+    DEAD_END,
+    MAX_CASES,
+    Items,
+    Members,
+    TrackedItems,
+    TrackedMembers,
+    ending_after,
+)
 from cfgguide.schema.places import InArray, Inside, NameDue, brackets_of
 from cfgguide.schema.solver.goals import Goal
 from cfgguide.schema.solver.paths import Property
 
 _MAX_NAMES = 8  # that are compared where a name has begun
-_MAX_CASES = 8  # of a value that are compared
 _SHORT = 2  # bytes: no array or object is shorter
 
 P = ParamSpec("P")
@@ -116,6 +123,22 @@ class ShortestValues:
             return self.items(at.what, at.inside)
         return self.members(at.what, at.inside, is_some=isinstance(at, NameDue))
 
+    def inside_for(self, at: Inside, wanted: Goal | None) -> Iterator[Written]:
+        """Yield the shortest of it, and one of each case, as what has to follow may depend on it.
+
+        So it may on a goal that is wanted by what is around.
+        """
+        best, what = self.inside(at), at.what
+        if best is not None:
+            yield best
+        if isinstance(what, TrackedItems | TrackedMembers):
+            for goal in [*what.each_case, *([] if wanted is None else [wanted])]:
+                asked = what.asked_for(goal)
+                alone: Any = None if asked is None else asked[0]
+                written = None if asked is None else self.inside(at._replace(what=alone))
+                if asked is not None and written is not None and written.tag != DEAD_END:
+                    yield Written(written.text, what.tag_of(asked[1].classes[written.tag]))
+
     def items(self, items: Items, state: Any) -> Written | None:
         """Return the items that still have to come, and the tag of the array then."""
         return self._kept(self._items_after, items, state)
@@ -132,7 +155,7 @@ class ShortestValues:
         return found
 
     def _items_after(self, items: Items, state: Any) -> Written | None:
-        path = items.path(state, self.length)
+        path = self.items_path(items, state)
         if path is None:
             return None
         if items.are_different(state) and path[1:]:
@@ -171,6 +194,10 @@ class ShortestValues:
         if path or not is_some:
             return self._written(members, state, path)
         return self._any(members, state)
+
+    def items_path(self, items: Items, state: Any) -> list[Goal] | None:
+        """Return what the items are to be that still have to come; None if no way is known yet."""
+        return self._kept(items.path, state, self.length)
 
     def path(self, members: Members, state: Any) -> list[Property] | None:
         """Return the properties that still have to come; None if no way is known yet."""
@@ -239,19 +266,24 @@ class ShortestValues:
             return None
         return Written(written.text[len(self.name(members, tag)) :], written.tag)
 
-    def of_each_case(self, goal: Goal) -> Iterator[Written]:
-        """Yield a shortest value, and one of each case, as what has to follow may depend on it."""
+    def of_each_case(self, goal: Goal, wanted: Goal | None = None) -> Iterator[Written]:
+        """Yield a shortest value, and one of each case, as what has to follow may depend on it.
+
+        So it may on a goal for the same values that is wanted by what is around.
+        """
         best = self.of(goal)
         if best is not None:
             yield best
-        if len(goal.cases) == 1:
-            return
-        for case in goal.cases[:_MAX_CASES]:
-            one = self._automaton.search.goal(goal.values, (case,))
+        goals = []
+        if len(goal.cases) > 1:
+            cases = goal.cases[:MAX_CASES]
+            goals = [self._automaton.search.goal(goal.values, (case,)) for case in cases]
+        if wanted is not None and wanted.values == goal.values and wanted.cases != goal.cases:
+            goals.append(wanted)
+        for one in goals:
             written = self.of(one)
             if written is not None:
-                tag = goal.tag_of(one.classes[written.tag])
-                yield Written(written.text, tag)
+                yield Written(written.text, goal.tag_of(one.classes[written.tag]))
 
     def length(self, goal: Goal) -> int | None:
         """Return the length of a shortest value; None if none is known yet."""

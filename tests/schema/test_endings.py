@@ -87,6 +87,15 @@ ENDINGS: list[tuple[Any, str, int]] = [
     ({"type": "object", "properties": dict.fromkeys("abcdefghijk", True), "required": ["k"]},
      '{"xy', len('":0,"k":0}')),
     ({"enum": [["\t", "a long one", "and another one"], ["abc"]]}, '["', len('abc"]')),
+    # What has begun becomes what has to come, although it may end sooner as something else.
+    ({"additionalProperties": {"contains": {"type": "array", "minItems": 4}}},
+     '{"":[[0,1', len(",0,0]]}")),
+    ({"contains": {"type": "array", "minItems": 3, "items": {"type": "string"}}},
+     '[["",', len('"",""]]')),
+    ({"contains": {"type": "object", "required": ["a", "bc"]}}, '[{"a":1', len(',"bc":0}]')),
+    ({"type": "object", "minProperties": 2, "anyOf": [
+        {"required": ["a"], "properties": {"a": {"contains": {"type": "array", "minItems": 3}}}},
+        {"required": ["bcdefghijk"]}]}, '{"a":[[1,2', len(',0]],"":0}')),
 ]  # fmt: skip
 
 
@@ -103,9 +112,31 @@ def test_an_ending_is_short_and_completes_a_valid_text(schema, text, n):
     assert len(ending) <= n, ending
 
 
+def within_parts(rng: random.Random, depth: int = 3) -> Any:
+    """Return a schema whose parts are told apart by what is inside of them."""
+    inner = (lambda: within_parts(rng, depth - 1)) if depth else lambda: rng.choice(WHOLE)
+    return rng.choice([
+        lambda: {"contains": inner()},
+        lambda: {"items": inner(), "minItems": rng.randint(0, 2)},
+        lambda: {"additionalProperties": inner(), "minProperties": rng.randint(0, 1)},
+        lambda: {"anyOf": [inner(), inner()]},
+        lambda: rng.choice(WHOLE),
+    ])()  # fmt: skip
+
+
+WHOLE = [
+    {"type": "array", "minItems": 3},
+    {"type": "array", "minItems": 2, "uniqueItems": True},
+    {"type": "object", "required": ["a", "b"]},
+    {"type": ["string", "null"]},
+    {"const": 12},
+]
+
+
 @pytest.mark.few(40)
 @pytest.mark.parametrize("seed", range(80))
-def test_no_token_leads_to_a_shorter_ending(seed):
+@pytest.mark.parametrize("random_schema", [random_schema, within_parts])
+def test_no_token_leads_to_a_shorter_ending(random_schema, seed):
     """So by induction there is none: the end of a text has none, and each ending begins so."""
     rng = random.Random(seed)
     schema = random_schema(rng)
