@@ -483,6 +483,11 @@ _RETURNED: dict[str, tuple[str, Callable[[object], bool], Callable[[Any], object
         lambda found: found is None or isinstance(found, Monitor),
         None,
     ),
+    "known": (
+        "None or a Texts, such as OneOf([...])",
+        lambda found: found is None or isinstance(found, Texts),
+        None,
+    ),
     "why": ("a str", lambda found: isinstance(found, str), None),
     "way_out": ("names of terminals, each with a text, as pairs of str", _are_lexemes, _pairs),
 }

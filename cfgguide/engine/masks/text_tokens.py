@@ -77,6 +77,13 @@ class TokensOfTexts:
             return bitmask_of([], self._vocabulary.n_words)
         return bitmask_of(np.concatenate(found), self._vocabulary.n_words)
 
+    def going_on(self, hypothesis: Hypothesis, texts: Texts) -> Int32Array:
+        """Return the tokens after which one of some texts goes on, or is whole; others, too."""
+        is_begun = not self._recognizer.lexer.is_gap(hypothesis.scanner_state)
+        begun = watched(hypothesis.stack).text
+        found = [self._of(part, begun, is_begun=is_begun) for part in texts.parts()]
+        return np.concatenate([np.empty(0, dtype=np.int32), *found])
+
     def _of(self, texts: Texts, text: bytes, *, is_begun: bool) -> Int32Array:
         key = texts, text, is_begun
         known = self._known.get(key)

@@ -120,6 +120,14 @@ class Monitor(ABC):
         """
         return ()
 
+    def known(self) -> Texts | None:
+        """Return the texts that mean something here, as names that exist; None if it is not said.
+
+        Where a terminal may have any text, all others are as good as each other: within a budget,
+        one of them stands for them all.
+        """
+        return None
+
     def why(self, terminal: str, text: str) -> str:
         """Return why a lexeme is refused here, for people; empty if there is nothing to say."""
         return ""

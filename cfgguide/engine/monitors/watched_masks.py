@@ -77,10 +77,10 @@ class WatchedMasks:
         self._ending = shared.ending
         self._lr_masks = LrMasks(machine, base.vocabulary, shared.token_classes)
         self._walker = self._lr_masks.own_walker
-        self._texts = TokensOfTexts(recognizer, base.vocabulary, shared.visited)
+        self.texts = TokensOfTexts(recognizer, base.vocabulary, shared.visited)
         self.beginning = shared.beginning
         self._place_masks = PlaceMasks(
-            recognizer, shared.beginning, shared.staying, shared.kinds, self._texts
+            recognizer, shared.beginning, shared.staying, shared.kinds, self.texts
         )
         self._eos = base.eos_bitmask
         self._live_alone: BoundedDict[Hashable, bool] = BoundedDict(_MAX_KNOWN)
@@ -261,7 +261,7 @@ class WatchedMasks:
             in_texts = np.zeros_like(bitmask)
             walk.only(outcomes)
             self._walker.fill(in_texts)
-            bitmask |= self._texts.tokens(configuration.hypotheses[home]) & in_texts
+            bitmask |= self.texts.tokens(configuration.hypotheses[home]) & in_texts
         if one_by_one:
             singles = walk.tokens_of(one_by_one)
             if tokens is not None:
@@ -283,7 +283,7 @@ class WatchedMasks:
         is_usable = [
             # A lexeme that an indenter drops leaves the next one at its place: its text tells too
             # little.
-            self._texts.is_usable and not self.recognizer.may_be_dropped(hypothesis.scanner_state)
+            self.texts.is_usable and not self.recognizer.may_be_dropped(hypothesis.scanner_state)
             for hypothesis in base
         ]
         one_by_one: list[int] = []

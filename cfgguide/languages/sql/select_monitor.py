@@ -12,12 +12,13 @@ Source: https://www.sqlite.org/lang_select.html, and SQLite itself (docs/design/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 from cfgguide.languages.sql.database import AGGREGATE, WINDOW
-from cfgguide.languages.sql.name_sets import folded, unquoted
+from cfgguide.languages.sql.name_sets import SqlIdentifiers, folded, unquoted
 from cfgguide.languages.sql.reasons import why
+from cfgguide.languages.sql.schema_names import TRUTH, name_set
 from cfgguide.languages.sql.scopes import (
     HAS_AGGREGATE,
     HAS_WINDOW,
@@ -405,6 +406,14 @@ class SelectMonitor(SelectTexts):
         """Return lexemes that lead towards the end: :mod:`cfgguide.languages.sql.way_out`."""
         return way_out(self)
 
+    def known(self) -> SqlIdentifiers:
+        """Return the columns and tables of the database, and the names that have come.
+
+        A function has its name and a parenthesis: the name alone is one that nobody knows.
+        """
+        here = name_set(frozenset(_words_in(self.frames)) | {self.reference or ""})
+        return SqlIdentifiers((self.names.columns, self.names.tables, TRUTH, here))
+
     def why(self, terminal: str, text: str) -> str:
         """Return why a lexeme is refused here: :mod:`cfgguide.languages.sql.reasons`."""
         return why(self, terminal, text)
@@ -501,3 +510,12 @@ SelectMonitor.reductions = {
 
 SelectMonitor.terminals = frozenset({*_M.asked, *_M.allowed, *_M.shifts})
 SelectMonitor.rules = frozenset(_M.reductions)
+
+
+def _words_in(parts: Iterable[object]) -> Iterator[str]:
+    """Yield all words that stand in frames: names, and a few of their own."""
+    for part in parts:
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, tuple | frozenset):
+            yield from _words_in(part)

@@ -244,6 +244,19 @@ def test_budgets_leave_many_known_names():
     assert allowed == {name.encode() for name in names}
 
 
+@pytest.mark.parametrize("n_others", [3, 150])  # each is looked at, or all together
+def test_budgets_tell_names_that_exist_from_others(n_others):
+    others = [f"q{number}x".encode() for number in range(n_others)]
+    vocabulary = cfgguide.Vocabulary.of_bytes([b"SELECT ", b"name", b" FROM users", *others])
+    index = cfgguide.compile(runs_on({"users": ["name"]}), vocabulary)
+    guide = cfgguide.Guide(index)
+    guide.advance(vocabulary.tokens.index(b"SELECT "))
+    allowed = [vocabulary.tokens[each] for each in guide.allowed_within(3).tolist()]
+    assert [each for each in allowed if len(each) > 1] == [b"name"]
+    many = {vocabulary.tokens[each] for each in guide.allowed_within(60).tolist()}
+    assert many >= {b"name", *others}, "a table of one's own may have such a column"
+
+
 def test_a_database_may_have_views_alone():
     index = cfgguide.compile(runs_on("CREATE VIEW v AS SELECT 1 AS a, 2 AS b"), BYTES)
     assert allows(index, "SELECT a FROM v WHERE b = 2")
