@@ -78,6 +78,25 @@ class Confidence:
     entropy: float | None = None
     n_calls: int = 0
 
+    def probability_of(self, value: Any) -> float | None:
+        """Return the probability of another value in its place; None if it is no alternative.
+
+        So `probability_of(None)` is how near a model was to null where
+        :func:`cfgguide.or_unknown` allows it.
+
+        Examples
+        --------
+        >>> sure = Confidence(7, 0.6, ((float, 0.6), (None, 0.4)))
+        >>> sure.probability_of(None), sure.probability_of("seven")
+        (0.4, None)
+        """
+        met = (
+            chance
+            for other, chance in self.alternatives
+            if other == value and isinstance(other, bool) == isinstance(value, bool)
+        )
+        return next(met, None)
+
 
 class _Step(NamedTuple):
     """A node of a text; after a step of the model, with what it thought.
