@@ -46,20 +46,11 @@ class Quote:
     Examples
     --------
     >>> from typing import Annotated
-    >>> from pydantic import BaseModel
     >>> import cfgguide
     >>> report = Quote("The valve broke at noon. Nobody was hurt.", "sentences")
-    >>> class Finding(BaseModel):
-    ...     evidence: Annotated[str, report]
-    ...     is_urgent: bool
-    >>> print(cfgguide.describe(Finding))
-    {
-      evidence: string, // sentences of the text as they stand there
-      is_urgent: boolean,
-    }
-    >>> answers = ("Nobody was hurt.", "Nobody was harmed.")
-    >>> texts = [f'{{"evidence": "{each}", "is_urgent": true}}' for each in answers]
-    >>> [cfgguide.check(Finding, each).is_sentence for each in texts]
+    >>> evidence = list[Annotated[str, report]]
+    >>> answers = ('["Nobody was hurt."]', '["Nobody was harmed."]')
+    >>> [cfgguide.check(evidence, each).is_sentence for each in answers]
     [True, False]
     """
 

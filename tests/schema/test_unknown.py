@@ -218,4 +218,4 @@ def test_a_model_without_a_description_has_none() -> None:
         age: int
 
     assert or_unknown(Bare).__doc__ is None
-    assert cfgguide.describe(or_unknown(Bare)) == "{ age: integer | null }"
+    assert cfgguide.describe(or_unknown(Bare)) == "// Bare\n{ age: integer | null }"
