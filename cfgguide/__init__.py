@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from cfgguide.schema.messages.message_grammar import structural_tag as structural_tag
     from cfgguide.schema.messages.thinking import thinking as thinking
     from cfgguide.schema.messages.tools import tools as tools
+    from cfgguide.schema.quoted_strings import Quote as Quote
     from cfgguide.schema.unknown import or_unknown as or_unknown
 
 __version__ = "0.2.0"
@@ -84,6 +85,7 @@ _NAMES = {
     "IndexPool": "index_pool",
     "Limits": "base.limits",
     "LogitsProcessor": "models.transformers.logits_processor",
+    "Quote": "schema.quoted_strings",
     "TokenRejectedError": "errors",
     "Vocabulary": "engine.vocabulary.vocabulary",
     "agenerate": "models.transformers.asynchronous",

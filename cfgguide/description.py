@@ -36,6 +36,7 @@ from cfgguide.schema.messages.parts import (
     Value,
 )
 from cfgguide.schema.minified import minified
+from cfgguide.schema.quoted_strings import Quote
 from cfgguide.schema.schema_grammar import SchemaGrammar
 from cfgguide.schema.typescript import typescript
 
@@ -157,10 +158,7 @@ def _described(what: object, style: Style, most: int) -> Description:
         return _of_texts(told, "Answer with a text of this language:", style)
     grammar = output_type(what).grammar
     if isinstance(grammar, QuoteGrammar) and style != "example":
-        source = grammar.source
-        most_units = source.max_length
-        bound = "" if most_units is None else f", of at most {most_units} {source.unit}"
-        return _of_texts(f"words of the text as they stand there{bound}", "Answer with", style)
+        return _of_texts(Quote(*grammar.source[:3]).told, "Answer with", style)
     registry: Mapping[str, Any] = {}
     if isinstance(grammar, MessageGrammar):
         registry = json.loads(grammar.options.registry)

@@ -205,6 +205,12 @@ class DrawingError(CfgGuideError):
     code = "drawing"
 
 
+class EvaluationError(CfgGuideError):
+    """Examples to compare answers with, or a file of answers, are not what they should be."""
+
+    code = "evaluation"
+
+
 class VocabularyWarning(UserWarning):
     """The vocabulary cannot spell all that the grammar allows; guarantees hold for the rest."""
 

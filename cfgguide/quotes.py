@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cfgguide.automata.pieces import UNITS, PieceAutomaton, Unit
+from cfgguide.automata.pieces import PieceAutomaton, Unit
 from cfgguide.base import archive
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.engine.byte_machine.piece_masks import PieceMachine
-from cfgguide.errors import GrammarError, LimitError, VocabularyError, shown
+from cfgguide.errors import GrammarError, VocabularyError, shown
 from cfgguide.grammar.grammar import LEXERS, Grammar
+from cfgguide.schema.quoted_strings import Quote
 
 if TYPE_CHECKING:
     from cfgguide.engine.index.index import Index
     from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 
 VERSION = 1  # of what the masks mean
-MAX_CHARACTERS = 1_000_000  # of a text
 
 
 class QuoteSource(NamedTuple):
@@ -158,22 +158,5 @@ def quote_of(
     >>> [cfgguide.check(quotes, each).is_sentence for each in texts]
     [True, True, False, False, False]
     """
-    if not isinstance(text, str):
-        raise GrammarError(f"quote_of takes a text, not {shown(text)}")
-    if unit not in UNITS:
-        raise GrammarError(f"unit is {shown(unit)}; it is one of {', '.join(UNITS)}")
-    if max_length is not None and (type(max_length) is not int or max_length < 1):
-        raise GrammarError(f"max_length is {shown(max_length)}; it is a number from 1 up, or None")
-    if len(text) > MAX_CHARACTERS:
-        raise LimitError(
-            f"the text has {len(text)} characters, and at most {MAX_CHARACTERS} can be quoted; "
-            "give the part that matters"
-        )
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise GrammarError(f"{shown(text)} holds a surrogate, which UTF-8 cannot encode") from None
-    source = QuoteSource(text, unit, max_length)
-    if PieceAutomaton(*source).is_empty:
-        raise GrammarError(f"there is nothing to quote: the text {shown(text)} has no {unit}")
-    return QuoteGrammar(source)
+    quote = Quote(text, unit, max_length)
+    return QuoteGrammar(QuoteSource(quote.text, quote.unit, quote.max_length))

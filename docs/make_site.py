@@ -34,8 +34,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Guides": (
         "json-schema", "types", "describing", "own-grammar", "grammars", "sql", "python",
         "languages", "tools", "defaults", "transformers", "llama-cpp", "sampling", "client",
-        "serving", "production", "capacity", "fine-tuning", "measuring", "seeing-why", "monitors",
-        "llguidance",
+        "serving", "production", "capacity", "fine-tuning", "comparing", "measuring", "seeing-why",
+        "monitors", "llguidance",
     ),
     "Understanding": ("how-a-mask-is-made", "paper", "drawing", "playground", "architecture"),
     "Performance": ("performance", "benchmarks", "gallery-of-grammars", "performance/index"),

@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from io import StringIO
+from itertools import accumulate
 from typing import Any
 
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
@@ -239,6 +241,34 @@ class JsonReading:
         """Return the value so far."""
         value = self.so_far(is_listed=is_listed(machine, configuration))
         return Partial(None if value is NOTHING else value, self.growing)
+
+
+class Leaves(JsonReading):
+    """Reads a JSON text, with what is made of each leaf and its place in its stead.
+
+    Parameters
+    ----------
+    text : str
+        A whole JSON text.
+    make : callable
+        Called with each value that is no object or array, and where its bytes begin and end.
+
+    Examples
+    --------
+    >>> Leaves('{"a": [1, "é"]}', lambda *leaf: leaf).value
+    {'a': [(1, 7, 8), ('é', 10, 14)]}
+    """
+
+    def __init__(self, text: str, make: Callable[[Any, int, int], Any]) -> None:
+        super().__init__()
+        self._make = make
+        self._n_bytes = list(accumulate((len(each.encode()) for each in text), initial=0))
+        self.read(text + "\n")  # by which a number ends
+
+    def _add(self, value: Any, start: int, end: int) -> None:
+        if not isinstance(value, dict | list):
+            value = self._make(value, self._n_bytes[start], self._n_bytes[end])
+        super()._add(value, start, end)
 
 
 def _is_prefix_of_low(text: str) -> bool:

@@ -14,10 +14,11 @@ from cfgguide.schema.solver.listed_values import check_text, decimal_of
 MAX_COUNT = 1_000_000  # characters or items that have to come
 
 #: Keywords of our own, which schemas of types have: why nobody checks it; whether a whole number is
-#: written without a fraction, a number is a finite float, and listed numbers are read from names.
+#: written without a fraction, a number is a finite float, and listed numbers are read from names;
+#: and of which text a string is a quote.
 UNCHECKED, WHOLE, FINITE = "x-cfgguide-unchecked", "x-cfgguide-whole", "x-cfgguide-finite"
-FROM_NAMES = "x-cfgguide-from-names"
-OWN_KEYWORDS = frozenset([UNCHECKED, WHOLE, FINITE, FROM_NAMES])
+FROM_NAMES, QUOTE = "x-cfgguide-from-names", "x-cfgguide-quote"
+OWN_KEYWORDS = frozenset([UNCHECKED, WHOLE, FINITE, FROM_NAMES, QUOTE])
 
 #: The kinds of values that a type has.
 TYPES = {

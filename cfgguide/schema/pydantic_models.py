@@ -33,6 +33,7 @@ from cfgguide.automata.pattern_notations import headed
 from cfgguide.errors import GrammarError
 from cfgguide.schema import pydantic_strings as strings
 from cfgguide.schema.keywords import FINITE, FROM_NAMES, UNCHECKED, WHOLE
+from cfgguide.schema.quoted_strings import Quote
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -334,6 +335,8 @@ def _function_of(schema: Any) -> Any:
 def _of_function(made: Schema, function: Any) -> Schema:
     """Return a schema with what a function asks for, or the word that nobody checks it."""
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
+    if isinstance(getattr(function, "__self__", None), Quote):
+        return made
     if not _is_of_pydantic(function):
         return {**made, UNCHECKED: f"{name} decides it, in Python"}
     if name in _LOOKS_ELSEWHERE:

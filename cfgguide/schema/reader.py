@@ -26,6 +26,7 @@ from cfgguide.automata.language import Language, is_small_together
 from cfgguide.automata.pattern_automaton import GrowingAutomaton
 from cfgguide.automata.pattern_notations import with_common_spaces
 from cfgguide.automata.pattern_reader import MAX_CHARACTERS
+from cfgguide.automata.pieces import PieceAutomaton
 from cfgguide.automata.string_formats import (
     FORMATS,
     LONGEST,
@@ -39,6 +40,7 @@ from cfgguide.schema.keywords import (
     FINITE,
     OPENAPI_FORMATS,
     OWN_KEYWORDS,
+    QUOTE,
     TYPES,
     UNCHECKED,
     WHOLE,
@@ -48,6 +50,7 @@ from cfgguide.schema.keywords import (
     meant_type,
     unknown_keywords,
 )
+from cfgguide.schema.quoted_strings import Quote
 from cfgguide.schema.references import (
     NO_SIBLINGS,
     OLD_ITEMS,
@@ -393,6 +396,19 @@ class SchemaReader:
                 node.numbers += (Condition(numbers.written_whole),)
             if FINITE in schema:
                 node.numbers += (Condition(numbers.finite),)
+        if QUOTE in schema:
+            self._add_quote(node, f"{path}/{QUOTE}", schema[QUOTE])
+
+    def _add_quote(self, node: Node, path: str, value: Any) -> None:
+        """Add the condition that a string is a quote."""
+        try:
+            quote = Quote.of_keyword(value)
+        except SchemaError as error:
+            raise SchemaError(f"at {path}: {error.args[0]}") from None
+        condition = Condition(quote.pieces, is_met=True)
+        node.strings += (condition,)
+        self._together["string"] = None
+        self._growing.append((node, path, condition))
 
     def _values(self, location: Location, values: list[Any]) -> ListedValues:
         nested, scalars = list[Any](), list[Any]()
@@ -566,7 +582,7 @@ def _leave_out(node: Node, condition: Condition, kind: str) -> str:
         return "multipleOf"
     if kind == "string":
         node.strings = _without(node.strings, [condition])
-        return "pattern"
+        return QUOTE if isinstance(condition.made, PieceAutomaton) else "pattern"
     left = tuple(each for each in node.patterns if each[0] is not condition.made)
     if len(left) == len(node.patterns):
         node.names = None

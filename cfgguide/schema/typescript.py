@@ -26,6 +26,8 @@ from typing import Any, NamedTuple
 from cfgguide.automata.pattern_notations import without_head
 from cfgguide.base.limits import check_step
 from cfgguide.errors import SchemaError
+from cfgguide.schema.keywords import QUOTE
+from cfgguide.schema.quoted_strings import Quote
 from cfgguide.schema.references import (
     NO_SIBLINGS,
     OLD_ITEMS,
@@ -480,6 +482,8 @@ def _notes_of_string(schema: Mapping[str, Any]) -> tuple[str, ...]:
     if isinstance(schema.get("pattern"), str):
         pattern = _BLANKS.sub(" ", without_head(schema["pattern"]))
         notes += [f"/{pattern}/"] if len(pattern) <= _PATTERN else []
+    if QUOTE in schema:
+        notes.append(Quote.of_keyword(schema[QUOTE]).told)
     return (*notes, *_bounds("characters", schema, "minLength", "maxLength"))
 
 

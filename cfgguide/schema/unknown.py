@@ -10,7 +10,6 @@ that is not an object. A model that has to fill a field invents what it does not
 from __future__ import annotations
 
 import copy
-import inspect
 import re
 import types
 import typing
@@ -286,7 +285,7 @@ class _TypeRewriter:
             found.annotation = annotation
             fields[each] = (annotation, found)
         made = create_model(model.__name__, __base__=model, __module__=model.__module__, **fields)
-        made.__doc__ = inspect.getdoc(model)
+        made.__doc__ = model.__doc__  # `getdoc` would have that of `BaseModel` for none
         self._made[model] = self._names[name] = made
         return made
 

@@ -230,7 +230,7 @@ def test_a_quote_is_no_part_of_another_grammar() -> None:
         ("", {}, GrammarError, "nothing to quote"),
         ("...", {"unit": "words"}, GrammarError, "has no words"),
         (" \n", {"unit": "sentences"}, GrammarError, "has no sentences"),
-        (b"a", {}, GrammarError, "takes a text"),
+        (b"a", {}, GrammarError, "what is quoted is a text"),
         ("a", {"unit": "letters"}, GrammarError, "unit is 'letters'"),
         ("a", {"max_length": 0}, GrammarError, "max_length is 0"),
         ("a", {"max_length": True}, GrammarError, "max_length is True"),

@@ -291,7 +291,8 @@ KNOWN_BY = {
     "argparse": {
         *(
             "studio.cli.main", "studio.cli.arguments", "studio.cli.parsing",
-            "studio.cli.checking", "studio.cli.converting", "studio.cli.describing",
+            "studio.cli.checking", "studio.cli.comparing", "studio.cli.converting",
+            "studio.cli.describing",
         ),
         *(
             "studio.cli.generating", "studio.cli.indexing", "studio.cli.tracing",

@@ -211,3 +211,11 @@ def test_choices_have_one_text_more() -> None:
 def test_what_cannot_be_left_open(what: Any, options: Any, error: Any, said: str) -> None:
     with pytest.raises(error, match=said):
         or_unknown(what, **options)
+
+
+def test_a_model_without_a_description_has_none() -> None:
+    class Bare(BaseModel):
+        age: int
+
+    assert or_unknown(Bare).__doc__ is None
+    assert cfgguide.describe(or_unknown(Bare)) == "// Bare\n{ age: integer | null }"

@@ -77,7 +77,8 @@ def pattern_of(chunks: tuple[str, ...]) -> str:
     if n_characters > MAX_CHARACTERS:
         raise ValueError(
             f"all that %regex allows here has {n_characters} characters, and at most "
-            f"{MAX_CHARACTERS} fit into one terminal; give fewer chunks, or longer ones"
+            f"{MAX_CHARACTERS} fit into one terminal; give fewer chunks, or longer ones. Where the "
+            "whole answer is a quote, or a string of JSON is, take cfgguide.quote_of or Quote"
         )
     texts = {
         "".join(kept[begin:end])

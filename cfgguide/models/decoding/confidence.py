@@ -23,9 +23,8 @@ probability of the value is that of the tokens that it was written with.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +32,7 @@ import numpy as np
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.models.decoding.prefix_tree import NextTokens, PrefixNode, PrefixTree
 from cfgguide.schema.automaton import SchemaAutomaton
-from cfgguide.schema.json_reading import NOTHING, JsonReading
+from cfgguide.schema.json_reading import NOTHING, JsonReading, Leaves
 
 MAX_CALLS = 64  # sequences that the model is asked for, for the alternatives of one leaf
 _MOST_KEPT = 4_000  # tokens of a step that is kept: inside of free strings there are more
@@ -77,6 +76,25 @@ class Confidence:
     undecided: float = 0.0
     entropy: float | None = None
     n_calls: int = 0
+
+    def probability_of(self, value: Any) -> float | None:
+        """Return the probability of another value in its place; None if it is no alternative.
+
+        So `probability_of(None)` is how near a model was to null where
+        :func:`cfgguide.or_unknown` allows it.
+
+        Examples
+        --------
+        >>> sure = Confidence(7, 0.6, ((float, 0.6), (None, 0.4)))
+        >>> sure.probability_of(None), sure.probability_of("seven")
+        (0.4, None)
+        """
+        met = (
+            chance
+            for other, chance in self.alternatives
+            if other == value and isinstance(other, bool) == isinstance(value, bool)
+        )
+        return next(met, None)
 
 
 class _Step(NamedTuple):
@@ -168,7 +186,7 @@ class Confidences:
         self._data = text.encode()
         pushdown = getattr(self._tree.index.machine, "pushdown", None)
         if isinstance(pushdown, SchemaAutomaton) and _is_json(text):
-            return _Leaves(text, self._of_leaf).value
+            return Leaves(text, self._of_leaf).value
         return self._of_leaf(text, 0, len(self._data), is_json=False)
 
     def _piece(self, node: PrefixNode, token_id: int) -> bytes:
@@ -334,21 +352,6 @@ class Confidences:
                 if len(_names(left)) > 1:
                     after = self._tree.follow(node, position)
                 yield _Branch(float(chances[position]), after, text, left)
-
-
-class _Leaves(JsonReading):
-    """Reads a JSON text, with what is made of each leaf and its place in its stead."""
-
-    def __init__(self, text: str, make: Callable[[Any, int, int], Confidence]) -> None:
-        super().__init__()
-        self._make = make
-        self._n_bytes = list(accumulate((len(each.encode()) for each in text), initial=0))
-        self.read(text + "\n")  # by which a number ends
-
-    def _add(self, value: Any, start: int, end: int) -> None:
-        if not isinstance(value, dict | list):
-            value = self._make(value, self._n_bytes[start], self._n_bytes[end])
-        super()._add(value, start, end)
 
 
 def _is_json(text: str) -> bool:

@@ -229,18 +229,31 @@ def _indenter(options: argparse.Namespace) -> object | None:
     """Return the indenter that the user named, or None."""
     if options.indenter is None:
         return None
-    module, _, name = options.indenter.partition(":")
+    try:
+        return imported(options.indenter, "--indenter", "my_indenter:MyIndenter")
+    except CfgGuideError as error:
+        raise GrammarError(*error.args) from error.__cause__
+
+
+def imported(given: str, option: str, example: str) -> object:
+    """Return what an option names in a module; modules of the current folder count.
+
+    Raises
+    ------
+    CfgGuideError
+        If it cannot be imported.
+    """
+    module, _, name = given.partition(":")
     if not module or not name:
-        raise GrammarError(
-            f"--indenter names a module and a class, as in my_indenter:MyIndenter, "
-            f"not {options.indenter!r}"
+        raise CfgGuideError(
+            f"{option} names a module and what is in it, as in {example}, not {given!r}"
         )
     if "" not in sys.path:
         sys.path.insert(0, "")  # as `python -c` has it; the program's own folder is there instead
     try:
-        indenter: object = getattr(import_module(module), name)
+        found: object = getattr(import_module(module), name)
     except Exception as error:  # whatever a module does when it is imported
-        raise GrammarError(
-            f"cannot import the indenter {options.indenter!r}: {type(error).__name__}: {error}"
+        raise CfgGuideError(
+            f"cannot import {given!r} for {option}: {type(error).__name__}: {error}"
         ) from error
-    return indenter
+    return found

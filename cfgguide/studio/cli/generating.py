@@ -55,7 +55,7 @@ def add_generate(commands: Commands) -> None:
     completes(index, FILES)
     command.add_argument(
         "--max-new-tokens",
-        type=_positive,
+        type=positive,
         default=argparse.SUPPRESS,
         metavar="N",
         help="within these the sentence is finished",
@@ -69,7 +69,8 @@ def add_generate(commands: Commands) -> None:
     )
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """Return the number of an argument, which is 1 at least."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
     return int(text)
@@ -87,7 +88,7 @@ def _generate(options: argparse.Namespace) -> int:
         given = read_text(given).removesuffix("\n")
     # A mistake in the grammar is told before a model is loaded.
     compile_machine(grammar, progress=output.progress)
-    model, tokenizer = _loaded(options)
+    model, tokenizer = loaded(options)
     index = compile(grammar, model_vocabulary(tokenizer, model), progress=output.progress)
     if options.index is not None:
         index.add_file(options.index)
@@ -125,7 +126,7 @@ def _generate(options: argparse.Namespace) -> int:
     return YES
 
 
-def _loaded(options: argparse.Namespace) -> tuple[Any, Any]:
+def loaded(options: argparse.Namespace) -> tuple[Any, Any]:
     """Return the model that the user named, and its tokenizer."""
     from cfgguide.models.load import load_model, prepare_smollm2
 

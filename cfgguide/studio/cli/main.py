@@ -19,6 +19,7 @@ from typing import TextIO
 from cfgguide import __version__
 from cfgguide.errors import CfgGuideError
 from cfgguide.studio.cli.checking import add_check
+from cfgguide.studio.cli.comparing import add_compare
 from cfgguide.studio.cli.completing import add_completion
 from cfgguide.studio.cli.converting import add_convert
 from cfgguide.studio.cli.describing import add_describe
@@ -42,7 +43,7 @@ from cfgguide.studio.cli.tracing import add_trace
 #: The commands, in the order in which `--help` shows them.
 COMMANDS: tuple[Callable[[Commands], None], ...] = (
     *(add_grammars, add_check, add_convert, add_describe, add_generate, add_trace, add_index),
-    *(add_model, add_playground, add_cache, add_doctor, add_completion, add_help),
+    *(add_compare, add_model, add_playground, add_cache, add_doctor, add_completion, add_help),
 )
 
 

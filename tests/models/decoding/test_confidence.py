@@ -284,3 +284,29 @@ def test_a_prefix_is_given_and_what_follows_it_is_not() -> None:
     chances = dict(result.confidence["size"].alternatives)
     assert chances["small"] == 0.0
     assert chances["large"] + chances["late"] == pytest.approx(1.0)
+
+
+def test_the_probability_of_another_value() -> None:
+    values = ((True, 0.4), (1, 0.3), (None, 0.2), (str, 0.1))
+    confidence = Confidence(True, 0.4, values)
+    assert [confidence.probability_of(value) for value, _ in values] == [0.4, 0.3, 0.2, 0.1]
+    assert [confidence.probability_of(value) for value in (False, 0, "a")] == [None] * 3
+
+
+def test_how_near_a_model_was_to_null() -> None:
+    """Free strings and null begin with one token each, so that a softmax of two is the answer."""
+    tokenizer = small_tokenizer()
+    vocabulary = shared_vocabulary(tokenizer, None)
+    [quote], [null] = (
+        [number for number, token in enumerate(vocabulary.tokens) if token == wanted]
+        for wanted in (b'"', b"n")
+    )
+    logits = torch.full((N_COLUMNS,), -100.0)
+    logits[quote], logits[null] = 1.0, 0.5
+    schema = cfgguide.or_unknown(schema_of(name={"type": "string", "maxLength": 3}))
+    result = cfgguide.generate(
+        lambda _: logits.numpy(), "a", schema, tokenizer=tokenizer, confidence=True
+    )
+    assert result.parsed == {"name": ""}
+    found = result.confidence["name"].probability_of(None)
+    assert found == pytest.approx(1 / (1 + math.exp(0.5)), abs=1e-6)

@@ -21,6 +21,10 @@ DOCUMENTS = {
     "check a text": (["check", "my.lark", "--text", "[2]"], "grammar texts"),
     "check a grammar": (["check", "my.lark"], "grammar is_usable report"),
     "describe": (["describe", "json"], "style lead text"),
+    "compare": (
+        ["compare", "a.jsonl", "--what", "my.lark", "--max-new-tokens", "20"],
+        "what ways measures",
+    ),
     "convert": (["convert", "a.gbnf"], "notation lark start parser lexer special"),
     "trace": (
         ["trace", "my.lark", "--text", "[2]", "--tokenizer", "tokenizer"],
@@ -58,6 +62,7 @@ def test_every_command_has_one_document(run, random_writer, tokenizer_folder, na
     words, keys = DOCUMENTS[name]
     Path("my.lark").write_text(NUMBERS)
     Path("a.gbnf").write_text("root ::= [0-9]")
+    Path("a.jsonl").write_text('{"prompt": "a", "reference": "[2]"}')
     out = printed(run, *words, "--json")
     assert list(json.loads(out)) == keys.split()
     assert out.isascii()

@@ -401,11 +401,26 @@ def test_a_grammar_file_may_have_an_indenter_of_its_own(run, indenters, text, st
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        (":Blocks", "--indenter names a module and a class, as in my_indenter:MyIndenter, not "),
-        ("blocks", "--indenter names a module and a class, as in my_indenter:MyIndenter, not "),
-        ("{}:Other", "cannot import the indenter '{}:Other': AttributeError: module '{}' has no "),
-        ("no_such:Blocks", "cannot import the indenter 'no_such:Blocks': ModuleNotFoundError: No "),
-        ("{}_broken:Blocks", "cannot import the indenter '{}_broken:Blocks': ZeroDivisionError: "),
+        (
+            ":Blocks",
+            "--indenter names a module and what is in it, as in my_indenter:MyIndenter, not ",
+        ),
+        (
+            "blocks",
+            "--indenter names a module and what is in it, as in my_indenter:MyIndenter, not ",
+        ),
+        (
+            "{}:Other",
+            "cannot import '{}:Other' for --indenter: AttributeError: module '{}' has no ",
+        ),
+        (
+            "no_such:Blocks",
+            "cannot import 'no_such:Blocks' for --indenter: ModuleNotFoundError: No ",
+        ),
+        (
+            "{}_broken:Blocks",
+            "cannot import '{}_broken:Blocks' for --indenter: ZeroDivisionError: ",
+        ),
         ("{}:number", "postlex is a subclass of lark.indenter.Indenter, not 1: "),
         ("{}:Overridden", "the indenter Overridden has its own handle_NL, of which nothing is "),
     ],
@@ -1187,3 +1202,38 @@ def test_index_says_why_nothing_was_made_ahead(run, tokenizer_folder):
         "cfgguide: no mask was made ahead: the bound came first; allow more bytes or seconds\n"
     )
     assert run("index", "my.lark", *options, "60").status == 0
+
+
+def test_compare_prints_a_table_and_writes_answers_and_a_picture(run, random_writer):
+    Path("data.jsonl").write_text(
+        '{"prompt": "a", "reference": "no"}\n{"prompt": "b", "reference": "yes"}'
+    )
+    Path("words_of_tests.py").write_text(
+        "words = ['yes', 'no']\ndef score(one, other): return True"
+    )
+    words = ["compare", "data.jsonl", "--what", "words_of_tests:words", "--max-new-tokens", "9"]
+    options = ["--way", "masked", "--way", "free", "--output", "answers", "--picture", "a.svg"]
+    out = printed(run, *words, *options, "--score", "words_of_tests:score")
+    assert out.splitlines()[0] == "| n = 2 | masked | free |"
+    assert "| right answer | 1.00 (1.00 to 1.00) | 1.00 (1.00 to 1.00) |" in out
+    assert len(Path("answers").read_text().splitlines()) == 5
+    assert Path("a.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--what", "none_such:words"], "[error] cannot import 'none_such:words' for --what: "),
+        (["--what", "json", "--match", "a"], "[evaluation] --match is FIELD=HOW, where HOW is "),
+        (["--what", "json", "--match", "b=set"], "[evaluation] no reference has the field 'b'; "),
+        (["--what", "json", "--score", "x"], "[error] --score names a module and what is in it, "),
+    ],
+)
+def test_what_cannot_be_compared(run, random_writer, options, said):
+    Path("data.jsonl").write_text('{"prompt": "a", "reference": {"a": 1}}')
+    assert refused(run, "compare", "data.jsonl", *options).startswith(f"cfgguide: {said}")
+
+
+def test_compare_names_the_line_before_a_model_is_loaded(run):
+    Path("data.jsonl").write_text('{"prompt": "a", "reference": 1}\n{"prompt": "a"}')
+    assert "line 2: it is an object" in refused(run, "compare", "data.jsonl", "--what", "json")
