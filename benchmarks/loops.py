@@ -134,7 +134,7 @@ def asked_for() -> Iterator[Any]:
     yield from ([number] * 40 for number in range(100))
     syllables = [f"{first}{second}" for first in "bdfghklmnprstvwyz" for second in "aeiou"]
     yield from (syllable * 20 for syllable in syllables[:80])
-    yield from ([word] * 40 for word in ("a", "b", "c", "d", "", "0", "1", "x", "y", "z"))
+    yield from ([word] * 20 for word in ("a", "b", "c", "d", "", "0", "1", "x", "no", "so"))
     yield from (([0] * n + [1]) * (40 // (n + 1)) for n in range(10))
 
 

@@ -6,8 +6,9 @@ In: the text of a sequence as it grows. Out: a narrower mask while a loop is clo
 A text *loops* if its end has a period, so often and so long as the thresholds say. The machine
 tells what repeats: bytes of one lexeme, or more. A loop in a lexeme is closed by what leaves the
 lexeme; any other one by what leaves the innermost part that all of it stands in: the array whose
-items repeat, the object whose members do. Where no byte leaves it at once, the tokens of the
-shortest ending do, and nothing else is left to the model; from there on the text goes on. ::
+items repeat, the object whose members do. So does a loop in an item if there was one in another
+item of the same array. Where no byte leaves the part at once, what repeats goes on up to where one
+does, or else the tokens of the shortest ending come; from there on the text goes on. ::
 
     {"a": [7, 7, 7, 7, 7     loops with the period `, 7`, in an array: only `]` may follow
     {"a": [7, 7, 7, 7, 7]    closed: `}`, or `, "b": ...`
@@ -79,7 +80,7 @@ class Repetition:
     """
 
     repeats: int | None = 3
-    characters: int = 240
+    characters: int = 160
     penalty: float = 1.0
     no_repeat_ngram: int = 0
     min_p: float = 0.0
@@ -160,13 +161,14 @@ class Loop:
 
 
 class Open(NamedTuple):
-    """A part that is to be left.
+    """A part that is to be left, and the period of what repeats in it.
 
     `floor` is the height below which it has been left; None of a lexeme, which has been left when
     no byte goes on with it.
     """
 
     floor: int | None
+    period: int
 
 
 class Written(NamedTuple):
@@ -219,6 +221,13 @@ def looping(data: bytes, repeats: int, characters: int) -> tuple[int, int] | Non
                 return period, begin
         place = data.rfind(probe, 0, place + len(probe) - 1)
     return None
+
+
+def _is_next_item(loop: Loop, others: tuple[Loop, ...]) -> bool:
+    """Return whether a loop is in an item of an array in another item of which there was one."""
+    *array, last = loop.path or ("",)
+    items = (each.path[-1] for each in others if [*each.path[:-1]] == array and each.path)
+    return isinstance(last, int) and any(isinstance(item, int) for item in items)
 
 
 class Loops:
@@ -290,13 +299,16 @@ class Loops:
         if found is None:
             return written
         period, begin = found[0], found[1] + written.begin
-        part = self._part(written.data, begin + period)
+        part = self._part(written.data, begin + period, period)
         if part is None:  # nothing that could be closed: looked at again when it has come anew
             return written._replace(begin=len(written.data))
         loop = self._loop(written.data, begin, period)
+        if part.floor is None and _is_next_item(loop, written.loops):
+            whole = self._machine.read(self._machine.initial, written.data)
+            part = part._replace(floor=self._parts.height(whole) - 1)
         return written._replace(part=part, loops=(*written.loops, loop))
 
-    def _part(self, data: bytes, begin: int) -> Open | None:
+    def _part(self, data: bytes, begin: int, period: int) -> Open | None:
         """Return what the bytes from a place on stand in; None if that is the whole text."""
         try:
             configuration = self._machine.read(self._machine.initial, data[:begin])
@@ -310,8 +322,9 @@ class Loops:
         except LimitError:  # of a grammar that leaves open how the text is read
             return None
         if is_lexeme:
-            return Open(None)
-        return Open(floor) if floor > self._parts.height(self._machine.initial) else None
+            return Open(None, period)
+        is_inside = floor > self._parts.height(self._machine.initial)
+        return Open(floor, period) if is_inside else None
 
     def _loop(self, data: bytes, begin: int, period: int) -> Loop:
         first, repeated = data[:begin].decode(errors="ignore"), data[begin:]
@@ -379,22 +392,46 @@ class Loops:
         narrow = np.zeros_like(mask)
         if self._machine.is_sentence(configuration):
             narrow |= self._index.eos_bitmask
-        for byte in range(256):
-            if (rows[byte] & mask).any():
-                after = self._read(configuration, byte)
-                if after is not None and self._has_left(configuration, byte, after, written.part):
-                    narrow |= rows[byte]
-        ending = TokenBudget.of(self._index).shortest(step, before=before)
-        if ending is not None:  # of which the first token fits into every budget that allows any
-            if not (narrow & mask).any():
+        for byte in self._leaving(configuration, written.part):
+            narrow |= rows[byte]
+        ending = TokenBudget.of(self._index).shortest(step, before=before) or ()
+        if not (narrow & mask).any():
+            text = self._once_more(written, configuration)
+            if not text:
                 text = vocabulary.spell(ending)
                 text = text[: self._n_to_leave(configuration, text, written.part)]
-                begun = token_ids_in(rows[text[0]] & mask).tolist() if text else []
-                on_the_way = [each for each in begun if self._is_on(text, each)]
-                narrow |= bitmask_of(on_the_way, vocabulary.n_words)
-            narrow |= bitmask_of(ending[:1], vocabulary.n_words)
+            begun = token_ids_in(rows[text[0]] & mask).tolist() if text else []
+            on_the_way = [each for each in begun if self._is_on(text, each)]
+            narrow |= bitmask_of(on_the_way, vocabulary.n_words)
+        # Its first token fits into every budget that allows any.
+        narrow |= bitmask_of(ending[:1], vocabulary.n_words)
         narrow &= mask
         return narrow if narrow.any() else mask
+
+    def _leaving(self, configuration: Any, part: Open) -> list[int]:
+        """Return the bytes that leave a part at once."""
+        reached = ((byte, self._read(configuration, byte)) for byte in range(256))
+        return [
+            byte
+            for byte, after in reached
+            if after is not None and self._has_left(configuration, byte, after, part)
+        ]
+
+    def _once_more(self, written: Written, configuration: Any) -> bytes:
+        """Return how the period goes on up to where a byte leaves the part; empty if none does.
+
+        So the item that has begun becomes what the ones before are, and not a piece of that.
+        """
+        part = written.part
+        assert part is not None, "there is something to leave"
+        period = written.data[-part.period :] if part.floor is not None else b""
+        for n, byte in enumerate(period, 1):
+            configuration = self._read(configuration, byte)
+            if configuration is None:
+                break
+            if leaving := self._leaving(configuration, part):
+                return period[:n] + bytes(leaving[:1])
+        return b""
 
     def _is_on(self, text: bytes, token_id: int) -> bool:
         """Return whether a token spells a text, or the beginning of it."""

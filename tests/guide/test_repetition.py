@@ -129,12 +129,12 @@ def test_a_loop_in_a_string_or_a_number_ends_it(
     assert result.is_complete
 
 
-FIVES, FEWER = '{"a": [5' + 90 * ", 5", '{"a": [5, 5, 5, 5, 0], "b": 0}'
-MEMBERS = '[{"n": 1}, {"n": 1}, {"n": 1}, {"n": 0}]'
+FIVES, FEWER = '{"a": [5' + 90 * ", 5", '{"a": [5, 5, 5, 5, 5], "b": 0}'
+MEMBERS = '[{"n": 1}, {"n": 1}, {"n": 1}, {"n": 1}]'
 ITEMS: list[tuple[Any, str, str, tuple[Any, ...]]] = [
-    (array_of(WHOLE), "[" + 90 * "1, 2, ", "[1, 2, 1, 2, 1, 2, 0]", ()),
+    (array_of(WHOLE), "[" + 90 * "1, 2, ", "[1, 2, 1, 2, 1, 2, 1]", ()),
     (object_of(a=array_of(WHOLE), b=WHOLE), FIVES, FEWER, ("a",)),
-    (array_of(array_of(WHOLE)), "[[1], [5" + 90 * ", 5", "[[1], [5, 5, 5, 5, 0]]", (1,)),
+    (array_of(array_of(WHOLE)), "[[1], [5" + 90 * ", 5", "[[1], [5, 5, 5, 5, 5]]", (1,)),
     (array_of(object_of(n=WHOLE)), "[" + 90 * '{"n": 1}, ', MEMBERS, ()),
     (array_of(array_of({})), 90 * "[", "[[[[[[[[[[[[]]]]]]]]]]]]", ()),
 ]  # fmt: skip
@@ -154,6 +154,13 @@ def test_an_array_that_needs_more_items_gets_these_and_no_more() -> None:
     result = written(array_of(WHOLE, minItems=9), "[" + 90 * "5, ")
     assert len(json.loads(result.text)) == 9
     assert len(result.notes) == 1
+
+
+def test_loops_in_two_items_of_an_array_end_it() -> None:
+    one, another = '"' + 12 * "a", '"' + 12 * "b"
+    result = written(array_of(STRING), f'[{one}", {another}", {one}')
+    assert json.loads(result.text) == [12 * "a", 12 * "b"]
+    assert [each.path for each in result.notes] == [(0,), (1,)]
 
 
 def test_the_loop_is_told() -> None:
