@@ -122,11 +122,9 @@ def is_closed(written: Any) -> bool:
     """Return whether the first loop has hardly gone on after it was found."""
     if not written.notes or not written.is_complete:
         return False
-    loop, value = written.notes[0], json.loads(written.text)
-    for step in loop.path:
-        value = value[step]
-    part = json.dumps(value, ensure_ascii=False)
-    return part.count(loop.period) <= loop.repeats + 1
+    loop = written.notes[0]
+    goes_on = written.text.startswith((loop.repeats + 2) * loop.period, loop.character)
+    return not goes_on
 
 
 def asked_for() -> Iterator[Any]:
@@ -160,10 +158,11 @@ def report(name: str, found: list[Answer]) -> str:
     """Return a row of the table: of all answers that loop."""
     cells = [name, str(len(found))]
     for texts in ([each.before for each in found], [each.after for each in found]):
-        cells.append(str(sum(len(each.token_ids) < N_TOKENS for each in texts)))
+        lengths = [each.n_model_calls + each.n_forced for each in texts]
+        cells.append(str(sum(length < N_TOKENS for length in lengths)))
         cells.append(str(sum(each.is_complete for each in texts)))
         cells.append(str(sum(is_closed(each) for each in texts)))
-        cells.append(f"{np.mean([len(each.token_ids) for each in texts] or [0]):.0f}")
+        cells.append(f"{np.mean(lengths or [0]):.0f}")
     return f"| {' | '.join(cells)} |"
 
 

@@ -44,6 +44,7 @@ from cfgguide.guide.budget import TokenBudget
 _FREE = 10  # bytes that may go on a lexeme: as many as there are digits
 _STRUCTURE = -1  # in place of a token that was not free
 _MAX_REMEMBERED = 1_000  # configurations
+_MAX_SETS = 64  # of bytes that go on a lexeme
 _BYTES = [bytes([byte]) for byte in range(256)]
 
 Float64Array = npt.NDArray[np.float64]
@@ -263,7 +264,8 @@ class Loops:
         self._repetition = repetition
         output = index.output_type
         self._begin_reading = reading or (output.reading if output else TextReading)
-        self._free: BoundedDict[Any, npt.NDArray[np.bool_] | None] = BoundedDict(_MAX_REMEMBERED)
+        self._inside: BoundedDict[Any, bytes] = BoundedDict(_MAX_REMEMBERED)
+        self._free: BoundedDict[bytes, npt.NDArray[np.bool_]] = BoundedDict(_MAX_SETS)
 
     # -- the text ---------------------------------------------------------------------------
 
@@ -442,14 +444,18 @@ class Loops:
 
     def _free_tokens(self, configuration: Any) -> npt.NDArray[np.bool_] | None:
         """Return which tokens go on with free text; None where there is none."""
-        if configuration not in self._free:
-            inside = [byte for byte in range(256) if self._parts.goes_on(configuration, byte)]
-            bits = None
-            if len(inside) >= _FREE:
-                words = np.bitwise_or.reduce(self._index.vocabulary.tokens_by_first_byte[inside])
-                bits = np.unpackbits(words.view(np.uint8), bitorder="little").astype(bool)
-            self._free[configuration] = bits
-        return self._free[configuration]
+        inside = self._inside.get(configuration)
+        if inside is None:
+            inside = bytes(each for each in range(256) if self._parts.goes_on(configuration, each))
+            self._inside[configuration] = inside
+        if len(inside) < _FREE:
+            return None
+        free = self._free.get(inside)
+        if free is None:
+            rows = self._index.vocabulary.tokens_by_first_byte[list(inside)]
+            bits = np.unpackbits(np.bitwise_or.reduce(rows).view(np.uint8), bitorder="little")
+            self._free[inside] = free = bits.astype(bool)
+        return free
 
     def weighed(
         self, written: Written, step: Step, token_ids: npt.NDArray[np.int64], logits: Float64Array

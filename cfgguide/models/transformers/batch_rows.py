@@ -67,7 +67,7 @@ class GeneratedRows:
         repetition: Repetition | None = None,
     ) -> None:
         self._indexes = indexes
-        self._loops = [repetition and Loops(index, repetition) for index in indexes]
+        self._loops = [Loops(index, repetition) if repetition else None for index in indexes]
         self._written: list[dict[Ids, Written]] = [{} for _ in indexes]
         self._max_new_tokens = max_new_tokens
         self._is_exact = is_exact

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import json
 import pickle
 from collections.abc import Sequence
 from typing import Any
@@ -631,3 +632,4 @@ def test_loops_are_closed_as_cfgguides_generate_closes_them(
     process(written[:, :-1], torch.zeros(1, N_SMALL + 5))
     assert process.notes == (result.notes,)
     assert result.notes
+    assert json.loads(result.text).keys() >= {"a", "b"}
