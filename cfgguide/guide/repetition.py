@@ -94,10 +94,11 @@ class Repetition:
             ("no_repeat_ngram", Integral, 0, np.inf),
             ("min_p", Real, 0, 1),
         ):
-            value = getattr(self, name)
+            value: Any = getattr(self, name)
             if name == "repeats" and value is None:
                 continue
-            if isinstance(value, bool) or not (isinstance(value, kind) and least <= value <= most):
+            is_number = isinstance(value, kind) and not isinstance(value, bool)
+            if not (is_number and least <= float(value) <= most):
                 what = "a whole number" if kind is Integral else "a number"
                 bounds = f"from {least} up" if most == np.inf else f"from {least} to {most}"
                 raise GenerationError(f"{name} is {shown(value)}; it is {what} {bounds}")

@@ -173,8 +173,9 @@ class GeneratedRows:
         for number, generated in zip(self._numbers(ids) or (), self._generated(ids), strict=True):
             step = self._step(number, generated)
             masks.append(None if step is None else self._mask(number, step, generated))
-        for known in (*self._states, *self._written):
-            _forget(known, len(ids))
+        for states, written in zip(self._states, self._written, strict=True):
+            _forget(states, len(ids))
+            _forget(written, len(ids))
         return masks
 
     def weighed(
@@ -204,10 +205,9 @@ class GeneratedRows:
         written = known.get(generated[:n_known], Written(b""))
         for n_read in range(n_known, len(generated)):
             before = self._step(number, generated[:n_read])
-            is_over = before is None or not self._is_allowed(
-                number, before, generated[: n_read + 1]
-            )
-            if loops is None or is_over:
+            if loops is None or before is None:
+                break
+            if not self._is_allowed(number, before, generated[: n_read + 1]):
                 break
             token_id = generated[n_read]
             piece = self._indexes[number].vocabulary.tokens[token_id] or b""
