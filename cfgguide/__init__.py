@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from cfgguide.grammar.grammar import Grammar as Grammar
     from cfgguide.guide.batch import fill_bitmasks as fill_bitmasks
     from cfgguide.guide.guide import Guide as Guide
+    from cfgguide.guide.repetition import Repetition as Repetition
     from cfgguide.index_pool import IndexPool as IndexPool
     from cfgguide.models.bitmask import apply_bitmask as apply_bitmask
     from cfgguide.models.decoding.sampling import sample as sample
@@ -86,6 +87,7 @@ _NAMES = {
     "Limits": "base.limits",
     "LogitsProcessor": "models.transformers.logits_processor",
     "Quote": "schema.quoted_strings",
+    "Repetition": "guide.repetition",
     "TokenRejectedError": "errors",
     "Vocabulary": "engine.vocabulary.vocabulary",
     "agenerate": "models.transformers.asynchronous",

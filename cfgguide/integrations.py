@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cfgguide.base.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from cfgguide.guide.repetition import Loop as Loop
     from cfgguide.models.bitmask import apply_bitmask as apply_bitmask
     from cfgguide.models.decoding.confidence import Confidence as Confidence
     from cfgguide.models.dense_mask import additive_mask as additive_mask
@@ -25,6 +26,7 @@ _NAMES = {
     "Confidence": "models.decoding.confidence",
     "Generation": "models.transformers.streaming",
     "LlamaCppProcessor": "models.llama_cpp",
+    "Loop": "guide.repetition",
     "LogitsProcessor": "models.transformers.logits_processor",
     "Part": "models.transformers.streaming",
     "Stream": "models.transformers.streaming",

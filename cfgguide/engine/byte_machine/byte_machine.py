@@ -130,6 +130,15 @@ class ByteMachine:
             found.add("$END")
         return tuple(sorted(found))
 
+    def height(self, configuration: ByteConfiguration) -> int:
+        """Return how many parts are open."""
+        return configuration.stack.height
+
+    def goes_on(self, configuration: ByteConfiguration, byte: int) -> bool:
+        """Return whether a byte goes on with what is being read, and ends or begins nothing."""
+        after = self.read(configuration, bytes([byte]))
+        return after is not None and after.stack == configuration.stack
+
     def endings(
         self, vocabulary: Vocabulary, n_tokens: Callable[[bytes], int | None]
     ) -> list[Callable[[ByteConfiguration], bytes | None]]:

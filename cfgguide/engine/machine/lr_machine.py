@@ -92,6 +92,19 @@ class LrMachine:
                 found &= {END, *self.liveness.spellable_terminals()}
         return tuple(sorted(recognizer.parse_table.terminals[each] for each in found))
 
+    def height(self, configuration: Configuration) -> int:
+        """Return how many states the stack keeps, whatever comes after a lexeme that has ended."""
+        if any(self.goes_on(configuration, byte) for byte in range(256)):
+            return _height(configuration)
+        following = (self.read(configuration, bytes([byte])) for byte in range(256))
+        lowest = sorted((each for each in following if each is not None), key=_height)
+        return next((_height(each) for each in lowest if self.is_live(each)), 0)
+
+    def goes_on(self, configuration: Configuration, byte: int) -> bool:
+        """Return whether a byte goes on with the lexeme that is being read."""
+        byte_class = int(self.recognizer.scanner.byte_classes[byte])
+        return any(self.recognizer.extended(way, byte_class) for way in configuration.hypotheses)
+
     def endings(
         self, vocabulary: Vocabulary, n_tokens: Callable[[bytes], int | None]
     ) -> list[FindEnding]:
@@ -135,6 +148,10 @@ class LrMachine:
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`, and so for processes: the tables."""
         return LrMachine.unpacked, (*self.packed(), self.liveness.spelling)
+
+
+def _height(configuration: Configuration) -> int:
+    return max(way.stack.height for way in configuration.hypotheses)
 
 
 class _IfLive:

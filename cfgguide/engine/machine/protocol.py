@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from cfgguide.base.archive import Arrays
 from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask, MaskKey, Path
@@ -186,6 +186,17 @@ class Machine(Reader[C], Protocol[C]):
 
     def packed(self) -> tuple[Arrays, dict[str, object]]:
         """Return what makes the machine again, as arrays and a JSON value; or raise an error."""
+
+
+@runtime_checkable
+class ShowsParts(Protocol):
+    """A machine that tells what a text stands in: a lexeme, an array, an object."""
+
+    def height(self, configuration: Any) -> int:
+        """Return how many parts are open: fewer where one is left, more where one begins."""
+
+    def goes_on(self, configuration: Any, byte: int) -> bool:
+        """Return whether a byte goes on with what is being read, and ends or begins nothing."""
 
 
 #: A machine whatever its configurations are: who uses it hands them through.

@@ -28,6 +28,7 @@ import numpy as np
 from cfgguide.engine.masks.subset import are_in_bitmask
 from cfgguide.errors import GenerationError, shown
 from cfgguide.guide.forced import Encode
+from cfgguide.models.decoding.model import Float64Array
 from cfgguide.models.decoding.prefix_tree import PrefixNode, PrefixTree
 from cfgguide.models.decoding.warpers import Warper
 
@@ -116,23 +117,28 @@ def _chosen(
     if next_tokens is None or next_tokens.log_mass == -np.inf:
         raise tree.refusal(node)
     uniforms = np.array([random.random() for random in randoms])
-    positions: list[int] = warper.draw(next_tokens.log_probs, uniforms).tolist()
+    log_probs = tree.weighed(node)
+    positions: list[int] = warper.draw(log_probs, uniforms).tolist()
     if tree.token_budget is None or (tree.is_measured and not node.left):
         return positions
     return [
-        _fitting(tree, node, position, warper, random)
+        _fitting(tree, node, position, warper, random, log_probs)
         for position, random in zip(positions, randoms, strict=True)
     ]
 
 
 def _fitting(
-    tree: PrefixTree, node: PrefixNode, position: int, warper: Warper, random: np.random.Generator
+    tree: PrefixTree,
+    node: PrefixNode,
+    position: int,
+    warper: Warper,
+    random: np.random.Generator,
+    log_probs: Float64Array,
 ) -> int:
     """Return the position of a token after which a sentence fits: the one drawn, or another."""
     next_tokens, token_budget = node.next_tokens, tree.token_budget
     assert next_tokens is not None, "a token was drawn"
     assert token_budget is not None, "there is something to fit into"
-    log_probs = next_tokens.log_probs
     n_tried = 0
     while not tree.fits(node, int(next_tokens.token_ids[position])):
         others = log_probs.copy()

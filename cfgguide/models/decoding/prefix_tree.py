@@ -27,6 +27,7 @@ from cfgguide.guide.budget import TokenBudget, check_finish, check_max_new_token
 from cfgguide.guide.forced import Encode, JumpForward
 from cfgguide.guide.guide import Guide, as_token_id
 from cfgguide.guide.healing import Healing
+from cfgguide.guide.repetition import Loops, Written
 from cfgguide.models.decoding.model import (
     AnyModel,
     Float64Array,
@@ -79,6 +80,8 @@ class PrefixNode:
         Where the index is.
     left : bytes
         What healing still has to spell before the sentence goes on; mostly empty.
+    written : Written
+        What repetition is asked about; empty without that.
     read_ids : tuple of int
         What the model reads before the new tokens: prompt and given prefix.
     n_tokens : int
@@ -114,6 +117,7 @@ class PrefixNode:
         "step",
         "token_id",
         "total",
+        "written",
     )
 
     def __init__(
@@ -125,11 +129,13 @@ class PrefixNode:
         is_finished: bool,
         is_forced: bool = False,
         left: bytes = b"",
+        written: Written | None = None,
     ) -> None:
         self.parent = parent
         self.token_id = token_id
         self.step = step
         self.left = left
+        self.written = written or Written(b"")
         self.is_finished = is_finished
         self.is_forced = is_forced
         self.n_tokens: int = 0 if parent is None else parent.n_tokens + 1
@@ -178,6 +184,8 @@ class PrefixTree:
     trailing : bool
         Whether ignored text, such as white space, may stand behind a sentence where nothing else
         could follow. If not, only EOS may.
+    loops : Loops, optional
+        What closes loops, and weighs free tokens.
     measure : bool
         Whether log-probabilities and log Z are wanted. If not, `finish` costs less: the allowed
         tokens are those of the grammar, and :meth:`fits` is to be asked of a token that is chosen.
@@ -202,6 +210,7 @@ class PrefixTree:
         restrict: Restriction | None = None,
         heal: bool = False,
         trailing: bool = True,
+        loops: Loops | None = None,
         measure: bool = True,
     ) -> None:
         check_max_new_tokens(max_new_tokens)
@@ -219,6 +228,7 @@ class PrefixTree:
         self._model = model
         self._temperature = temperature
         self._restrict = restrict
+        self._loops = loops
         self._is_trailing = trailing
         self._only_eos = Subset.of(index.eos_bitmask)
         self._healing = Healing(index) if heal else None
@@ -247,7 +257,10 @@ class PrefixTree:
             if self.token_budget is not None:
                 n_left = self.max_new_tokens - self.token_budget.n_tokens_of(left)
                 self.token_budget.check(self._start, n_left)
-            root = PrefixNode(None, -1, self._start, is_finished=self._is_finished, left=left)
+            written = Written(self.index.vocabulary.spell(self.prefix_ids))
+            root = PrefixNode(
+                None, -1, self._start, is_finished=self._is_finished, left=left, written=written
+            )
             root.read_ids = read_ids
             self._roots[prompt] = root
         return self._roots[prompt]
@@ -280,6 +293,16 @@ class PrefixTree:
         if np.isnan(largest) or largest == np.inf:
             raise not_numbers(largest)
         return NextTokens(token_ids, allowed, -np.inf if largest == -np.inf else np.nan)
+
+    def weighed(self, node: PrefixNode) -> Float64Array:
+        """Return what the model thinks of the next tokens, less what free ones have lost."""
+        next_tokens = node.next_tokens
+        assert next_tokens is not None, "look at a node before you choose"
+        if self._loops is None or node.left:
+            return next_tokens.log_probs
+        return self._loops.weighed(
+            node.written, node.step, next_tokens.token_ids, next_tokens.log_probs
+        )
 
     def follow(self, node: PrefixNode, position: int) -> PrefixNode:
         """Return the node after one more token, given by its position in the next tokens."""
@@ -327,7 +350,7 @@ class PrefixTree:
         encode : callable
             Makes tokens of forced text (:mod:`cfgguide.guide.forced`).
         """
-        if node.left:
+        if node.left or node.written.part is not None:
             return []
         subset = self._only_eos if self._ends(node) else self.index.allowed(node.step)
         is_only = subset.n_tokens == 1
@@ -364,15 +387,22 @@ class PrefixTree:
 
     def within(self, node: PrefixNode, token_budget: TokenBudget) -> Int32Array:
         """Return the tokens after which a sentence can still be finished in time."""
-        parent = node.parent
-        before = parent.step if parent and not parent.left else None
-        return token_budget.within(node.step, self.n_left(node), before=before)
+        return token_budget.within(node.step, self.n_left(node), before=self._before(node))
+
+    def _before(self, node: PrefixNode) -> Step | None:
+        """Return where the index was before the last token, if that was no healing."""
+        return node.parent.step if node.parent and not node.parent.left else None
 
     def _child(self, node: PrefixNode, token_id: int, *, is_forced: bool = False) -> PrefixNode:
         left, step = self._after(node, token_id)
+        written = node.written
+        if self._loops is not None:
+            piece = (self.index.vocabulary.tokens[token_id] or b"")[len(node.left) :]
+            written = self._loops.after(written, node.step, token_id, piece)
         return PrefixNode(
-            node, token_id, step, is_finished=step.is_end, is_forced=is_forced, left=left
-        )
+            node, token_id, step, is_finished=step.is_end, is_forced=is_forced, left=left,
+            written=written,
+        )  # fmt: skip
 
     def _after(self, node: PrefixNode, token_id: int) -> tuple[bytes, Step]:
         """Return what is left to spell, and where the index is, after a token."""
@@ -390,7 +420,11 @@ class PrefixTree:
         else:
             words = self.index.allowed(node.step).bitmask
         narrower = self._narrower(node)
-        return words if narrower is None else words & narrower
+        if narrower is not None:
+            words = words & narrower
+        if self._loops is None or node.left:
+            return words
+        return self._loops.narrowed(node.written, node.step, words, before=self._before(node))
 
     def _ends(self, node: PrefixNode) -> bool:
         """Return whether the sentence is to end here."""

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from cfgguide.engine.index.index import Index
 from cfgguide.guide.forced import encoder_of
+from cfgguide.guide.repetition import Loop, Loops, Repetition
 from cfgguide.models.decoding.loop import Seed, decode, generator
 from cfgguide.models.decoding.model import AnyModel, Ids
 from cfgguide.models.decoding.prefix_tree import PrefixNode, PrefixTree, Restriction
@@ -43,6 +44,8 @@ class Sample:
     log_masses : tuple of float, length n_new_tokens
         log Z of each step: the logarithm of the probability that the model gave to all tokens
         allowed there; 0 where the mask took nothing away, NaN for a forced token.
+    notes : tuple of Loop
+        Which loops were closed (:class:`cfgguide.integrations.Loop`), if that was asked for.
     """
 
     token_ids: tuple[int, ...]
@@ -50,6 +53,7 @@ class Sample:
     is_complete: bool
     log_probs: tuple[float, ...]
     log_masses: tuple[float, ...]
+    notes: tuple[Loop, ...] = ()
 
     @property
     def masked_log_probs(self) -> tuple[float, ...]:
@@ -86,6 +90,7 @@ def sample(
     finish: bool = True,
     force: object = None,
     restrict: Restriction | None = None,
+    repetition: bool | Repetition = False,
 ) -> Sample:
     """Return what a model writes after a prompt, within a grammar.
 
@@ -161,6 +166,7 @@ def sample(
         finish=finish,
         force=force,
         restrict=restrict,
+        repetition=repetition,
     )
     return written
 
@@ -180,6 +186,7 @@ def sample_many(
     finish: bool = True,
     force: object = None,
     restrict: Restriction | None = None,
+    repetition: bool | Repetition = False,
 ) -> list[Sample]:
     """Return a sample for each of some prompts, which may be equal.
 
@@ -211,6 +218,7 @@ def sample_many(
     True
     """
     warper = Warper(temperature, top_k, top_p, min_p)
+    avoided = Repetition.of(repetition)
     tree = PrefixTree(
         model,
         index,
@@ -218,6 +226,7 @@ def sample_many(
         prefix_ids=prefix_ids,
         finish=finish,
         restrict=restrict,
+        loops=Loops(index, avoided) if avoided else None,
     )
     nodes = [tree.root(prompt_ids) for prompt_ids in prompts]
     steps = decode(
@@ -242,4 +251,5 @@ def written(tree: PrefixTree, node: PrefixNode) -> Sample:
         node.is_finished,
         tuple(step.log_prob for step in path),
         tuple(step.log_mass for step in path),
+        node.written.loops,
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from cfgguide.engine.index.memo import Step
 from cfgguide.engine.masks.subset import Int32Array, is_in_bitmask
 from cfgguide.errors import BudgetError, BudgetWarning, GenerationError
 from cfgguide.guide.budget import TokenBudget, allowed_within
+from cfgguide.guide.repetition import Float64Array, Loop, Loops, Repetition, Written
 
 _MAX_STEPS = 256  # of each row that are remembered
 RESERVE = 64  # tokens by which one token is not known to lengthen what finishes a sentence
@@ -45,6 +47,8 @@ class GeneratedRows:
         left beyond those that finish the sentence, since earlier masks cost more so.
     trailing : bool
         Whether ignored text may stand behind a sentence where nothing else could follow.
+    repetition : Repetition, optional
+        What is done about text that repeats itself.
 
     Raises
     ------
@@ -60,8 +64,11 @@ class GeneratedRows:
         *,
         is_exact: bool = True,
         trailing: bool = False,
+        repetition: Repetition | None = None,
     ) -> None:
         self._indexes = indexes
+        self._loops = [Loops(index, repetition) if repetition else None for index in indexes]
+        self._written: list[dict[Ids, Written]] = [{} for _ in indexes]
         self._max_new_tokens = max_new_tokens
         self._is_exact = is_exact
         self._is_trailing = trailing
@@ -166,9 +173,47 @@ class GeneratedRows:
         for number, generated in zip(self._numbers(ids) or (), self._generated(ids), strict=True):
             step = self._step(number, generated)
             masks.append(None if step is None else self._mask(number, step, generated))
-        for states in self._states:
+        for states, written in zip(self._states, self._written, strict=True):
             _forget(states, len(ids))
+            _forget(written, len(ids))
         return masks
+
+    def weighed(
+        self, ids: IdArray, row: int, token_ids: IdArray, logits: Float64Array
+    ) -> Float64Array:
+        """Return the logits of a row's allowed tokens, less what free ones have lost.
+
+        The rows are those that :meth:`masks` was asked for last.
+        """
+        number, generated = (self._numbers(ids) or ())[row], self._generated(ids)[row]
+        loops, step = self._loops[number], self._states[number][generated]
+        assert loops is not None, "there is something to weigh"
+        assert step is not None, "the row goes on"
+        return loops.weighed(self._text(number, generated), step, token_ids, logits)
+
+    def loops_of(self, ids: IdArray) -> tuple[tuple[Loop, ...], ...]:
+        """Return the loops that were closed in each row."""
+        rows = zip(self._numbers(ids) or (), self._generated(ids), strict=True)
+        return tuple(self._text(number, generated).loops for number, generated in rows)
+
+    def _text(self, number: int, generated: Ids) -> Written:
+        """Return what a row has written, up to where it ended."""
+        loops, known = self._loops[number], self._written[number]
+        n_known = len(generated)
+        while n_known and generated[:n_known] not in known:
+            n_known -= 1
+        written = known.get(generated[:n_known], Written(b""))
+        for n_read in range(n_known, len(generated)):
+            before = self._step(number, generated[:n_read])
+            if loops is None or before is None:
+                break
+            if not self._is_allowed(number, before, generated[: n_read + 1]):
+                break
+            token_id = generated[n_read]
+            piece = self._indexes[number].vocabulary.tokens[token_id] or b""
+            written = loops.after(written, before, token_id, piece)
+            known[generated[: n_read + 1]] = written
+        return written
 
     def _step(self, number: int, generated: Ids) -> Step | None:
         index, states = self._indexes[number], self._states[number]
@@ -192,6 +237,13 @@ class GeneratedRows:
         return is_in_bitmask(generated[-1], self._mask(number, before, generated[:-1]))
 
     def _mask(self, number: int, step: Step, generated: Ids) -> Int32Array:
+        mask, loops = self._grammars_mask(number, step, generated), self._loops[number]
+        if loops is None:
+            return mask
+        before = self._states[number].get(generated[:-1]) if generated else None
+        return loops.narrowed(self._text(number, generated), step, mask, before=before)
+
+    def _grammars_mask(self, number: int, step: Step, generated: Ids) -> Int32Array:
         index = self._indexes[number]
         if not self._is_trailing and index.is_at_end(step):
             return index.eos_bitmask
@@ -221,7 +273,7 @@ def _rows_of(ids: IdArray) -> list[Ids]:
     return [tuple(row) for row in ids.tolist()]
 
 
-def _forget(states: dict[Ids, Step | None], n_rows: int) -> None:
+def _forget(known: dict[Ids, Any], n_rows: int) -> None:
     """Forget the oldest rows, but none to which a rejected draft may return."""
-    while len(states) > _MAX_STEPS * n_rows:
-        del states[next(iter(states))]
+    while len(known) > _MAX_STEPS * n_rows:
+        del known[next(iter(known))]

@@ -26,6 +26,7 @@ from cfgguide.errors import GenerationError, shown
 from cfgguide.grammar.rules.facts import not_known
 from cfgguide.guide.budget import check_max_new_tokens
 from cfgguide.guide.forced import encoder_of
+from cfgguide.guide.repetition import Loops, Repetition
 from cfgguide.models.decoding.confidence import Confidences
 from cfgguide.models.decoding.loop import Seed, decode, generator
 from cfgguide.models.decoding.model import AnyModel
@@ -76,6 +77,7 @@ class GenerateOptions(TypedDict, total=False):
     log_probs: bool
     confidence: bool
     describe: bool | Style
+    repetition: bool | Repetition
 
 
 class _RetryOptions(GenerateOptions, total=False):
@@ -236,6 +238,10 @@ def generate(
         Whether the prompt says what is to be written, and how (:func:`cfgguide.describe`): in the
         system text of a chat, or before the user's if its template has none; before a plain prompt.
         Names of special tokens in it are broken by a space.
+    repetition : bool or Repetition
+        What is done about text that repeats itself in strings, numbers, comments, names and arrays
+        (:class:`cfgguide.Repetition`); True closes loops. Those that were closed are in the
+        result's `notes`.
     tools : sequence of callable, mapping or type
         Instead of `what`: the model may call these, in the format of its own chat template, which
         is told of them. The value is a :class:`~cfgguide.schema.messages.message.Message`; its
@@ -447,6 +453,7 @@ class _Writing:
         log_probs: bool = False,
         confidence: bool = False,
         describe: bool | Style = False,
+        repetition: bool | Repetition = False,
         tools: Sequence[object] = (),
         tool_choice: ToolChoice = "auto",
     ) -> None:
@@ -479,6 +486,8 @@ class _Writing:
             self._index = shared_index(
                 self._known.grammar, vocabulary, progress=progress, is_written=True
             )
+        reading = self._known.reading if self._known else TextReading
+        avoided = Repetition.of(repetition)
         self._tree = PrefixTree(
             _logits_of(model, is_batch=is_batch or confidence),
             self._index,
@@ -487,6 +496,7 @@ class _Writing:
             finish=finish,
             heal=heal,
             trailing=trailing,
+            loops=Loops(self._index, avoided, reading) if avoided else None,
             measure=log_probs or confidence,
         )
         self._has_log_probs = log_probs
@@ -497,7 +507,6 @@ class _Writing:
         described = [described_tool(each) for each in tools]
         self._starts = [prompt_ids(each, tokenizer, tools=described) for each in prompts]
         stops = stops_of(stop)
-        reading = self._known.reading if self._known else TextReading
         self._texts = [
             TextSoFar(self._index, self._tree.root(token_ids), prefix, until, stops, reading)
             for token_ids in self._starts
@@ -570,6 +579,7 @@ class _Writing:
             self._known.thinking_of(text.text) if self._known else "",
             confidence.of(text.text) if confidence and text.is_complete else None,
             confidence.n_calls if confidence else 0,
+            notes=text.node.written.loops,
             _parse=self._parse_of(text.node),
         )
 

@@ -22,9 +22,11 @@ import numpy as np
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.masks.rows import copy_rows
+from cfgguide.engine.masks.subset import token_ids_in
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import GenerationError
 from cfgguide.guide.budget import TokenBudget, check_finish, check_max_new_tokens
+from cfgguide.guide.repetition import Loop, Repetition
 from cfgguide.models.bitmask import apply_last, check_columns
 from cfgguide.models.transformers.batch_rows import GeneratedRows, IdArray
 from cfgguide.models.transformers.generate_calls import calling_list, is_draft, max_length
@@ -72,6 +74,14 @@ class LogitsProcessor:
     trailing : bool
         Whether ignored text, such as white space, may stand behind a sentence where nothing else
         could follow. If not, only EOS may.
+    repetition : bool or Repetition
+        What is done about text that repeats itself in strings, numbers, comments, names and arrays
+        (:class:`cfgguide.Repetition`); True closes loops.
+
+    Attributes
+    ----------
+    notes : tuple of (tuple of Loop)
+        The loops that were closed in each row of the last step.
 
     Raises
     ------
@@ -102,8 +112,10 @@ class LogitsProcessor:
         max_new_tokens: int | None = None,
         finish: bool = True,
         trailing: bool = False,
+        repetition: bool | Repetition = False,
     ) -> None:
         check_finish(finish)
+        self._repetition = Repetition.of(repetition)
         self._indexes = _indexes(index, tokenizer)
         self._given_prompt_length = prompt_length
         self._max_new_tokens = max_new_tokens
@@ -127,11 +139,13 @@ class LogitsProcessor:
             max_new_tokens=self._max_new_tokens,
             finish=self._is_finishing,
             trailing=self._is_trailing,
+            repetition=self._repetition or False,
         )
         return again, (self._indexes,)
 
     def reset(self) -> None:
         """Forget the rows seen so far: the next call begins new texts."""
+        self.notes: tuple[tuple[Loop, ...], ...] = ()
         self._rows: GeneratedRows | None = None  # of calls without a list of processors
         self._calls: _Calls = {}
 
@@ -184,6 +198,14 @@ class LogitsProcessor:
         copy_rows([only_eos if mask is None else mask for mask in masks], bitmask)
         masked = scores.clone(memory_format=torch.contiguous_format)
         apply_last(masked, bitmask, has_ended=has_ended)
+        if self._repetition is not None:
+            self.notes = rows.loops_of(ids)
+            for row in np.flatnonzero(~has_ended) if self._repetition.weighs else ():
+                token_ids = token_ids_in(bitmask[row])
+                allowed = torch.from_numpy(token_ids).to(masked.device)
+                logits = masked[row, allowed].double().numpy(force=True)
+                weighed = torch.from_numpy(rows.weighed(ids, int(row), token_ids, logits))
+                masked[row, allowed] = weighed.to(masked)
         return masked
 
     def _rows_of(self, ids: IdArray) -> GeneratedRows:
@@ -232,8 +254,9 @@ class LogitsProcessor:
             for one in self._indexes if length == ids.shape[1] else ():
                 TokenBudget.of(one).check(one.start, n)
         return GeneratedRows(
-            self._indexes, ids[:, :length], n, is_exact=is_exact, trailing=self._is_trailing
-        )
+            self._indexes, ids[:, :length], n, is_exact=is_exact, trailing=self._is_trailing,
+            repetition=self._repetition,
+        )  # fmt: skip
 
 
 def _indexes(index: object, tokenizer: object) -> tuple[Index, ...]:

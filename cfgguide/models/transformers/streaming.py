@@ -16,6 +16,7 @@ from cfgguide.base.symbols import SYMBOLS
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.machine.partial import Partial, Reading
 from cfgguide.errors import GenerationError
+from cfgguide.guide.repetition import Loop
 from cfgguide.models.decoding.prefix_tree import PrefixNode
 
 T = TypeVar("T", covariant=True)
@@ -50,6 +51,8 @@ class Generation(Generic[T]):
         array; of other texts one. None if the text is not complete, or `generate` was not told to.
     n_confidence_calls : int
         For how many texts the model was asked for that, beyond `n_model_calls`.
+    notes : tuple of Loop
+        Which loops were closed (:class:`cfgguide.integrations.Loop`), if `generate` was told to.
     usage : object
         What a server has counted of the request, with all of its texts; None without a server.
     """
@@ -63,6 +66,7 @@ class Generation(Generic[T]):
     thinking: str = ""
     confidence: Any = None
     n_confidence_calls: int = 0
+    notes: tuple[Loop, ...] = ()
     usage: Any = field(default=None, repr=False, compare=False)
     _parse: Callable[[str], Any] = field(default=str, repr=False, compare=False)
 

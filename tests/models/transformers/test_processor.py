@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import json
 import pickle
 from collections.abc import Sequence
 from typing import Any
@@ -27,7 +28,13 @@ from support.tiny_grammar import (
     scores_of,
     tiny_processor,
 )
-from support.tiny_models import EOS, random_model, short_vocabulary_of
+from support.tiny_models import (
+    EOS,
+    N_SMALL,
+    random_model,
+    short_vocabulary_of,
+    small_tokenizer,
+)
 
 import cfgguide
 from cfgguide.errors import BudgetError, BudgetWarning, GenerationError, ModelError
@@ -592,3 +599,37 @@ def test_a_copied_processor_has_seen_no_rows(again):
     assert torch.isfinite(first).nonzero().tolist() == [[0, ord("a")]]
     later = process(torch.tensor([[1, ord("a")]]), torch.zeros(1, 257))
     assert torch.isfinite(later).nonzero().tolist() == [[0, ord("b")]]
+
+
+# --- Repetition ----------------------------------------------------------------------------------
+
+REPETITIONS = (
+    cfgguide.Repetition(repeats=2, characters=2),
+    cfgguide.Repetition(repeats=2, characters=2, penalty=2.0, no_repeat_ngram=3, min_p=0.01),
+)
+
+
+@pytest.mark.parametrize("repetition", REPETITIONS)
+@pytest.mark.parametrize("seed", range(3))
+def test_loops_are_closed_as_cfgguides_generate_closes_them(
+    repetition: cfgguide.Repetition, seed: int
+) -> None:
+    tokenizer, model = small_tokenizer(), random_model(N_SMALL + 5, seed=seed)
+    texts = {"type": "array", "items": {"type": "string"}, "minItems": 2}
+    what = {"properties": {"a": texts, "b": texts}, "required": ["a", "b"], "type": "object"}
+    ids = tokenizer("a = [", return_tensors="pt").input_ids
+    result = cfgguide.generate(
+        model, "a = [", what, tokenizer=tokenizer, max_new_tokens=150, force=False,
+        repetition=repetition,
+    )  # fmt: skip
+    process = cfgguide.LogitsProcessor(
+        what, tokenizer, max_new_tokens=150, repetition=repetition, prompt_length=ids.shape[1]
+    )
+    written = model.generate(
+        ids, logits_processor=[copy.deepcopy(process)], max_new_tokens=150, do_sample=False
+    )
+    assert written[0, ids.shape[1] :].tolist() == list(result.token_ids)
+    process(written[:, :-1], torch.zeros(1, N_SMALL + 5))
+    assert process.notes == (result.notes,)
+    assert result.notes
+    assert json.loads(result.text).keys() >= {"a", "b"}

@@ -1,0 +1,215 @@
+"""Measures how a model's loops end: with the budget, and closed where they began.
+
+In: SmolLM2, which writes greedily, and a table of questions, topics and schemas. Out: how many of
+its answers loop, as a search that knows nothing of grammars has it; of these, how many end before
+the tokens run out, are valid, and have the loop closed in the value where it began, without
+``repetition`` and with it. And how many repetitions that were asked for are cut: a table says what
+is wanted, and a model that wants it writes it. ::
+
+    python benchmarks/loops.py --topics 20 --transcripts loops.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import cfgguide
+from cfgguide.models import load_model
+
+BATCH = 20
+N_TOKENS = 256
+TOPICS = (
+    "a dragon", "the sea", "a train journey", "winter", "a small bakery", "the moon", "a lost dog",
+    "an old clock", "a river", "a market", "a robot", "the desert", "a violin", "a lighthouse",
+    "coffee", "a football match", "a garden", "a library", "the wind", "a birthday",
+    "a volcano", "the night", "a castle", "a bridge", "bread", "an island", "a school", "the rain",
+    "a forest", "an airport", "a kitchen", "a hospital", "the sun", "a mountain", "a pirate",
+    "a bicycle", "chess", "a painter", "the harbour", "a snake",
+)  # fmt: skip
+
+
+def object_of(**properties: Any) -> dict[str, Any]:
+    """Return the schema of an object with just these properties."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+_STRING, _WHOLE = {"type": "string"}, {"type": "integer"}
+
+
+def _array(items: Any) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+#: What is asked, how the answer begins, and what it is.
+FORMS: dict[str, tuple[str, str, Any]] = {
+    "words": (
+        "List words that describe {topic}, and say what the list is for.",
+        "",
+        object_of(words=_array(_STRING), purpose=_STRING),
+    ),
+    "values": (
+        "Give measurements of {topic} as whole numbers, and their unit.",
+        "",
+        object_of(values=_array(_WHOLE), unit=_STRING),
+    ),
+    "steps": (
+        "Make a plan with steps about {topic}: each with a name and minutes.",
+        "",
+        object_of(steps=_array(object_of(name=_STRING, minutes=_WHOLE)), owner=_STRING),
+    ),
+    "tale": (
+        "Tell a very long story about {topic}, and its author.",
+        '{"story": "Once upon a time',
+        object_of(story=_STRING, author=_STRING),
+    ),
+    "number": (
+        "How heavy is {topic} in kilograms, with all digits?",
+        '{"weight": 3.',
+        cfgguide.json_schema(
+            object_of(weight={"type": "number"}, unit=_STRING), separators=(", ", ": ")
+        ),
+    ),
+}
+
+
+class Answer(NamedTuple):
+    """An answer that loops, without `repetition` and with it."""
+
+    form: str
+    prompt: str
+    before: Any
+    after: Any = None
+
+
+def loops(text: str, repetition: cfgguide.Repetition) -> bool:
+    """Return whether some beginning of a text ends in a period so often and so long: naively."""
+    assert repetition.repeats is not None
+    for end in range(repetition.characters, len(text) + 1):
+        for period in range(1, end // repetition.repeats + 1):
+            length = max(repetition.repeats * period, repetition.characters)
+            begin = end - length
+            if begin >= 0 and text[begin + period : end] == text[begin : end - period]:
+                return True
+    return False
+
+
+def answers(model: Any, form: str, topics: list[str], repetition: Any) -> list[Any]:
+    """Return what the model writes about some topics."""
+    question, prefix, what = FORMS[form]
+    prompts = [[{"role": "user", "content": question.format(topic=each)}] for each in topics]
+    written: list[Any] = []
+    for begin in range(0, len(prompts), BATCH):
+        some = prompts[begin : begin + BATCH]
+        written += cfgguide.generate(
+            model, some, what, prefix=prefix, max_new_tokens=N_TOKENS, progress=False,
+            repetition=repetition,
+        )  # fmt: skip
+    return written
+
+
+def is_closed(written: Any) -> bool:
+    """Return whether the first loop has hardly gone on after it was found."""
+    if not written.notes or not written.is_complete:
+        return False
+    loop = written.notes[0]
+    goes_on = written.text.startswith((loop.repeats + 2) * loop.period, loop.character)
+    return not goes_on
+
+
+def asked_for() -> Iterator[Any]:
+    """Yield values that repeat, since somebody wants them to: two hundred."""
+    yield from ([number] * 40 for number in range(100))
+    syllables = [f"{first}{second}" for first in "bdfghklmnprstvwyz" for second in "aeiou"]
+    yield from (syllable * 20 for syllable in syllables[:80])
+    yield from ([word] * 20 for word in ("a", "b", "c", "d", "", "0", "1", "x", "no", "so"))
+    yield from (([0] * n + [1]) * (40 // (n + 1)) for n in range(10))
+
+
+def is_cut(value: Any, tokenizer: Any, index: Any, repetition: Any) -> bool:
+    """Return whether a value is cut though a model wants to write it."""
+    wanted = json.dumps(value)
+    ids = tokenizer.encode(wanted, add_special_tokens=False)
+
+    def model(token_ids: Any) -> Any:
+        logits = np.zeros(index.vocabulary.size)
+        n = len(token_ids)
+        next_id = ids[n] if n < len(ids) else index.vocabulary.eos_token_ids[0]
+        logits[next_id] = 1
+        return logits
+
+    written = cfgguide.sample(
+        model, index=index, max_new_tokens=2 * N_TOKENS, temperature=0, repetition=repetition
+    )
+    return written.text != wanted
+
+
+def report(name: str, found: list[Answer]) -> str:
+    """Return a row of the table: of all answers that loop."""
+    cells = [name, str(len(found))]
+    for texts in ([each.before for each in found], [each.after for each in found]):
+        lengths = [each.n_model_calls + each.n_forced for each in texts]
+        cells.append(str(sum(length < N_TOKENS for length in lengths)))
+        cells.append(str(sum(each.is_complete for each in texts)))
+        cells.append(str(sum(is_closed(each) for each in texts)))
+        cells.append(f"{np.mean(lengths or [0]):.0f}")
+    return f"| {' | '.join(cells)} |"
+
+
+def transcript(answer: Answer) -> str:
+    """Return an answer without `repetition` and with it."""
+    texts = [f"{answer.form}: {answer.prompt}", f"  before  {answer.before.text}"]
+    texts += [
+        f"  after   {answer.after.text}",
+        *(f"  note    {each}" for each in answer.after.notes),
+    ]
+    return "\n".join(texts)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--topics", type=int, default=len(TOPICS), help="of each form, at most")
+    parser.add_argument("--forms", nargs="+", choices=FORMS, default=list(FORMS))
+    parser.add_argument("--repeats", type=int, default=cfgguide.Repetition().repeats)
+    parser.add_argument("--characters", type=int, default=cfgguide.Repetition().characters)
+    parser.add_argument("--transcripts", type=Path, help="where they are written to")
+    options = parser.parse_args()
+    repetition = cfgguide.Repetition(repeats=options.repeats, characters=options.characters)
+    model, tokenizer = load_model()
+    index = cfgguide.compile({}, tokenizer)
+    values = list(asked_for())
+    n_cut = sum(is_cut(each, tokenizer, index, repetition) for each in values)
+    print(f"{n_cut} of {len(values)} repetitions that were asked for are cut\n")
+    print("| form | loop | ended | valid | closed | tokens | ended | valid | closed | tokens |")
+    print("| --- " * 10 + "|")
+    every: list[Answer] = []
+    for form in options.forms:
+        topics = list(TOPICS[: options.topics])
+        found = [
+            Answer(form, FORMS[form][0].format(topic=topic), before)
+            for topic, before in zip(topics, answers(model, form, topics, False), strict=True)
+            if loops(before.text, repetition)
+        ]
+        looping = [topic for topic in topics if any(topic in each.prompt for each in found)]
+        afterwards = answers(model, form, looping, repetition) if looping else []
+        found = [each._replace(after=after) for each, after in zip(found, afterwards, strict=True)]
+        print(report(form, found), flush=True)
+        every += found
+    print(report("all", every))
+    if options.transcripts is not None:
+        options.transcripts.write_text("\n\n".join(map(transcript, every)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
