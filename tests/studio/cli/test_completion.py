@@ -19,7 +19,7 @@ from cfgguide.studio.cli.main import _parser
 
 #: What is typed, and what the last word may become; files and folders are those below.
 COMPLETED = {
-    "gra": {"grammars"}, "co": {"convert", "completion"}, "check jso": {"json"},
+    "gra": {"grammars"}, "co": {"compare", "convert", "completion"}, "check jso": {"json"},
     "check sql_s": {"sql_select"}, "check json --keyw": {"--keywords"},
     "check json --keywords ": {"upper", "lower"},
     "check --keywords upper po": {"postgresql"}, "check --text x json my": {"my.lark"},
