@@ -154,8 +154,12 @@ class Metrics:
         Requests with an error of ours, but for those that were cancelled.
     n_busy : int
         Requests that were told to come again, since others had to be compiled first.
-    n_waiting : int
-        Requests that wait for that now.
+    n_waiting, n_waiting_long : int
+        Grammars that wait to be compiled now, and how many of them have had their turn.
+    n_compiling : int
+        Grammars that are compiled now.
+    n_clients : int
+        Clients whose requests wait.
     seconds : float
         Spent in compiling, errors included.
     n_first_visits : int
@@ -175,6 +179,9 @@ class Metrics:
     n_refused: int = 0
     n_busy: int = 0
     n_waiting: int = 0
+    n_waiting_long: int = 0
+    n_compiling: int = 0
+    n_clients: int = 0
     seconds: float = 0.0
     n_first_visits: int = 0
     first_visit_seconds: float = 0.0
@@ -355,6 +362,9 @@ class Backend:
         return replace(
             self._metrics,
             n_waiting=self._lanes.n_waiting,
+            n_waiting_long=self._lanes.n_long,
+            n_compiling=self._lanes.n_compiling,
+            n_clients=self._lanes.n_clients,
             n_first_visits=sum(each.n for each in visits),
             first_visit_seconds=sum(each.seconds for each in visits),
             n_indexes=sum(map(len, pools)),
@@ -537,7 +547,12 @@ class Backend:
         return isinstance(verdict, CfgGuideError)
 
     def requested(
-        self, kind: str, text: str, *, cancelled: Callable[[], bool] | None = None
+        self,
+        kind: str,
+        text: str,
+        *,
+        cancelled: Callable[[], bool] | None = None,
+        client: str = "",
     ) -> Future[Index]:
         """Return a future of the index of what a request asks for; returns at once.
 
@@ -549,6 +564,8 @@ class Backend:
         ----------
         kind, text, cancelled
             As for :meth:`index`, and so are the errors of the future.
+        client : str
+            Who asks: each client's requests are compiled in turn.
         """
         kind, text = unmarked(kind, text)
         try:
@@ -562,21 +579,26 @@ class Backend:
             partial(self._is_at_hand, kind, text, asked),
             lambda stops: self.index(kind, text, cancelled=stops),
         )
-        return self._begun(request, cancelled)
+        return self._begun(request, cancelled, client)
 
     def checked(
-        self, kind: str, text: str, *, cancelled: Callable[[], bool] | None = None
+        self,
+        kind: str,
+        text: str,
+        *,
+        cancelled: Callable[[], bool] | None = None,
+        client: str = "",
     ) -> Future[Any]:
         """Return a future that is done once :meth:`check` is; returns at once.
 
         Parameters
         ----------
-        kind, text, cancelled
-            As for :meth:`index`, and so are the errors of the future.
+        kind, text, cancelled, client
+            As for :meth:`requested`, and so are the errors of the future.
         """
         kind, text = unmarked(kind, text)
         if (isolation := self._trying(kind, text)) is None:
-            return self.requested(kind, text, cancelled=cancelled)
+            return self.requested(kind, text, cancelled=cancelled, client=client)
         if isolation.has_passed(kind, text):
             return run_now(partial(self.check, kind, text))
         request = Request(
@@ -584,10 +606,12 @@ class Backend:
             lambda: False,
             lambda stops: self.check(kind, text, cancelled=stops),
         )
-        return self._begun(request, cancelled)
+        return self._begun(request, cancelled, client)
 
-    def _begun(self, request: Request[Result], cancelled: Cancelled | None) -> Future[Result]:
-        future, is_first = self._lanes.run(request, cancelled)
+    def _begun(
+        self, request: Request[Result], cancelled: Cancelled | None, client: str
+    ) -> Future[Result]:
+        future, is_first = self._lanes.run(request, cancelled, client)
         future.add_done_callback(self._note_busy)
         if not is_first:
             self._count(n_hits=1)
