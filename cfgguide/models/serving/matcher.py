@@ -148,15 +148,16 @@ class Finishing:
         shortest = self._budget.shortest(index.start)
         self._near = _NEAR + 2 * len(shortest or ())
         self._has_tables = index.machine.n_parse_states is not None
-        self._way_out: tuple[int, ...] = ()
-        self._begun = 0  # tokens of the text before that
+        #: The tokens of a text, and of a way out of it. Copies of its matcher, and drafts that are
+        #: taken back, have other texts of the same length.
+        self._led: tuple[int, ...] = ()
 
     def bitmask(self, guide: Guide, n: int, *, trailing: bool) -> Int32Array | None:
         """Return the mask of what ends within `n` tokens; None where that is far, or not known."""
         if n > self._near or guide.is_finished:
             return None
-        way_out = self._way_out[guide.n_tokens - self._begun :]
-        if way_out and guide.token_ids[self._begun :] == self._way_out[: -len(way_out)]:
+        way_out = self._led[guide.n_tokens :]
+        if way_out and guide.token_ids == self._led[: guide.n_tokens]:
             return bitmask_of(way_out[:1], guide.index.vocabulary.n_words)
         try:
             with collector_off(), self._steps.begun():
@@ -169,7 +170,7 @@ class Finishing:
             found = self._budget.way_out(guide.step)
         if found is None or len(found) > n:
             return None
-        self._way_out, self._begun = found, guide.n_tokens
+        self._led = (*guide.token_ids, *found)
         return bitmask_of(found[:1], guide.index.vocabulary.n_words)
 
 

@@ -14,6 +14,7 @@ from support.small_tokenizers import standard_library_tokenizer
 
 import cfgguide
 from cfgguide.errors import BitmaskError, RollbackError, TokenRejectedError
+from cfgguide.models.serving.matcher import Finishing
 from cfgguide.serving import Backend, Matcher, fill_bitmasks
 
 GRAMMARS = {
@@ -350,3 +351,18 @@ def test_drafts_that_are_taken_back_change_nothing():
         matcher.bitmask()
         matcher.rollback(len(draft))
         assert (matcher.bitmask() == before).all()
+
+
+def test_a_way_out_is_of_the_text_that_it_was_found_for():
+    """Drafts that are taken back, and copies, have other texts of the same length."""
+    index = cfgguide.compile(
+        cfgguide.Grammar('start: "a" "xy" | "b" "zw"'), cfgguide.Vocabulary.of_bytes()
+    )
+    at_once = cfgguide.Limits(max_seconds=1e-9)  # no other mask is made in that time
+    matcher = Matcher(index, max_tokens=9, finishing=Finishing(index, at_once))
+    for each in (matcher, matcher.copy()):
+        for first, second in (b"ax", b"bz"):
+            assert each.accept([first])
+            found = each.bitmask()
+            assert [i for i in range(257) if found[i >> 5] >> (i & 31) & 1] == [second]
+            each.rollback(1)
