@@ -69,7 +69,15 @@ from cfgguide.grammar.rules.facts import not_known
 from cfgguide.guide.budget import TokenBudget
 from cfgguide.index_pool import DEFAULT_MAX_BYTES, IndexPool
 from cfgguide.languages.sql.names import with_schema
-from cfgguide.models.serving.isolation import MASK_SECONDS, Isolation, Verdicts, key_of
+from cfgguide.models.serving.isolation import (
+    MASK_SECONDS,
+    Isolation,
+    LeftOut,
+    Passed,
+    Verdicts,
+    key_of,
+    left_out_of,
+)
 from cfgguide.models.serving.lanes import BusyError, Cancelled, Lanes, Request, Result, run_now
 from cfgguide.models.serving.matcher import Allowance, Finishing, Matcher
 from cfgguide.models.serving.settings import Settings
@@ -118,6 +126,9 @@ CHOICES = (
 _SCHEMAS = ("json", "json_object", "structural_tag")  # kinds
 _MAX_KNOWN = 1_000  # requests whose grammars are remembered
 _LONG = 0.5  # seconds of compiling
+_LONG_STEP = 0.1  # seconds of a step, which all others have waited for
+#: What is measured of requests, in seconds.
+MEASURED = ("compile_seconds", "first_mask_seconds", "slowest_step_seconds")
 _BYTES_A_CHARACTER = 32  # of a request's text, and of what is read of it
 #: How a rule of GBNF, and of XGrammar's EBNF, begins; nothing in Lark's language does.
 _EBNF = re.compile(r"^[ \t]*[\w-]+[ \t]*::=", re.MULTILINE)
@@ -158,7 +169,7 @@ class Metrics:
         Grammars that wait to be compiled now, and how many of them have had their turn.
     n_compiling : int
         Grammars that are compiled now.
-    n_clients : int
+    n_waiting_clients : int
         Clients whose requests wait.
     seconds : float
         Spent in compiling, errors included.
@@ -181,7 +192,7 @@ class Metrics:
     n_waiting: int = 0
     n_waiting_long: int = 0
     n_compiling: int = 0
-    n_clients: int = 0
+    n_waiting_clients: int = 0
     seconds: float = 0.0
     n_first_visits: int = 0
     first_visit_seconds: float = 0.0
@@ -259,6 +270,8 @@ class Backend:
     max_wait_seconds : float
         For which they wait at most. The error of those that wait no more is a
         :class:`~cfgguide.models.serving.lanes.BusyError`.
+    observe : callable, optional
+        Called with the name of what was measured, one of :data:`MEASURED`, and the seconds.
 
     Examples
     --------
@@ -286,7 +299,9 @@ class Backend:
         max_mask_seconds: float = MASK_SECONDS,
         n_queued: int | None = None,
         max_wait_seconds: float = math.inf,
+        observe: Callable[[str, float], object] | None = None,
     ) -> None:
+        self._observe = observe or (lambda name, seconds: None)
         check_bound("bytes", max_bytes)
         self.max_mask_seconds = max_mask_seconds
         self._is_tidy, self._is_finishing = tidy, finish
@@ -326,7 +341,13 @@ class Backend:
             )
 
     @classmethod
-    def from_environment(cls, tokenizer_or_vocabulary: object, *, isolate: bool = True) -> Backend:
+    def from_environment(
+        cls,
+        tokenizer_or_vocabulary: object,
+        *,
+        isolate: bool = True,
+        observe: Callable[[str, float], object] | None = None,
+    ) -> Backend:
         """Return the backend of an engine's plug-in, as its operator has it (:class:`Settings`).
 
         With `isolate`, requests come here first: they may be tried in a process of their own, and
@@ -349,6 +370,7 @@ class Backend:
             max_mask_seconds=settings.max_mask_seconds,
             n_queued=settings.n_queued if isolate else None,
             max_wait_seconds=settings.max_wait_seconds if isolate else math.inf,
+            observe=observe,
         )
         for name in settings.warm:
             backend.requested("grammar", f"{PREFIX}{name}")
@@ -364,7 +386,7 @@ class Backend:
             n_waiting=self._lanes.n_waiting,
             n_waiting_long=self._lanes.n_long,
             n_compiling=self._lanes.n_compiling,
-            n_clients=self._lanes.n_clients,
+            n_waiting_clients=self._lanes.n_clients,
             n_first_visits=sum(each.n for each in visits),
             first_visit_seconds=sum(each.seconds for each in visits),
             n_indexes=sum(map(len, pools)),
@@ -471,7 +493,7 @@ class Backend:
                 return ready
             tried = 0.0
             if self._isolation is not None and not asked.is_trusted:
-                tried = self._isolation.try_request(kind, text, cancelled)
+                tried = self._isolation.try_request(kind, text, cancelled).seconds
             with self._one_at_a_time if tried > _LONG else nullcontext():
                 grammar = self._read(asked, cancelled)
                 requested = self._pools[asked.source].requested(grammar, cancelled=cancelled)
@@ -536,7 +558,21 @@ class Backend:
 
     def _compiled(self, kind: str, text: str, seconds: float) -> None:
         self._count(n_compiled=1, seconds=seconds)
-        _LOG.info("compiled %s in %.3f s", _shown(kind, text), seconds)
+        self._observe("compile_seconds", seconds)
+        _LOG.info("compiled %s in %.3f s (%s)", _shown(kind, text), seconds, _digest(kind, text))
+
+    def ended(
+        self, kind: str, text: str, *, first_seconds: float | None, slowest_seconds: float
+    ) -> None:
+        """Note how long the first mask of a request took, and its slowest step, when it ends."""
+        if first_seconds is None:
+            return
+        self._observe("first_mask_seconds", first_seconds)
+        self._observe("slowest_step_seconds", slowest_seconds)
+        if slowest_seconds > _LONG_STEP:
+            kind, text = unmarked(kind, text)
+            said = _shown(kind, text), slowest_seconds, first_seconds, _digest(kind, text)
+            _LOG.info("the slowest step of %s took %.3f s, its first mask %.3f s (%s)", *said)
 
     def is_refused(self, kind: str, text: str) -> bool:
         """Return whether a request was refused, when it was tried lately or amid a text.
@@ -545,6 +581,30 @@ class Backend:
         """
         verdict = self._verdicts.of(key_of(*unmarked(kind, text)))
         return isinstance(verdict, CfgGuideError)
+
+    def left_out(self, kind: str, text: str) -> LeftOut:
+        """Return what is not enforced of a request, once it was compiled: paths, and why.
+
+        Of misspelt keywords of a schema it has the one that may be meant.
+
+        Examples
+        --------
+        >>> import cfgguide
+        >>> backend = Backend(cfgguide.Vocabulary.of_bytes())
+        >>> asked = "json", '{"type": "string", "maxlength": 3}'
+        >>> _ = backend.index(*asked)
+        >>> backend.left_out(*asked)
+        (('/maxlength', "it is no keyword; did you mean 'maxLength'?"),)
+        """
+        kind, text = unmarked(kind, text)
+        verdict = self._verdicts.of(key_of(kind, text))
+        if isinstance(verdict, Passed):
+            return verdict.left_out
+        try:
+            grammar = self._known_grammar(self._asked(kind, text))
+        except CfgGuideError:
+            return ()
+        return () if grammar is None else left_out_of(grammar)
 
     def requested(
         self,
@@ -651,8 +711,10 @@ class Backend:
 
     def _refused(self, kind: str, text: str, error: CfgGuideError, seconds: float) -> None:
         self._count(n_refused=1, seconds=seconds)
+        self._observe("compile_seconds", seconds)
         said = " ".join(str(error).split())[:_MAX_SAID]
-        _LOG.warning("refused %s after %.3f s: %s", _shown(kind, text), seconds, said)
+        shown = _shown(kind, text), seconds, said, _digest(kind, text)
+        _LOG.warning("refused %s after %.3f s: %s (%s)", *shown)
 
     def _count(self, **more: float) -> None:
         with self._lock:
@@ -915,6 +977,11 @@ def _shown(kind: object, text: object) -> str:
     """Return a request as the log shows it, on one line."""
     said = str(text)
     return f"{kind!s:.20} {said[:_SHOWN]!r}{'...' if len(said) > _SHOWN else ''}"
+
+
+def _digest(kind: object, text: object) -> str:
+    """Return what a request is known by in the log, where its text is cut."""
+    return key_of(str(kind), str(text)).hex()[:12]
 
 
 def _told(text: str, grammar: Grammar, warnings: Iterable[str]) -> Grammar:

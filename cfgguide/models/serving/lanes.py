@@ -297,13 +297,16 @@ class Lanes:
         with self._lock:
             job = lane.next()
             self._n_compiling += job is not None
-        if job is None:
-            return
-        try:
-            self._run(job, step)
-        finally:
-            with self._lock:
-                self._n_compiling -= 1
+
+        def compiled(job: _Job) -> Any:
+            try:
+                return step(job)
+            finally:  # before anyone is told
+                with self._lock:
+                    self._n_compiling -= 1
+
+        if job is not None:
+            self._run(job, compiled)
 
     def _in_turn(self, job: _Job) -> Any:
         """Compile until that has taken its turn and another job waits, or nobody does any more."""
