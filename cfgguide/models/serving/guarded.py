@@ -98,6 +98,17 @@ class GuardedMatcher:
         vocabulary = self.matcher.index.vocabulary
         return bitmask_of(vocabulary.eos_token_ids[:1], vocabulary.n_words)
 
+    def end_within(self, most: int, n_tokens: int) -> None:
+        """Have the text end in time, where an engine has `n_tokens` of it, and will have `most`.
+
+        Tokens that the matcher never saw, such as those of thinking, are among them; drafts, which
+        it alone has seen, are not. So of what is asked for in turn the smallest holds.
+        """
+        matcher = self.matcher
+        most -= max(0, n_tokens - matcher.n_tokens)
+        if matcher.max_tokens is not None and matcher.max_tokens > most:
+            matcher.max_tokens = most
+
     def reset(self) -> None:
         """Go back to before the first token, and forget the error."""
         self.matcher.reset()

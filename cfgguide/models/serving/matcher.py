@@ -148,9 +148,15 @@ class Finishing:
         shortest = self._budget.shortest(index.start)
         self._near = _NEAR + 2 * len(shortest or ())
         self._has_tables = index.machine.n_parse_states is not None
-        #: The tokens of a text, and of a way out of it. Copies of its matcher, and drafts that are
-        #: taken back, have other texts of the same length.
+        #: The tokens of a text, and of a way out of it. Where drafts are taken back, other texts of
+        #: the same length follow.
         self._led: tuple[int, ...] = ()
+
+    def copy(self) -> Finishing:
+        """Return one for a copy of the text."""
+        copy = Finishing.__new__(Finishing)
+        copy.__dict__.update(self.__dict__)
+        return copy
 
     def bitmask(self, guide: Guide, n: int, *, trailing: bool) -> Int32Array | None:
         """Return the mask of what ends within `n` tokens; None where that is far, or not known."""
@@ -357,6 +363,7 @@ class Matcher:
         copy.__dict__.update(self.__dict__)
         copy._guide, copy.n_waits = self._guide.copy(), 0
         copy._allowance = None if self._allowance is None else self._allowance.copy()
+        copy._finishing = None if self._finishing is None else self._finishing.copy()
         return copy
 
     def __copy__(self) -> Matcher:

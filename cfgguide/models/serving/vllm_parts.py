@@ -447,12 +447,9 @@ class VllmGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
     def fill_bitmask(self, bitmask: Any, batch_index: int) -> None:
         """Write the mask into a row."""
-        matcher, request = self.guarded.matcher, self._request and self._request()
+        request = self._request and self._request()
         if self._n_tokens is not None and request is not None:
-            # Drafts are tokens of the matcher alone.
-            n_before = request.num_output_tokens - matcher.n_tokens
-            if matcher.max_tokens > self._n_tokens - n_before:
-                matcher.max_tokens = self._n_tokens - n_before
+            self.guarded.end_within(self._n_tokens, request.num_output_tokens)
         self.guarded.fill_bitmask(bitmask, batch_index)
 
     def is_terminated(self) -> bool:
