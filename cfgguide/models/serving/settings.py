@@ -40,7 +40,9 @@ VARIABLES = {
     "CFGGUIDE_CLIENT": ADDRESS,
     FOLDER_VARIABLE: "",
     SIZE_VARIABLE: str(MAX_CACHE_BYTES),
-    "CFGGUIDE_UNCOMPILED": "",  # read by the installation
+    # Read by the installation.
+    "CFGGUIDE_UNCOMPILED": "",
+    "CFGGUIDE_PACKAGE_GRAMMARS": "on",
 }
 
 _SECONDS = re.compile(r"[0-9]+(?:\.[0-9]*)?")
