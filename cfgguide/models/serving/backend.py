@@ -271,7 +271,8 @@ class Backend:
         For which they wait at most. The error of those that wait no more is a
         :class:`~cfgguide.models.serving.lanes.BusyError`.
     observe : callable, optional
-        Called with the name of what was measured, one of :data:`MEASURED`, and the seconds.
+        Called with what was measured, `compile_seconds`, `first_mask_seconds` or
+        `slowest_step_seconds`, and the seconds.
 
     Examples
     --------
