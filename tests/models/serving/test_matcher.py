@@ -324,6 +324,27 @@ def test_a_text_ends_within_its_tokens_whatever_the_model_wants(kind, text, judg
         judge(matcher.guide.text.decode())
 
 
+@pytest.mark.parametrize("is_object", [False, True])
+def test_a_text_that_opens_much_is_led_to_its_end_sooner(is_object):
+    """Each object of this one needs some tokens more after those inside it, each array one."""
+    node = {"inside": {"type": "array", "items": {"$ref": "#"}}, "name": {"type": "string"}}
+    schema = {"properties": {**node, "n": {"type": "integer"}}, "required": [*node, "n"]}
+    schema |= {"type": "object"} if is_object else {}
+    vocabulary, most = cfgguide.Vocabulary.of_bytes(), 600
+    matcher = Backend(vocabulary).matcher("json", json.dumps(schema), max_tokens=most)
+    order = [*b'[{:"in', *range(vocabulary.size)]  # as a model that opens one after the other
+    for _ in range(most):
+        found = matcher.bitmask()
+        allowed = [i for i in range(vocabulary.size) if found[i >> 5] >> (i & 31) & 1]
+        assert matcher.accept([min(allowed, key=order.index)])
+        if matcher.is_terminated:
+            break
+    assert matcher.is_terminated
+    text = matcher.guide.text
+    assert text.count(b"{") + text.count(b"[") > 20
+    json.loads(text)
+
+
 def test_where_nothing_ends_in_time_all_is_allowed():
     schema = '{"type": "string", "minLength": 50}'
     backend = Backend(cfgguide.Vocabulary.of_bytes())
