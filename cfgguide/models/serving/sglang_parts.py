@@ -164,7 +164,7 @@ class SglangGrammar(BaseGrammarObject):  # type: ignore[misc]
 
     def fill_vocab_mask(self, vocab_mask: Any, idx: int) -> None:
         """Write the mask into a row."""
-        request = self._request and self._request()
+        request = None if self._request is None else self._request()
         if request is not None:
             most = request.sampling_params.max_new_tokens
             self.guarded.end_within(most, len(request.output_ids))

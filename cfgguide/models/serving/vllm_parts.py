@@ -447,7 +447,7 @@ class VllmGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
     def fill_bitmask(self, bitmask: Any, batch_index: int) -> None:
         """Write the mask into a row."""
-        request = self._request and self._request()
+        request = None if self._request is None else self._request()
         if self._n_tokens is not None and request is not None:
             self.guarded.end_within(self._n_tokens, request.num_output_tokens)
         self.guarded.fill_bitmask(bitmask, batch_index)

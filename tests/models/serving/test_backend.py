@@ -412,6 +412,7 @@ def test_nobody_waits_longer_than_the_operator_wants(monkeypatch):
     assert time.monotonic() - started < 10
     held.is_free.set()
     assert backend.requested(*of_word("held0")).result(_PATIENCE)
+    waits_for(lambda: backend.metrics.n_waiting + backend.metrics.n_compiling == 0)
 
 
 def waits_for(claim) -> None:
@@ -528,8 +529,10 @@ def test_who_asks_for_most_makes_room_in_a_full_queue(monkeypatch):
 def test_who_has_left_makes_room_in_a_full_queue(monkeypatch):
     backend = Backend(VOCABULARY, use_cache=False, n_queued=1)
     held = Held(monkeypatch, gives_up=False)
-    begun = [backend.requested(*of_word(f"held{n}")) for n in range(2)]
-    waits_for(lambda: len(held.begun) == 2)
+    begun = []
+    for n in range(2):
+        begun.append(backend.requested(*of_word(f"held{n}")))
+        waits_for(lambda: len(held.begun) == len(begun))
     has_left = threading.Event()
     backend.requested(*of_word("left"), cancelled=has_left.is_set)
     waits_for(lambda: backend.metrics.n_waiting == 1)
