@@ -174,13 +174,20 @@ $(VENV_VLLM)/.installed: constraints-vllm.txt
 	$(VENV_VLLM)/bin/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	touch $@
 
+# SQL chains of others, which ask the server as clients.
+VENV_CHAINS ?= .venv-chains
+$(VENV_CHAINS)/.installed: constraints-chains.txt
+	$(PYTHON) -m venv $(VENV_CHAINS)
+	$(VENV_CHAINS)/bin/pip install --quiet --disable-pip-version-check -r constraints-chains.txt
+	touch $@
+
 serve-test soak: export HF_HUB_OFFLINE = 1
 serve-test soak: export VLLM_NO_USAGE_STATS = 1
 serve-test soak: export DO_NOT_TRACK = 1
 serve-test soak: export VLLM_CPU_KVCACHE_SPACE = 1
-serve-test: install $(VENV_VLLM)/.installed
+serve-test: install $(VENV_VLLM)/.installed $(VENV_CHAINS)/.installed
 	$(BIN)/python -c "$(PREPARE)"
-	$(VENV_VLLM)/bin/python -m pytest tests/engines
+	CHAINS_PYTHON=$(abspath $(VENV_CHAINS))/bin/python $(VENV_VLLM)/bin/python -m pytest tests/engines
 
 soak: install $(VENV_VLLM)/.installed
 	PYTHONPATH=.:tests $(VENV_VLLM)/bin/python -m engines.soak --seconds $(SECONDS) \
@@ -193,4 +200,4 @@ check: lint type grammars
 	$(MAKE) VENV=$(VENV) doctest
 
 clean:
-	rm -rf $(VENV) .ci/venv dist build `find cfgguide -name '*.so'` .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV_CHAINS) .ci/venv dist build `find cfgguide -name '*.so'` .mypy_cache .pytest_cache .ruff_cache .hypothesis

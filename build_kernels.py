@@ -1,7 +1,9 @@
 """Compiles the kernels, the modules of `KERNELS`, from Python to C with Cython.
 
-A wheel's build also compiles the bundled grammars into it (``tools/compile_grammars.py``). In a
-checkout they are compiled when they are first asked for, and kept in the user's cache.
+A wheel's build also compiles the bundled grammars into it (``tools/compile_grammars.py``), two
+thirds of its time; not with `CFGGUIDE_PACKAGE_GRAMMARS=off`, for an installation from a checkout in
+a hurry. There, and in a checkout, they are compiled when they are first asked for, and kept in the
+user's cache.
 
 The build of a wheel or an editable installation runs the hook at the end. In a checkout, ::
 
@@ -175,7 +177,10 @@ class KernelsHook(BuildHookInterface):
                 is_compiled = False
         if version == "editable":
             return
-        failure = compile_grammars()
+        if os.environ.get("CFGGUIDE_PACKAGE_GRAMMARS") == "off":
+            failure = "CFGGUIDE_PACKAGE_GRAMMARS is off"
+        else:
+            failure = compile_grammars()
         if failure:
             self.app.display_warning(f"The bundled grammars are compiled when used: {failure}")
         else:

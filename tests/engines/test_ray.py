@@ -19,6 +19,7 @@ import pytest
 ray = pytest.importorskip("ray", reason="`make serve-test` has it, this environment has not")
 
 import jsonschema  # noqa: E402
+import openai  # noqa: E402
 from ray.cluster_utils import Cluster  # noqa: E402
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -110,3 +111,52 @@ def test_vllm_in_ray_has_the_plug_in():
         ray.shutdown()
     assert len(rows) == 12
     assert all(re.fullmatch("yes|no|[0-9]{1,3}", row["text"]) for row in rows), rows
+
+
+def test_replicas_of_ray_serve_have_the_plug_in(tmp_path):
+    """As docs/serving.md has them, on CPUs: each answers, and all answers are right."""
+    pytest.importorskip("vllm", reason="`make serve-test` has it, this environment has not")
+    from ray import serve
+    from ray.serve.llm import LLMConfig, build_openai_app
+
+    variables = {"CFGGUIDE_VLLM": "all", "CFGGUIDE_CACHE": str(tmp_path / "cache")}
+    config = LLMConfig(
+        model_loading_config={"model_id": "smollm2", "model_source": str(prepare_smollm2())},
+        engine_kwargs={
+            "max_model_len": 512,
+            "enforce_eager": True,
+            "distributed_executor_backend": "mp",
+        },
+        deployment_config={"num_replicas": 2},
+        accelerator_type=None,
+        placement_group_config={"bundles": [{"CPU": 1}]},
+        runtime_env={"env_vars": variables},
+    )
+    ray.init(num_cpus=4)
+    try:
+        serve.run(build_openai_app({"llm_configs": [config]}))
+        client = openai.OpenAI(
+            base_url="http://127.0.0.1:8000/v1", api_key="none", max_retries=0, timeout=300
+        )
+
+        def ask(number: int) -> str:
+            answer = client.chat.completions.create(
+                model="smollm2",
+                messages=[{"role": "user", "content": f"A review, number {number}."}],
+                max_tokens=60,
+                extra_body={"structured_outputs": {"json": ray_batch.SCHEMA}},
+            )
+            return answer.choices[0].message.content
+
+        with ThreadPoolExecutor(8) as threads:
+            for text in threads.map(ask, range(16)):
+                jsonschema.validate(json.loads(text), ray_batch.SCHEMA)
+        with pytest.raises(openai.BadRequestError, match="did you mean python"):
+            client.chat.completions.create(
+                model="smollm2",
+                messages=[{"role": "user", "content": "Hi"}],
+                extra_body={"structured_outputs": {"grammar": "cfgguide:pyton"}},
+            )
+    finally:
+        serve.shutdown()
+        ray.shutdown()

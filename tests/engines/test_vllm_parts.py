@@ -32,7 +32,7 @@ EOS = VOCABULARY.eos_token_ids[0]
 
 
 def grammar() -> VllmGrammar:
-    return VllmGrammar(Backend(VOCABULARY).matcher("choice", '["yes", "no"]'), None)
+    return VllmGrammar(Backend(VOCABULARY).matcher("choice", '["yes", "no"]'))
 
 
 def row_of(each: VllmGrammar) -> list[int]:
@@ -55,6 +55,22 @@ def test_drafts_past_the_end_and_padding_are_taken():
     each.rollback(2)
     assert not each.is_terminated()
     assert row_of(each) == [EOS]
+
+
+def test_what_its_steps_took_is_told_when_it_is_no_longer_needed():
+    told: list[dict[str, float | None]] = []
+    each = VllmGrammar(
+        Backend(VOCABULARY).matcher("choice", '["yes", "no"]'),
+        None,
+        lambda **took: told.append(took),
+    )
+    row_of(each)
+    assert not told
+    first = each.guarded.first_seconds
+    assert each.accept_tokens("r", [*b"yes"])
+    del each
+    assert [took["first_seconds"] for took in told] == [first]
+    assert told[0]["slowest_seconds"] >= first
 
 
 TAKEN = [

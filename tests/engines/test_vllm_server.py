@@ -310,9 +310,42 @@ def test_a_wrong_schema_in_a_structural_tag_is_the_clients_error(server):
         server.chat(response_format=asked)
 
 
+MISSPELT = {"type": "object", "properties": {"a": {"type": "string", "maxlength": 3}}}
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+@pytest.mark.parametrize("at", ["structured_outputs", "response_format", "again"])
+def test_a_misspelt_keyword_is_told_in_the_head_of_the_answer(server, at, is_stream):
+    schema = {**MISSPELT, "title": f"{at} {is_stream}"}
+    made = {"type": "json_schema", "json_schema": {"name": "it", "schema": schema}}
+    asked = {"structured_outputs": {"json": schema}}
+    options = {"response_format": made} if at == "response_format" else {"extra_body": asked}
+    answer = server.client.chat.completions.with_raw_response.create(
+        model="smollm2",
+        messages=[{"role": "user", "content": "Give me an example."}],
+        max_tokens=5,
+        stream=is_stream,
+        **options,
+    )
+    told = json.loads(answer.headers["cfgguide-left-out"])
+    assert told == [["/properties/a/maxlength", "it is no keyword; did you mean 'maxLength'?"]]
+
+
+@pytest.mark.parametrize("options", [{}, {"extra_body": {"structured_outputs": {"json": PERSON}}}])
+def test_where_all_is_enforced_the_head_has_nothing_more(server, options):
+    answer = server.client.chat.completions.with_raw_response.create(
+        model="smollm2",
+        messages=[{"role": "user", "content": "Hi"}],
+        max_tokens=5,
+        stream=True,
+        **options,
+    )
+    assert "cfgguide-left-out" not in answer.headers
+
+
 def test_what_was_compiled_is_counted_and_logged(server):
     asked = {"structured_outputs": {"choice": ["once", "and again"]}}
-    before = counters(server)
+    before, seconds = counters(server), server.metrics()
     for _ in range(3):
         server.chat(extra_body=asked)
     with pytest.raises(openai.BadRequestError):
@@ -322,7 +355,12 @@ def test_what_was_compiled_is_counted_and_logged(server):
     assert more["cfgguide_compiled_total"] == 1
     assert more["cfgguide_hits_total"] == 2
     assert more["cfgguide_refused_total"] == 1
-    assert more["cfgguide_compile_seconds_total"] > 0
+    took = server.metrics()
+    # The engine lets the last request go when another one comes.
+    for name, n in (("compile", 2), ("first_mask", 2), ("slowest_step", 2)):
+        assert took[f"cfgguide_{name}_seconds_sum"] > seconds.get(f"cfgguide_{name}_seconds_sum", 0)
+        counted = f"cfgguide_{name}_seconds_count"
+        assert took[counted] - seconds.get(counted, 0) >= n
     log = (server.folder / "log").read_text(encoding="utf-8")
     assert """compiled choice '["once", "and again"]' in """ in log
     assert "refused grammar 'start: lonely' after " in log

@@ -97,6 +97,18 @@ def test_the_wheel_holds_the_package_and_the_grammars(wheel):
     assert held == expected
 
 
+def test_grammars_may_be_left_out_of_what_is_installed(dist, tmp_path):
+    source = unpacked(dist, tmp_path / "source")
+    left_out = {"CFGGUIDE_UNCOMPILED": "1", "CFGGUIDE_PACKAGE_GRAMMARS": "off"}
+    build = (sys.executable, "-m", "build", "--no-isolation", "--outdir", str(tmp_path), "--wheel")
+    run(*build, str(source), env={**os.environ, **left_out})
+    (path,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(path) as opened:
+        names = opened.namelist()
+    assert "cfgguide/grammars/json.lark" in names
+    assert not [name for name in names if name.startswith("cfgguide/compiled/")]
+
+
 def test_the_wheel_says_what_it_needs(wheel):
     with zipfile.ZipFile(wheel) as opened:
         names = opened.namelist()

@@ -69,7 +69,15 @@ from cfgguide.grammar.rules.facts import not_known
 from cfgguide.guide.budget import TokenBudget
 from cfgguide.index_pool import DEFAULT_MAX_BYTES, IndexPool
 from cfgguide.languages.sql.names import with_schema
-from cfgguide.models.serving.isolation import MASK_SECONDS, Isolation, Verdicts, key_of
+from cfgguide.models.serving.isolation import (
+    MASK_SECONDS,
+    Isolation,
+    LeftOut,
+    Passed,
+    Verdicts,
+    key_of,
+    left_out_of,
+)
 from cfgguide.models.serving.lanes import BusyError, Cancelled, Lanes, Request, Result, run_now
 from cfgguide.models.serving.matcher import Allowance, Finishing, Matcher
 from cfgguide.models.serving.settings import Settings
@@ -118,6 +126,9 @@ CHOICES = (
 _SCHEMAS = ("json", "json_object", "structural_tag")  # kinds
 _MAX_KNOWN = 1_000  # requests whose grammars are remembered
 _LONG = 0.5  # seconds of compiling
+_LONG_STEP = 0.1  # seconds of a step, which all others have waited for
+#: What is measured of requests, in seconds.
+MEASURED = ("compile_seconds", "first_mask_seconds", "slowest_step_seconds")
 _BYTES_A_CHARACTER = 32  # of a request's text, and of what is read of it
 #: How a rule of GBNF, and of XGrammar's EBNF, begins; nothing in Lark's language does.
 _EBNF = re.compile(r"^[ \t]*[\w-]+[ \t]*::=", re.MULTILINE)
@@ -154,8 +165,12 @@ class Metrics:
         Requests with an error of ours, but for those that were cancelled.
     n_busy : int
         Requests that were told to come again, since others had to be compiled first.
-    n_waiting : int
-        Requests that wait for that now.
+    n_waiting, n_waiting_long : int
+        Grammars that wait to be compiled now, and how many of them have had their turn.
+    n_compiling : int
+        Grammars that are compiled now.
+    n_waiting_clients : int
+        Clients whose requests wait.
     seconds : float
         Spent in compiling, errors included.
     n_first_visits : int
@@ -175,6 +190,9 @@ class Metrics:
     n_refused: int = 0
     n_busy: int = 0
     n_waiting: int = 0
+    n_waiting_long: int = 0
+    n_compiling: int = 0
+    n_waiting_clients: int = 0
     seconds: float = 0.0
     n_first_visits: int = 0
     first_visit_seconds: float = 0.0
@@ -252,6 +270,9 @@ class Backend:
     max_wait_seconds : float
         For which they wait at most. The error of those that wait no more is a
         :class:`~cfgguide.models.serving.lanes.BusyError`.
+    observe : callable, optional
+        Called with what was measured, `compile_seconds`, `first_mask_seconds` or
+        `slowest_step_seconds`, and the seconds.
 
     Examples
     --------
@@ -279,7 +300,9 @@ class Backend:
         max_mask_seconds: float = MASK_SECONDS,
         n_queued: int | None = None,
         max_wait_seconds: float = math.inf,
+        observe: Callable[[str, float], object] | None = None,
     ) -> None:
+        self._observe = observe or (lambda name, seconds: None)
         check_bound("bytes", max_bytes)
         self.max_mask_seconds = max_mask_seconds
         self._is_tidy, self._is_finishing = tidy, finish
@@ -319,7 +342,13 @@ class Backend:
             )
 
     @classmethod
-    def from_environment(cls, tokenizer_or_vocabulary: object, *, isolate: bool = True) -> Backend:
+    def from_environment(
+        cls,
+        tokenizer_or_vocabulary: object,
+        *,
+        isolate: bool = True,
+        observe: Callable[[str, float], object] | None = None,
+    ) -> Backend:
         """Return the backend of an engine's plug-in, as its operator has it (:class:`Settings`).
 
         With `isolate`, requests come here first: they may be tried in a process of their own, and
@@ -342,6 +371,7 @@ class Backend:
             max_mask_seconds=settings.max_mask_seconds,
             n_queued=settings.n_queued if isolate else None,
             max_wait_seconds=settings.max_wait_seconds if isolate else math.inf,
+            observe=observe,
         )
         for name in settings.warm:
             backend.requested("grammar", f"{PREFIX}{name}")
@@ -355,6 +385,9 @@ class Backend:
         return replace(
             self._metrics,
             n_waiting=self._lanes.n_waiting,
+            n_waiting_long=self._lanes.n_long,
+            n_compiling=self._lanes.n_compiling,
+            n_waiting_clients=self._lanes.n_clients,
             n_first_visits=sum(each.n for each in visits),
             first_visit_seconds=sum(each.seconds for each in visits),
             n_indexes=sum(map(len, pools)),
@@ -461,7 +494,7 @@ class Backend:
                 return ready
             tried = 0.0
             if self._isolation is not None and not asked.is_trusted:
-                tried = self._isolation.try_request(kind, text, cancelled)
+                tried = self._isolation.try_request(kind, text, cancelled).seconds
             with self._one_at_a_time if tried > _LONG else nullcontext():
                 grammar = self._read(asked, cancelled)
                 requested = self._pools[asked.source].requested(grammar, cancelled=cancelled)
@@ -526,7 +559,21 @@ class Backend:
 
     def _compiled(self, kind: str, text: str, seconds: float) -> None:
         self._count(n_compiled=1, seconds=seconds)
-        _LOG.info("compiled %s in %.3f s", _shown(kind, text), seconds)
+        self._observe("compile_seconds", seconds)
+        _LOG.info("compiled %s in %.3f s (%s)", _shown(kind, text), seconds, _digest(kind, text))
+
+    def ended(
+        self, kind: str, text: str, *, first_seconds: float | None, slowest_seconds: float
+    ) -> None:
+        """Note how long the first mask of a request took, and its slowest step, when it ends."""
+        if first_seconds is None:
+            return
+        self._observe("first_mask_seconds", first_seconds)
+        self._observe("slowest_step_seconds", slowest_seconds)
+        if slowest_seconds > _LONG_STEP:
+            kind, text = unmarked(kind, text)
+            said = _shown(kind, text), slowest_seconds, first_seconds, _digest(kind, text)
+            _LOG.info("the slowest step of %s took %.3f s, its first mask %.3f s (%s)", *said)
 
     def is_refused(self, kind: str, text: str) -> bool:
         """Return whether a request was refused, when it was tried lately or amid a text.
@@ -536,8 +583,37 @@ class Backend:
         verdict = self._verdicts.of(key_of(*unmarked(kind, text)))
         return isinstance(verdict, CfgGuideError)
 
+    def left_out(self, kind: str, text: str) -> LeftOut:
+        """Return what is not enforced of a request, once it was compiled: paths, and why.
+
+        Of misspelt keywords of a schema it has the one that may be meant.
+
+        Examples
+        --------
+        >>> import cfgguide
+        >>> backend = Backend(cfgguide.Vocabulary.of_bytes())
+        >>> asked = "json", '{"type": "string", "maxlength": 3}'
+        >>> _ = backend.index(*asked)
+        >>> backend.left_out(*asked)
+        (('/maxlength', "it is no keyword; did you mean 'maxLength'?"),)
+        """
+        kind, text = unmarked(kind, text)
+        verdict = self._verdicts.of(key_of(kind, text))
+        if isinstance(verdict, Passed):
+            return verdict.left_out
+        try:
+            grammar = self._known_grammar(self._asked(kind, text))
+        except CfgGuideError:
+            return ()
+        return () if grammar is None else left_out_of(grammar)
+
     def requested(
-        self, kind: str, text: str, *, cancelled: Callable[[], bool] | None = None
+        self,
+        kind: str,
+        text: str,
+        *,
+        cancelled: Callable[[], bool] | None = None,
+        client: str = "",
     ) -> Future[Index]:
         """Return a future of the index of what a request asks for; returns at once.
 
@@ -549,6 +625,8 @@ class Backend:
         ----------
         kind, text, cancelled
             As for :meth:`index`, and so are the errors of the future.
+        client : str
+            Who asks: each client's requests are compiled in turn.
         """
         kind, text = unmarked(kind, text)
         try:
@@ -562,21 +640,26 @@ class Backend:
             partial(self._is_at_hand, kind, text, asked),
             lambda stops: self.index(kind, text, cancelled=stops),
         )
-        return self._begun(request, cancelled)
+        return self._begun(request, cancelled, client)
 
     def checked(
-        self, kind: str, text: str, *, cancelled: Callable[[], bool] | None = None
+        self,
+        kind: str,
+        text: str,
+        *,
+        cancelled: Callable[[], bool] | None = None,
+        client: str = "",
     ) -> Future[Any]:
         """Return a future that is done once :meth:`check` is; returns at once.
 
         Parameters
         ----------
-        kind, text, cancelled
-            As for :meth:`index`, and so are the errors of the future.
+        kind, text, cancelled, client
+            As for :meth:`requested`, and so are the errors of the future.
         """
         kind, text = unmarked(kind, text)
         if (isolation := self._trying(kind, text)) is None:
-            return self.requested(kind, text, cancelled=cancelled)
+            return self.requested(kind, text, cancelled=cancelled, client=client)
         if isolation.has_passed(kind, text):
             return run_now(partial(self.check, kind, text))
         request = Request(
@@ -584,10 +667,12 @@ class Backend:
             lambda: False,
             lambda stops: self.check(kind, text, cancelled=stops),
         )
-        return self._begun(request, cancelled)
+        return self._begun(request, cancelled, client)
 
-    def _begun(self, request: Request[Result], cancelled: Cancelled | None) -> Future[Result]:
-        future, is_first = self._lanes.run(request, cancelled)
+    def _begun(
+        self, request: Request[Result], cancelled: Cancelled | None, client: str
+    ) -> Future[Result]:
+        future, is_first = self._lanes.run(request, cancelled, client)
         future.add_done_callback(self._note_busy)
         if not is_first:
             self._count(n_hits=1)
@@ -627,8 +712,10 @@ class Backend:
 
     def _refused(self, kind: str, text: str, error: CfgGuideError, seconds: float) -> None:
         self._count(n_refused=1, seconds=seconds)
+        self._observe("compile_seconds", seconds)
         said = " ".join(str(error).split())[:_MAX_SAID]
-        _LOG.warning("refused %s after %.3f s: %s", _shown(kind, text), seconds, said)
+        shown = _shown(kind, text), seconds, said, _digest(kind, text)
+        _LOG.warning("refused %s after %.3f s: %s (%s)", *shown)
 
     def _count(self, **more: float) -> None:
         with self._lock:
@@ -891,6 +978,11 @@ def _shown(kind: object, text: object) -> str:
     """Return a request as the log shows it, on one line."""
     said = str(text)
     return f"{kind!s:.20} {said[:_SHOWN]!r}{'...' if len(said) > _SHOWN else ''}"
+
+
+def _digest(kind: object, text: object) -> str:
+    """Return what a request is known by in the log, where its text is cut."""
+    return key_of(str(kind), str(text)).hex()[:12]
 
 
 def _told(text: str, grammar: Grammar, warnings: Iterable[str]) -> Grammar:

@@ -8,6 +8,7 @@ refused: the engine ends this request as failed, and the others go on.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,11 +30,22 @@ class GuardedMatcher:
         Follows the request.
     error : CfgGuideError or None
         What went wrong.
+    first_seconds : float or None
+        What its first mask took.
+    slowest_seconds : float
+        What its slowest step took, a mask or some tokens.
     """
 
     def __init__(self, matcher: Matcher) -> None:
         self.matcher = matcher
         self.error: CfgGuideError | None = None
+        self.first_seconds: float | None = None
+        self.slowest_seconds = 0.0
+
+    def _took(self, started: float) -> float:
+        seconds = time.perf_counter() - started
+        self.slowest_seconds = max(self.slowest_seconds, seconds)
+        return seconds
 
     def _fail(self, error: CfgGuideError) -> None:
         _LOG.error("a request fails after %d tokens: %s", self.matcher.n_tokens, error)
@@ -46,11 +58,14 @@ class GuardedMatcher:
 
     def accept(self, token_ids: Sequence[int]) -> bool:
         """Consume tokens, all or none; return whether all may come. After an error, none may."""
+        started = time.perf_counter()
         try:
             return self.error is None and self.matcher.accept(token_ids)
         except CfgGuideError as error:
             self._fail(error)
             return False
+        finally:
+            self._took(started)
 
     def validate(self, token_ids: Sequence[int]) -> list[int]:
         """Return the first of some tokens that may come; none after an error."""
@@ -70,13 +85,29 @@ class GuardedMatcher:
 
     def bitmask(self) -> Int32Array:
         """Return the mask of the next token, to be read only: only EOS after an error."""
+        started = time.perf_counter()
         try:
             if self.error is None:
                 return self.matcher.bitmask()
         except CfgGuideError as error:
             self._fail(error)
+        finally:
+            seconds = self._took(started)
+            if self.first_seconds is None:
+                self.first_seconds = seconds
         vocabulary = self.matcher.index.vocabulary
         return bitmask_of(vocabulary.eos_token_ids[:1], vocabulary.n_words)
+
+    def end_within(self, most: int, n_tokens: int) -> None:
+        """Have the text end in time, where an engine has `n_tokens` of it, and will have `most`.
+
+        Tokens that the matcher never saw, such as those of thinking, are among them; drafts, which
+        it alone has seen, are not. So of what is asked for in turn the smallest holds.
+        """
+        matcher = self.matcher
+        most -= max(0, n_tokens - matcher.n_tokens)
+        if matcher.max_tokens is not None and matcher.max_tokens > most:
+            matcher.max_tokens = most
 
     def reset(self) -> None:
         """Go back to before the first token, and forget the error."""

@@ -36,7 +36,7 @@ import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,7 @@ from cfgguide.engine.index.index import Index
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import BudgetError, CfgGuideError, LimitError
+from cfgguide.grammar.grammar import Grammar
 from cfgguide.guide.guide import Guide
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ _A_MOMENT = 2  # seconds in which a nursery ends
 #: process had 0.14 of a core by 5, 0.24 by 10, 0.26 by 19; each child had 0.06, 0.04, 0.03.
 _NICE = 10
 _MAX_SAID = 4_000  # characters of an error
+_MAX_LEFT_OUT, _MAX_WHY = 16, 160  # parts of a request that a client is told of; characters of each
 _REMEMBERED = 5_000  # verdicts
 _REFUSED_FOR = 60.0  # seconds: on another minute the machine may be less busy
 #: Requests that need most of what others share.
@@ -75,16 +77,26 @@ _SHARED = (
 )
 
 
+#: Parts of a request that are not enforced: the path of each, and why.
+LeftOut = tuple[tuple[str, str], ...]
+
+
+class Passed(NamedTuple):
+    """That a request is harmless: the seconds of compiling it, and what its client is to know."""
+
+    seconds: float
+    left_out: LeftOut = ()
+
+
 class Verdicts:
     """What is known of requests, the last ones: thread-safe, and empty in another process.
 
-    A verdict is the seconds of compiling what was tried and is harmless, or the error with which a
-    request is refused.
+    A verdict is that of what was tried, or the error with which a request is refused.
     """
 
     def __init__(self) -> None:
         self._lock = new_lock()
-        self._known: OrderedDict[bytes, tuple[float, float | CfgGuideError]] = OrderedDict()
+        self._known: OrderedDict[bytes, tuple[float, Passed | CfgGuideError]] = OrderedDict()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Verdicts, ()
@@ -92,22 +104,37 @@ class Verdicts:
     def __len__(self) -> int:
         return len(self._known)
 
-    def of(self, key: bytes) -> float | CfgGuideError | None:
+    def of(self, key: bytes) -> Passed | CfgGuideError | None:
         """Return the verdict on a request, by its :func:`key_of`; None if there is none."""
         with self._lock:
             ends, verdict = self._known.get(key, (0.0, None))
             if verdict is None or time.monotonic() > ends:
                 return None
             self._known.move_to_end(key)
-        return verdict if isinstance(verdict, float) else type(verdict)(*verdict.args)
+        return verdict if isinstance(verdict, Passed) else type(verdict)(*verdict.args)
 
-    def note(self, key: bytes, verdict: float | CfgGuideError, seconds: float = math.inf) -> None:
+    def note(self, key: bytes, verdict: Passed | CfgGuideError, seconds: float = math.inf) -> None:
         """Remember a verdict for some seconds."""
         with self._lock:
             self._known[key] = time.monotonic() + seconds, verdict
             self._known.move_to_end(key)
             while len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
+
+
+def left_out_of(grammar: Grammar) -> LeftOut:
+    """Return what a client is told of what is not enforced.
+
+    Examples
+    --------
+    >>> import cfgguide
+    >>> left_out_of(cfgguide.json_schema({"x-order": 1}, tidy=True))
+    ()
+    """
+    left_out: LeftOut = getattr(grammar, "left_out", ())
+    told = [(path[:_MAX_WHY], why[:_MAX_WHY]) for path, why in left_out[:_MAX_LEFT_OUT]]
+    n_more = len(left_out) - len(told)
+    return (*told, *([("/", f"and {n_more} more")] if n_more else []))
 
 
 def key_of(kind: str, text: str) -> bytes:
@@ -149,8 +176,8 @@ class Isolation:
 
     def try_request(
         self, kind: str, text: str, cancelled: Callable[[], bool] | None = None
-    ) -> float:
-        """Have a child compile a request and make masks of it; return the seconds of compiling.
+    ) -> Passed:
+        """Have a child compile a request and make masks of it; return what it says of it.
 
         What has passed is not tried again; what was refused is refused at once for a minute.
 
@@ -163,22 +190,22 @@ class Isolation:
         verdict = self._verdicts.of(key)
         if verdict is None:
             verdict = self._verdict(kind, text, cancelled)
-            if isinstance(verdict, float):
+            if isinstance(verdict, Passed):
                 self._verdicts.note(key, verdict)
             elif cancelled is None or not cancelled():
                 self._verdicts.note(key, verdict, _REFUSED_FOR)
-        if isinstance(verdict, float):
+        if isinstance(verdict, Passed):
             return verdict
         raise verdict
 
     def has_passed(self, kind: str, text: str) -> bool:
         """Return whether a request was tried and is harmless."""
-        return isinstance(self._verdicts.of(key_of(kind, text)), float)
+        return isinstance(self._verdicts.of(key_of(kind, text)), Passed)
 
     def _verdict(
         self, kind: str, text: str, cancelled: Callable[[], bool] | None
-    ) -> float | CfgGuideError:
-        """Return what a child says of a request: the seconds of compiling, or the error."""
+    ) -> Passed | CfgGuideError:
+        """Return what a child says of a request, or the error."""
         patience = _PATIENCE * 2 * self._limits.max_seconds
         here, there = socket.socketpair()
         here.settimeout(patience)
@@ -192,7 +219,9 @@ class Isolation:
         pid, _, told = said.partition(b"\n")
         if told:
             seconds, name, *arguments = json.loads(told)
-            return _classes()[name](*arguments) if name else float(seconds)
+            if name:
+                return _classes()[name](*arguments)
+            return Passed(seconds, tuple((path, why) for path, why in arguments))
         if pid.isdigit():
             with contextlib.suppress(OSError):
                 os.kill(int(pid), signal.SIGKILL)
@@ -328,11 +357,12 @@ def _hold_to(limits: Limits) -> None:
 
 
 def _told(backend: Backend, kind: str, text: str) -> tuple[Any, ...]:
-    """Return the seconds of compiling, and the class and arguments of the error if there is one."""
+    """Return the seconds of compiling, the class of an error or "", and what goes with either."""
     try:
         index = backend.index(kind, text)
         seconds = time.process_time()  # of this child, which has done nothing else
         walk(index, most_seconds=backend.max_mask_seconds)
+        left_out = backend.left_out(kind, text)
     except CfgGuideError as error:
         return 0.0, type(error).__name__, *(str(each)[:_MAX_SAID] for each in error.args)
     except (MemoryError, RecursionError) as error:
@@ -342,7 +372,7 @@ def _told(backend: Backend, kind: str, text: str) -> tuple[Any, ...]:
     except Exception as error:  # a defect: not to be told as a limit, which silence stands for
         what = f"{type(error).__name__}: {error}"[:_MAX_SAID]
         return 0.0, CfgGuideError.__name__, f"trying the request failed, please report it: {what}"
-    return seconds, ""
+    return seconds, "", *left_out
 
 
 def _classes() -> dict[str, type[CfgGuideError]]:

@@ -24,6 +24,7 @@ All requests of an engine wait for what one of them takes. So a stranger's has a
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -54,8 +55,8 @@ Result = TypeVar("Result")
 #: So many times as long as a step may take all steps of a text, and this much more for each token:
 #: about as long as an engine takes for one.
 _AT_ONCE, _A_TOKEN = 8, 0.02
-#: Tokens before the end from which on a text is led there, beside twice those of the shortest text;
-#: how many are left beside a way out, at least, until it is looked for; seconds of such a mask.
+#: Tokens before the end from which on a text is led there, beside those of a way out; how many are
+#: left beside a way out, at least, until it is looked for; seconds of such a mask.
 _NEAR, _RESERVE, _LED_SECONDS = 64, 24, 0.1
 PADDING = -1  # what engines write where there is no token
 
@@ -129,9 +130,12 @@ class Allowance:
 class Finishing:
     """Leads one text to its end, as long as that costs little.
 
-    Near the end, masks are those within the tokens left. Of a grammar with tables, where these take
-    longer, not before a way out takes almost all of them; and if one takes too long, the text goes
-    that way.
+    Near the end, masks are those within the tokens left. What is near depends on the text: one that
+    has opened twenty objects has to write what each of them requires. So the way out is looked at
+    now and then, the sooner the fewer tokens there are beside it: with each token, it grows by
+    those of the shortest text at most, mostly. Of a grammar with tables, where such masks take
+    longer, they are not made before a way out takes almost all tokens; and if one takes too long,
+    the text goes that way.
 
     Parameters
     ----------
@@ -145,19 +149,29 @@ class Finishing:
         limits = replace(limits, max_seconds=min(limits.max_seconds, _LED_SECONDS))
         self._steps = Steps(limits, error=_StepError, what="finishing a text")
         self._budget = TokenBudget.of(index)
-        shortest = self._budget.shortest(index.start)
-        self._near = _NEAR + 2 * len(shortest or ())
+        self._growth = max(1, len(self._budget.shortest(index.start) or ()))
+        self._near = _NEAR + 2 * self._growth
+        self._looks_at = sys.maxsize  # tokens that are left
         self._has_tables = index.machine.n_parse_states is not None
-        self._way_out: tuple[int, ...] = ()
-        self._begun = 0  # tokens of the text before that
+        #: The tokens of a text, and of a way out of it. Where drafts are taken back, other texts of
+        #: the same length follow.
+        self._led: tuple[int, ...] = ()
+
+    def copy(self) -> Finishing:
+        """Return one for a copy of the text."""
+        copy = Finishing.__new__(Finishing)
+        copy.__dict__.update(self.__dict__)
+        return copy
 
     def bitmask(self, guide: Guide, n: int, *, trailing: bool) -> Int32Array | None:
         """Return the mask of what ends within `n` tokens; None where that is far, or not known."""
-        if n > self._near or guide.is_finished:
+        if n > max(self._near, self._looks_at) or guide.is_finished:
             return None
-        way_out = self._way_out[guide.n_tokens - self._begun :]
-        if way_out and guide.token_ids[self._begun :] == self._way_out[: -len(way_out)]:
+        way_out = self._led[guide.n_tokens :]
+        if way_out and guide.token_ids == self._led[: guide.n_tokens]:
             return bitmask_of(way_out[:1], guide.index.vocabulary.n_words)
+        if n > self._near and self._is_far(guide, n):
+            return None
         try:
             with collector_off(), self._steps.begun():
                 if self._has_tables and self._budget.fits(guide.step, n - _RESERVE):
@@ -169,8 +183,20 @@ class Finishing:
             found = self._budget.way_out(guide.step)
         if found is None or len(found) > n:
             return None
-        self._way_out, self._begun = found, guide.n_tokens
+        self._led = (*guide.token_ids, *found)
         return bitmask_of(found[:1], guide.index.vocabulary.n_words)
+
+    def _is_far(self, guide: Guide, n: int) -> bool:
+        """Return whether the end is far off; note when that is to be asked again."""
+        try:
+            with collector_off(), self._steps.begun():
+                found = self._budget.way_out(guide.step)
+        except _StepError:
+            self._looks_at = self._near
+            return True
+        room = n - self._near - len(found or ())
+        self._looks_at = n - max(1, room // self._growth)
+        return room > 0
 
 
 class Matcher:
@@ -356,6 +382,7 @@ class Matcher:
         copy.__dict__.update(self.__dict__)
         copy._guide, copy.n_waits = self._guide.copy(), 0
         copy._allowance = None if self._allowance is None else self._allowance.copy()
+        copy._finishing = None if self._finishing is None else self._finishing.copy()
         return copy
 
     def __copy__(self) -> Matcher:

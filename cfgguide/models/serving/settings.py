@@ -19,6 +19,7 @@ from cfgguide.base.cache import DEFAULT_MAX_BYTES as MAX_CACHE_BYTES
 from cfgguide.base.cache import FOLDER_VARIABLE, SIZE_VARIABLE
 from cfgguide.grammar.rules.facts import not_known
 from cfgguide.index_pool import DEFAULT_MAX_BYTES
+from cfgguide.models.serving.http_calls import ADDRESS
 from cfgguide.models.serving.isolation import MASK_SECONDS
 
 PREFIX = "CFGGUIDE_"
@@ -36,12 +37,16 @@ VARIABLES = {
     "CFGGUIDE_ISOLATE": "on",
     "CFGGUIDE_QUEUE": "32",
     "CFGGUIDE_WAIT_SECONDS": "20",
+    "CFGGUIDE_CLIENT": ADDRESS,
     FOLDER_VARIABLE: "",
     SIZE_VARIABLE: str(MAX_CACHE_BYTES),
-    "CFGGUIDE_UNCOMPILED": "",  # read by the installation
+    # Read by the installation.
+    "CFGGUIDE_UNCOMPILED": "",
+    "CFGGUIDE_PACKAGE_GRAMMARS": "on",
 }
 
 _SECONDS = re.compile(r"[0-9]+(?:\.[0-9]*)?")
+_HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _LOG = logging.getLogger("cfgguide.serving")
 
@@ -71,6 +76,8 @@ class Settings:
         Requests that may wait to be compiled.
     max_wait_seconds : float
         For which a request may wait until it is compiled.
+    client : str
+        What clients are told apart by: their `address`, or the name of a header.
     """
 
     mode: str
@@ -84,6 +91,7 @@ class Settings:
     max_mask_seconds: float
     n_queued: int
     max_wait_seconds: float
+    client: str
 
     @classmethod
     def of_environment(cls) -> Settings:
@@ -108,6 +116,7 @@ class Settings:
             max_mask_seconds=_seconds("CFGGUIDE_MASK_SECONDS"),
             n_queued=_number("CFGGUIDE_QUEUE", "requests"),
             max_wait_seconds=_seconds("CFGGUIDE_WAIT_SECONDS"),
+            client=_value("CFGGUIDE_CLIENT", "address, or a header's name", _HEADER.fullmatch),
         )
 
     def __str__(self) -> str:
@@ -123,6 +132,7 @@ class Settings:
             f"masks {self.max_mask_seconds:g} s",
             f"queue {self.n_queued} requests and {self.max_wait_seconds:g} s",
         ]
+        said += [f"clients by {self.client}"] if self.client != ADDRESS else []
         named = sorted({*self.grammars, *self.names_in_folder()})
         said += [f"own grammars: {', '.join(named)}"] if named else []
         said += [f"warm: {', '.join(self.warm)}"] if self.warm else []

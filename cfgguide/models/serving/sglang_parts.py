@@ -5,6 +5,8 @@ Imported by :mod:`cfgguide.models.serving.sglang` only, where SGLang is installe
 
 from __future__ import annotations
 
+import sys
+import weakref
 from collections.abc import Iterable
 from functools import partialmethod
 from typing import Any
@@ -15,6 +17,7 @@ from sglang.srt.constrained.base_grammar_backend import (
     BaseGrammarObject,
     InvalidGrammarObject,
 )
+from sglang.srt.constrained.reasoner_grammar_backend import ReasonerGrammarObject
 from sglang.srt.runtime_context import get_serving
 
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
@@ -25,6 +28,7 @@ from cfgguide.models.serving.client_errors import for_client
 from cfgguide.models.serving.guarded import GuardedMatcher
 
 _ANY = "$$ANY$$"  # what SGLang writes for any JSON value
+_ANY_NUMBER = sys.maxsize  # of tokens: until a request is known, and what it may have
 #: What SGLang calls the kinds of requests.
 _KINDS = {each: each for each in ("json", "regex", "structural_tag")} | {"ebnf": "grammar"}
 
@@ -51,6 +55,21 @@ def backend_of(
     return ReasonerGrammarBackend(
         backend, parser, tokenizer, enable_strict_thinking=serving.enable_strict_thinking
     )
+
+
+def note_request(_result: Any, _manager: Any, request: Any) -> None:
+    """Tell a request's grammar of it: SGLang's hook after `process_req_with_grammar`."""
+    grammar = request.grammar
+    if isinstance(grammar, ReasonerGrammarObject):
+        grammar = grammar.grammar
+    if isinstance(grammar, SglangGrammar):
+        grammar.follow(request)
+
+
+def note_requests(requests: list[Any], manager: Any) -> None:
+    """Do so for those whose grammars are there now: after `get_ready_grammar_requests`."""
+    for request in requests:
+        note_request(None, manager, request)
 
 
 def _asked(key_type: str, key_string: str) -> tuple[str, str]:
@@ -88,13 +107,14 @@ class SglangBackend(BaseGrammarBackend):  # type: ignore[misc]
             if self.backend.is_refused(*asked):
                 self.cache.pop(key, None)
             elif key not in self.cache and (index := self.backend.ready(*asked)) is not None:
-                matcher = self.backend.matcher_of(index, *asked)
+                matcher = self.backend.matcher_of(index, *asked, max_tokens=_ANY_NUMBER)
                 self.set_cache(key, SglangGrammar(GuardedMatcher(matcher)))
         return super().get_cached_or_future_value(key, *options)
 
     def _grammar(self, key_type: str, key_string: str) -> Any:
         try:
-            matcher = self.backend.matcher(*_asked(key_type, key_string))
+            asked = _asked(key_type, key_string)
+            matcher = self.backend.matcher(*asked, max_tokens=_ANY_NUMBER)
         except CfgGuideError as error:
             said = for_client(error, self.backend.folder)
             return InvalidGrammarObject(f"cfgguide: {said}")
@@ -117,6 +137,11 @@ class SglangGrammar(BaseGrammarObject):  # type: ignore[misc]
     def __init__(self, guarded: GuardedMatcher) -> None:
         super().__init__()
         self.guarded = guarded
+        self._request: weakref.ref[Any] | None = None
+
+    def follow(self, request: Any) -> None:
+        """Have the text end within what a request of SGLang's may have."""
+        self._request = weakref.ref(request)  # which has this grammar
 
     def accept_token(self, token: int) -> None:
         """Consume a token.
@@ -139,6 +164,10 @@ class SglangGrammar(BaseGrammarObject):  # type: ignore[misc]
 
     def fill_vocab_mask(self, vocab_mask: Any, idx: int) -> None:
         """Write the mask into a row."""
+        request = None if self._request is None else self._request()
+        if request is not None:
+            most = request.sampling_params.max_new_tokens
+            self.guarded.end_within(most, len(request.output_ids))
         self.guarded.fill_bitmask(vocab_mask, idx)
 
     @staticmethod

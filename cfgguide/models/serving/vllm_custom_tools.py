@@ -12,7 +12,8 @@ what the tool is. A text that was cut off is no input: it stays a message, and t
 incomplete.
 
 vLLM loads this by its entry point `vllm.endpoint_plugins`, where `VLLM_PLUGINS` names `cfgguide`:
-the route takes the place of vLLM's own, to which all other requests go on unchanged.
+the route takes the place of vLLM's own, to which all other requests go on unchanged. All answers
+get what :mod:`cfgguide.models.serving.http_calls` has to tell.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ from cfgguide.errors import CfgGuideError
 from cfgguide.grammar.combinators.patterns import regex
 from cfgguide.models.serving.backend import PREFIX
 from cfgguide.models.serving.client_errors import for_client
+from cfgguide.models.serving.http_calls import Calls, current
+from cfgguide.models.serving.settings import Settings
 from cfgguide.models.serving.vllm_parts import BusyServerError
 
 _SYNTAXES = ("lark", "regex")
@@ -51,7 +54,8 @@ class CustomTools:
     required_tasks = ("generate",)
 
     def attach_router(self, app: FastAPI) -> None:
-        """Add the route, in the place of vLLM's own, and when to come again where all is busy."""
+        """Add the route, in the place of vLLM's own, and what the heads of answers tell."""
+        app.add_middleware(Calls, told_apart_by=Settings.of_environment().client)
         app.exception_handler(BusyServerError)(_come_again)
         app.post("/v1/responses", dependencies=[Depends(validate_json_request)])(_respond)
 
@@ -75,6 +79,7 @@ async def _respond(raw_request: Request) -> Any:
         request = ResponsesRequest.model_validate(body)
     except ValidationError as error:
         raise RequestValidationError(error.errors(), body=body) from error
+    current().is_guided = any(map(body.get, ("structured_outputs", "text", "tools")))
     answer = await create_responses(request, raw_request)
     if tool is None or not isinstance(answer, JSONResponse) or answer.status_code != 200:
         return answer

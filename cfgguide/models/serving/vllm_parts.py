@@ -10,6 +10,7 @@ import functools
 import json
 import logging
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -37,9 +38,10 @@ from cfgguide.errors import CfgGuideError
 from cfgguide.models.serving.backend import KINDS, PREFIX, Backend, compact, unmarked
 from cfgguide.models.serving.client_errors import for_client
 from cfgguide.models.serving.guarded import GuardedMatcher
+from cfgguide.models.serving.http_calls import current
 from cfgguide.models.serving.lanes import BusyError, Result, run_now
 from cfgguide.models.serving.matcher import Matcher
-from cfgguide.models.serving.vllm_metrics import ENGINE, FRONT_END, REFERRED, Exported
+from cfgguide.models.serving.vllm_metrics import ENGINE, FRONT_END, REFERRED, Exported, observe
 from cfgguide.schema.messages.parts import UnsupportedTagError
 
 #: What is wrapped: a class, a method, and the first of its arguments.
@@ -145,7 +147,9 @@ class _Backends:
         with self._lock:
             if (id(tokenizer), n_logits) not in self._made:
                 backend = Backend.from_environment(
-                    _vocabulary_of(tokenizer, n_logits), isolate=isolate
+                    _vocabulary_of(tokenizer, n_logits),
+                    isolate=isolate,
+                    observe=functools.partial(observe, in_engine=not isolate),
                 )
                 self._made[id(tokenizer), n_logits] = tokenizer, backend
             return self._made[id(tokenizer), n_logits][1]
@@ -182,11 +186,13 @@ class _Backends:
             if backend is None:
                 backend = await asyncio.to_thread(self.of, tokenizer, model_config)
             with self._told(request, backend):
-                checked = backend.checked(*request, cancelled=cancelled)
+                call = current()
+                checked = backend.checked(*request, cancelled=cancelled, client=call.client)
                 if checked.done():
                     checked.result()
                 else:
                     await asyncio.wrap_future(checked)
+                call.left_out = backend.left_out(*request)
         return request not in self._referred
 
     @contextmanager
@@ -268,7 +274,10 @@ def _wrap_body(body: Any) -> None:
     def extract_structured_outputs(self: Any) -> Any:
         ours = (self.model_extra or {}).get(_OURS)
         if ours is None:
-            return before(self)
+            found = before(self)
+            current().is_guided = found is not None
+            return found
+        current().is_guided = True
         if before(self) is not None:
             raise VLLMValidationError(
                 "cfgguide: a request has either cfgguide, or structured_outputs or response_format",
@@ -358,7 +367,7 @@ def _wrap_engine(backends: _Backends) -> None:
             backends.count(in_engine=True)
             backend = backends.of(*engine, isolate=False)
             matcher = backend.matcher_of(index, *wanted, stop_token_ids=stops, max_tokens=most)
-            return VllmGrammar(matcher, request)
+            return VllmGrammar(matcher, request, functools.partial(backend.ended, *wanted))
 
         asking.grammar = _after(requested, begun)
 
@@ -397,6 +406,10 @@ class VllmBackend(StructuredOutputBackend):  # type: ignore[misc]
         """Nothing is to be done."""
 
 
+def _tell_steps(guarded: GuardedMatcher, ended: Callable[..., object]) -> None:
+    ended(first_seconds=guarded.first_seconds, slowest_seconds=guarded.slowest_seconds)
+
+
 class VllmGrammar(StructuredOutputGrammar):  # type: ignore[misc]
     """A request as vLLM sees it.
 
@@ -404,13 +417,21 @@ class VllmGrammar(StructuredOutputGrammar):  # type: ignore[misc]
     ----------
     matcher : Matcher
         Follows the request, and has all tokens that it may have.
-    request : Request
+    request : Request, optional
         vLLM's: it has the tokens of the thinking, too, which no matcher sees.
+    ended : callable, optional
+        Called with what its steps took, when it is no longer needed.
     """
 
-    def __init__(self, matcher: Matcher, request: Any) -> None:
+    def __init__(
+        self, matcher: Matcher, request: Any = None, ended: Callable[..., object] | None = None
+    ) -> None:
         self.guarded = GuardedMatcher(matcher)
-        self._request, self._n_tokens = request, matcher.max_tokens
+        # Which has this grammar: in a circle, both would wait for Python's collector.
+        self._request = None if request is None else weakref.ref(request)
+        self._n_tokens = matcher.max_tokens
+        if ended is not None:
+            weakref.finalize(self, _tell_steps, self.guarded, ended).atexit = False
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
         """Consume tokens."""
@@ -426,12 +447,9 @@ class VllmGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
     def fill_bitmask(self, bitmask: Any, batch_index: int) -> None:
         """Write the mask into a row."""
-        matcher = self.guarded.matcher
-        if self._n_tokens is not None:
-            # Drafts are tokens of the matcher alone.
-            n_before = self._request.num_output_tokens - matcher.n_tokens
-            if matcher.max_tokens > self._n_tokens - n_before:
-                matcher.max_tokens = self._n_tokens - n_before
+        request = None if self._request is None else self._request()
+        if self._n_tokens is not None and request is not None:
+            self.guarded.end_within(self._n_tokens, request.num_output_tokens)
         self.guarded.fill_bitmask(bitmask, batch_index)
 
     def is_terminated(self) -> bool:

@@ -18,6 +18,7 @@ from cfgguide import index_pool as pool_module
 from cfgguide.base.footprint import footprint
 from cfgguide.base.limits import Limits
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError
+from cfgguide.models.serving import lanes as lanes_module
 from cfgguide.models.serving.backend import compact
 from cfgguide.models.serving.lanes import BusyError
 from cfgguide.serving import Backend
@@ -411,6 +412,135 @@ def test_nobody_waits_longer_than_the_operator_wants(monkeypatch):
     assert time.monotonic() - started < 10
     held.is_free.set()
     assert backend.requested(*of_word("held0")).result(_PATIENCE)
+    waits_for(lambda: backend.metrics.n_waiting + backend.metrics.n_compiling == 0)
+
+
+def waits_for(claim) -> None:
+    end = time.monotonic() + _PATIENCE
+    while not claim():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_who_was_told_to_come_again_finds_what_was_compiled_meanwhile(monkeypatch):
+    """A lone slow grammar on a busy server: compiled once, however often it is asked for."""
+    backend = Backend(VOCABULARY, use_cache=False, max_wait_seconds=0.3)
+    held = Held(monkeypatch, gives_up=True)
+    for _ in range(3):
+        with pytest.raises(BusyError):
+            backend.requested(*of_word("held")).result(_PATIENCE)
+    held.is_free.set()
+    waits_for(lambda: backend.ready(*of_word("held")) is not None)
+    assert held.begun == ['start: "held"']
+    assert backend.requested(*of_word("held")).done()
+
+
+def test_a_request_that_waits_keeps_its_place_for_who_was_told_to_come_again(monkeypatch):
+    monkeypatch.setattr(lanes_module, "_N_THREADS", 1)
+    backend = Backend(VOCABULARY, use_cache=False, max_wait_seconds=2.0)
+    held = Held(monkeypatch, gives_up=False)
+    asked = [backend.requested(*of_word("held"))]
+    waits_for(lambda: held.begun)
+    asked += [backend.requested(*of_word("waits"))]
+    waits_for(lambda: backend.metrics.n_waiting == 1)
+    time.sleep(2.1)
+    # What is compiled asks nobody whether to go on, so another request has to come.
+    later = backend.requested(*of_word("later"))
+    for each in asked:
+        with pytest.raises(BusyError):
+            each.result(_PATIENCE)
+    again = backend.requested(*of_word("waits"))
+    held.is_free.set()
+    assert [each.result(_PATIENCE) for each in (later, again)]
+    order = [text for text in held.begun if "held" not in text]  # whose turn was over
+    assert order == ['start: "waits"', 'start: "later"']
+
+
+def test_a_job_that_nobody_asks_for_again_is_given_up(monkeypatch):
+    monkeypatch.setattr(lanes_module, "_STAYS", 0.2)
+    backend = Backend(VOCABULARY, use_cache=False, max_wait_seconds=0.2)
+    held = Held(monkeypatch, gives_up=True)
+    with pytest.raises(BusyError):
+        backend.requested(*of_word("held")).result(_PATIENCE)
+    waits_for(lambda: backend.metrics.n_compiling == 0)
+    held.is_free.set()
+    assert backend.ready(*of_word("held")) is None
+
+
+def test_what_compiling_and_steps_take_is_told_with_a_digest_in_the_log(caplog):
+    caplog.set_level(logging.INFO, "cfgguide.serving")
+    told: list[tuple[str, float]] = []
+    backend = Backend(VOCABULARY, use_cache=False, observe=lambda *each: told.append(each))
+    asked = of_word("word" * 40)
+    backend.index(*asked)
+    backend.index(*asked)
+    with pytest.raises(GrammarError):
+        backend.index(*of_word('"'))
+    assert [name for name, _ in told] == ["compile_seconds", "compile_seconds"]
+    backend.ended(*asked, first_seconds=None, slowest_seconds=9.0)  # it was never asked for a mask
+    backend.ended(*asked, first_seconds=0.01, slowest_seconds=0.02)
+    backend.ended(*asked, first_seconds=0.01, slowest_seconds=0.3)
+    assert told[2:] == [
+        *(("first_mask_seconds", 0.01), ("slowest_step_seconds", 0.02)),
+        *(("first_mask_seconds", 0.01), ("slowest_step_seconds", 0.3)),
+    ]
+    compiled, refused, slow = caplog.messages
+    digest = compiled.rpartition("(")[2]
+    assert slow.endswith(digest)
+    assert "took 0.300 s" in slow
+    assert not refused.endswith(digest)
+
+
+def test_clients_are_served_in_turn(monkeypatch):
+    monkeypatch.setattr(lanes_module, "_N_THREADS", 1)
+    backend = Backend(VOCABULARY, use_cache=False)
+    held = Held(monkeypatch, gives_up=False)
+    asked = [backend.requested(*of_word("held"), client="many")]
+    waits_for(lambda: held.begun)
+    asked += [backend.requested(*of_word(f"word{n}"), client="many") for n in range(4)]
+    asked += [backend.requested(*of_word(each), client=each) for each in ("one", "two")]
+    waits_for(lambda: backend.metrics.n_waiting == 6)
+    assert backend.metrics.n_waiting_clients == 3
+    held.is_free.set()
+    assert all(each.result(_PATIENCE) for each in asked)
+    order = [text.split('"')[1] for text in held.begun[1:]]
+    assert order == ["word0", "one", "two", "word1", "word2", "word3"]
+
+
+def test_who_asks_for_most_makes_room_in_a_full_queue(monkeypatch):
+    backend = Backend(VOCABULARY, use_cache=False, n_queued=4)
+    held = Held(monkeypatch, gives_up=False)
+    begun = [backend.requested(*of_word(f"held{n}"), client="many") for n in range(2)]
+    waits_for(lambda: len(held.begun) == 2)
+    many = [backend.requested(*of_word(f"word{n}"), client="many") for n in range(4)]
+    waits_for(lambda: backend.metrics.n_waiting == 4)
+    few = [backend.requested(*of_word(f"few{n}"), client="few") for n in range(2)]
+    for each in many[2:]:  # the last ones
+        with pytest.raises(BusyError):
+            each.result(_PATIENCE)
+    for client in ("few", "many"):  # both have two by now
+        with pytest.raises(BusyError):
+            backend.requested(*of_word(f"more of {client}"), client=client).result(_PATIENCE)
+    held.is_free.set()
+    assert all(each.result(_PATIENCE) for each in (*begun, *many[:2], *few))
+    assert backend.metrics.n_busy == 4
+
+
+def test_who_has_left_makes_room_in_a_full_queue(monkeypatch):
+    backend = Backend(VOCABULARY, use_cache=False, n_queued=1)
+    held = Held(monkeypatch, gives_up=False)
+    begun = []
+    for n in range(2):
+        begun.append(backend.requested(*of_word(f"held{n}")))
+        waits_for(lambda: len(held.begun) == len(begun))
+    has_left = threading.Event()
+    backend.requested(*of_word("left"), cancelled=has_left.is_set)
+    waits_for(lambda: backend.metrics.n_waiting == 1)
+    has_left.set()
+    stays = backend.requested(*of_word("stays"))
+    held.is_free.set()
+    assert all(each.result(_PATIENCE) for each in (*begun, stays))
+    assert 'start: "left"' not in held.begun
 
 
 def test_threads_share_a_backend():
@@ -617,7 +747,8 @@ class Held:
             text = grammar.text
             self.begun.append(text)
             if "held" in text:
-                while not self.is_free.wait(0.01):
+                # A test that fails lets them go, too: Python waits for their threads.
+                while pool_module.compile is compile_held and not self.is_free.wait(0.01):
                     if gives_up and cancelled():
                         raise LimitError("cancelled")
             return compile_now(grammar, vocabulary, cancelled=cancelled, **options)

@@ -14,7 +14,7 @@ import pytest
 import cfgguide
 from cfgguide.errors import GrammarError, LimitError, PatternError, SchemaError
 from cfgguide.models.serving import isolation as isolation_module
-from cfgguide.models.serving.isolation import Isolation, Verdicts, key_of
+from cfgguide.models.serving.isolation import Isolation, Passed, Verdicts, key_of
 from cfgguide.models.serving.matcher import Allowance, Matcher
 from cfgguide.schema.messages.parts import UnsupportedTagError
 from cfgguide.serving import Backend
@@ -183,6 +183,31 @@ def test_a_verdict_is_remembered(isolation):
         os.kill(nursery_of(isolation), signal.SIGCONT)
 
 
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ('{"type": "string", "maxlength": 3}', ["/maxlength"]),
+        ('{"type": "string", "maxLength": 3}', []),
+        (
+            json.dumps({"properties": {"a": {"requird": [], "\u00e9\n": 1}}}),
+            ["/properties/a/requird"],
+        ),
+        (json.dumps({"allOf": [{f"min{n}Length": 1} for n in range(30)]}), None),
+    ],
+)
+def test_what_is_left_out_is_told_by_the_process_that_tries_it(backend, text, paths):
+    alone = Backend(VOCABULARY, limits=STRANGERS, use_cache=False)
+    alone.index("json", text)
+    backend.check("json", text)
+    told = backend.left_out("json", text)
+    assert told == alone.left_out("json", text)
+    if paths is not None:
+        assert [path for path, _ in told] == paths
+    else:
+        assert len(told) == 17
+        assert told[-1] == ("/", "and 14 more")
+
+
 @pytest.mark.slow
 def test_a_defect_is_not_told_as_a_limit(monkeypatch):
     def broken(*_):
@@ -229,12 +254,12 @@ def test_verdicts_are_bounded_and_those_that_are_asked_for_stay():
     refusal = LimitError("it takes too long")
     verdicts.note(b"first", refusal)
     for number in range(20_000):
-        verdicts.note(b"%d" % number, 0.0)
+        verdicts.note(b"%d" % number, Passed(0.0))
         verdict = verdicts.of(b"first")
         assert isinstance(verdict, LimitError)
         assert str(verdict) == str(refusal)
     assert len(verdicts) <= 5_000
-    assert verdicts.of(b"19999") == 0.0
+    assert verdicts.of(b"19999") == Passed(0.0)
     assert verdicts.of(b"0") is None
 
 

@@ -14,6 +14,7 @@ from support.small_tokenizers import standard_library_tokenizer
 
 import cfgguide
 from cfgguide.errors import BitmaskError, RollbackError, TokenRejectedError
+from cfgguide.models.serving.matcher import Finishing
 from cfgguide.serving import Backend, Matcher, fill_bitmasks
 
 GRAMMARS = {
@@ -323,6 +324,27 @@ def test_a_text_ends_within_its_tokens_whatever_the_model_wants(kind, text, judg
         judge(matcher.guide.text.decode())
 
 
+@pytest.mark.parametrize("is_object", [False, True])
+def test_a_text_that_opens_much_is_led_to_its_end_sooner(is_object):
+    """Each object of this one needs some tokens more after those inside it, each array one."""
+    node = {"inside": {"type": "array", "items": {"$ref": "#"}}, "name": {"type": "string"}}
+    schema = {"properties": {**node, "n": {"type": "integer"}}, "required": [*node, "n"]}
+    schema |= {"type": "object"} if is_object else {}
+    vocabulary, most = cfgguide.Vocabulary.of_bytes(), 600
+    matcher = Backend(vocabulary).matcher("json", json.dumps(schema), max_tokens=most)
+    order = [*b'[{:"in', *range(vocabulary.size)]  # as a model that opens one after the other
+    for _ in range(most):
+        found = matcher.bitmask()
+        allowed = [i for i in range(vocabulary.size) if found[i >> 5] >> (i & 31) & 1]
+        assert matcher.accept([min(allowed, key=order.index)])
+        if matcher.is_terminated:
+            break
+    assert matcher.is_terminated
+    text = matcher.guide.text
+    assert text.count(b"{") + text.count(b"[") > 20
+    json.loads(text)
+
+
 def test_where_nothing_ends_in_time_all_is_allowed():
     schema = '{"type": "string", "minLength": 50}'
     backend = Backend(cfgguide.Vocabulary.of_bytes())
@@ -350,3 +372,18 @@ def test_drafts_that_are_taken_back_change_nothing():
         matcher.bitmask()
         matcher.rollback(len(draft))
         assert (matcher.bitmask() == before).all()
+
+
+def test_a_way_out_is_of_the_text_that_it_was_found_for():
+    """Drafts that are taken back, and copies, have other texts of the same length."""
+    index = cfgguide.compile(
+        cfgguide.Grammar('start: "a" "xy" | "b" "zw"'), cfgguide.Vocabulary.of_bytes()
+    )
+    at_once = cfgguide.Limits(max_seconds=1e-9)  # no other mask is made in that time
+    matcher = Matcher(index, max_tokens=9, finishing=Finishing(index, at_once))
+    for each in (matcher, matcher.copy()):
+        for first, second in (b"ax", b"bz"):
+            assert each.accept([first])
+            found = each.bitmask()
+            assert [i for i in range(257) if found[i >> 5] >> (i & 31) & 1] == [second]
+            each.rollback(1)

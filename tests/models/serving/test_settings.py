@@ -59,6 +59,7 @@ def test_the_line_at_the_start_has_what_is_there(monkeypatch, tmp_path):
         ("CFGGUIDE_MEMORY", "1 GB", "a number of megabytes"),
         ("CFGGUIDE_QUEUE", "-1", "a number of requests"),
         ("CFGGUIDE_WAIT_SECONDS", "0", "a number above 0"),
+        ("CFGGUIDE_CLIENT", "x user", "address, or a header's name"),
         ("CFGGUIDE_GRAMMARS", "no_such_module:grammars", "No module named 'no_such_module'"),
         ("CFGGUIDE_GRAMMARS", "os:nothing", "has no attribute 'nothing'"),
         ("CFGGUIDE_GRAMMARS", "os:getcwd", "which returns str: it is a mapping of names"),
