@@ -68,7 +68,12 @@ def both(client: Client, prompt: Any, what: Any, **options: Any) -> Any:
     assert "".join(part.text for part in parts) == result.text
     if result.is_complete:
         assert (last.partial.value, last.partial.growing) == (result.parsed, None)
-    return client.generate(prompt, what, temperature=0.8, **options)
+    # Without the plug-in, the server's own masks let a model fill its tokens with white space.
+    for _ in range(1 if client.has_plugin else 10):
+        result = client.generate(prompt, what, temperature=0.8, **options)
+        if result.is_complete:
+            break
+    return result
 
 
 def test_the_client_finds_out_whether_the_plug_in_is_there(server, client):

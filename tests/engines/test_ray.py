@@ -132,7 +132,7 @@ def test_replicas_of_ray_serve_have_the_plug_in(tmp_path):
         placement_group_config={"bundles": [{"CPU": 1}]},
         runtime_env={"env_vars": variables},
     )
-    ray.init(num_cpus=4)
+    ray.init(num_cpus=8)  # each server takes two, and the ingress as many
     try:
         serve.run(build_openai_app({"llm_configs": [config]}))
         client = openai.OpenAI(
