@@ -14,12 +14,12 @@ of names in each set only one order, of numbers one spelling.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from heapq import heappop, heappush
 from itertools import chain, islice
 from math import inf
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 from cfgguide.base.bounded import BoundedDict
 from cfgguide.base.limits import LONGEST, Steps, check_step
@@ -46,8 +46,6 @@ from cfgguide.schema.members import (
     Members,
     PlainItems,
     PlainMembers,
-    TrackedItems,
-    TrackedMembers,
     ending_after,
 )
 from cfgguide.schema.places import (
@@ -120,10 +118,6 @@ class UsedStrings(NamedTuple):
     def are_free(self) -> bool:
         """Whether each beginning of them has others left."""
         return all(len(word) <= self.n_free for word in self.words)
-
-
-#: Returns what a short way on asks of the value for which a frame is pushed on a stack.
-Wanted = Callable[[int, Stack], Goal | None]
 
 
 class Closing(NamedTuple):
@@ -498,32 +492,20 @@ class MemoryCompletions:
             yield after.text[n:]
 
     def closings(
-        self,
-        state: int,
-        stack: Stack,
-        memory: SeenParts,
-        *,
-        is_needed: bool = False,
-        wanted: Wanted | None = None,
+        self, state: int, stack: Stack, memory: SeenParts, *, is_needed: bool = False
     ) -> Iterator[Closing]:
         """Yield what closes all that remembers its parts, and where that leads.
 
-        As far as it is found in so many steps; in any number if it is needed. Arrays and objects
-        end as is wanted by what is around, if that is given.
+        As far as it is found in so many steps; in any number if it is needed.
         """
         limit = memory.opens[0].height - 1
         n = len(memory.text)
         with suppress(_TooLongError), self._bounded(is_needed=is_needed):
-            for then, below, after in self._finished(state, stack, memory, limit, wanted):
+            for then, below, after in self._finished(state, stack, memory, limit):
                 yield Closing(after.text[n:], then, below)
 
     def _finished(
-        self,
-        state: int,
-        stack: Stack,
-        memory: SeenParts,
-        limit: int,
-        wanted: Wanted | None = None,
+        self, state: int, stack: Stack, memory: SeenParts, limit: int
     ) -> Iterator[_Place]:
         """Yield where a text may be, with all of it, when the stack is lower than a limit."""
         pending: list[Iterator[_Place]] = [iter(((state, stack, memory),))]
@@ -536,11 +518,9 @@ class MemoryCompletions:
             if place[1].height < limit:
                 yield place
             else:
-                pending.append(self._following(*place, wanted))
+                pending.append(self._following(*place))
 
-    def _following(
-        self, state: int, stack: Stack, memory: SeenParts, wanted: Wanted | None
-    ) -> Iterator[_Place]:
+    def _following(self, state: int, stack: Stack, memory: SeenParts) -> Iterator[_Place]:
         """Yield where a text may be after what comes next: a value, or the end of a part."""
         automaton, layout = self._automaton, self._automaton.layout
         at = automaton.meaning(state)
@@ -567,13 +547,7 @@ class MemoryCompletions:
             used = _NOTHING
             if memory.opens and memory.opens[-1].height == stack.height + 1:
                 used = memory.opens[-1].used
-            goal = None if wanted is None else wanted(stack.state, stack.pop(1))
-            tracked = at.what if isinstance(at.what, TrackedItems | TrackedMembers) else None
-            asked = None if goal is None or tracked is None else tracked.asked_for(goal)
-            alone: Any = at if asked is None else at._replace(what=cast(Any, asked[0]))
-            for text, tag in self._inside(alone, used):
-                if asked is not None and tracked is not None:
-                    tag = tracked.tag_of(asked[1].classes[tag])
+            for text, tag in self._inside(at, used):
                 # Without text the array or object ends here, and no comma may come.
                 text = layout.comma + text if text and has_some else text
                 yield from self._popped(text, brackets_of(at)[1:], tag, stack, memory)

@@ -149,10 +149,6 @@ class SchemaEndings:
         """Return the longest ending after the first closings of all that remembers its parts."""
         closings = islice(self._completions.closings(*configuration[:3], is_needed=is_needed), n)
         endings = [each.text + self._ending((each.state, each.stack)) for each in closings]
-        if endings and not configuration.stands_for_others:
-            wanted = self._completions.closings(*configuration[:3], wanted=self._wanted)
-            endings += [each.text + self._ending(each[1:]) for each in islice(wanted, 1)]
-            return min(endings, key=len)
         return max(endings, key=len, default=None)
 
     def _completes(self, configuration: ByteConfiguration, ending: bytes) -> bool:

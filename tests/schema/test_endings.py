@@ -88,8 +88,8 @@ ENDINGS: list[tuple[Any, str, int]] = [
      '{"xy', len('":0,"k":0}')),
     ({"enum": [["\t", "a long one", "and another one"], ["abc"]]}, '["', len('abc"]')),
     # What has begun becomes what has to come, although it may end sooner as something else.
-    ({"additionalProperties": {"contains": {"type": "array", "minItems": 4, "uniqueItems": True}}},
-     '{"":[[0,1', len(",2,3]]}")),
+    ({"additionalProperties": {"contains": {"type": "array", "minItems": 4}}},
+     '{"":[[0,1', len(",0,0]]}")),
     ({"contains": {"type": "array", "minItems": 3, "items": {"type": "string"}}},
      '[["",', len('"",""]]')),
     ({"contains": {"type": "object", "required": ["a", "bc"]}}, '[{"a":1', len(',"bc":0}]')),
