@@ -54,6 +54,8 @@ _MAX_NAMES = 8  # that are compared where a name has begun
 _MAX_NEEDED = 2_000  # properties that come after those names, in all
 _MAX_CLASSES = 8  # that are compared where a lexeme has begun
 _NO_ENDING = "no value is known that completes the text; use fewer schemas for one value"
+_MAX_FRAMES = 50  # of a text in which ways to end what has begun are compared
+_MAX_AROUND = 16  # arrays and objects around what has begun that say what it is to be
 _MAX_LEFT_OUT = 32  # items of which each may be the one that has come
 
 _TRACKED = (TrackedItems, TrackedMembers)
@@ -217,7 +219,10 @@ class SchemaEndings:
     def _inside(self, at: Inside, stack: Stack) -> tuple[bytes, _Place]:
         """Return the end of an object or array, before or after which something has come."""
         ways = []
-        for written in self._values.inside_for(at, self._wanted(stack.state, stack.pop(1))):
+        # Each way is followed to the end: in text that is nested deeply, only the shortest.
+        n_ways = None if stack.height <= _MAX_FRAMES else 1
+        wanted = self._wanted(stack.state, stack.pop(1)) if n_ways is None else None
+        for written in islice(self._values.inside_for(at, wanted), n_ways):
             if written.tag == DEAD_END:
                 raise SchemaError(_NO_ENDING)
             is_next = isinstance(at, PropertyEnded | ItemEnded) and written.text
@@ -227,19 +232,29 @@ class SchemaEndings:
         return self._shortest(ways)
 
     def _wanted(self, frame: int, stack: Stack) -> Goal | None:
-        """Return what a short way on asks of the value for which a frame is pushed on a stack."""
-        pushed = self._automaton.meaning_of_frame(frame)
-        what: Any = getattr(pushed, "what", None)
-        if not isinstance(pushed, ItemOf | PropertyOf) or not isinstance(what, _TRACKED):
-            return None
-        around = self._wanted(stack.state, stack.pop(1))
-        asked = None if around is None else what.asked_for(around)
-        what = what if asked is None else asked[0]
-        if isinstance(pushed, ItemOf):
-            items = self._values.items_path(what, pushed.inside)
-            return items[0] if items else None
-        path = what.path_from(pushed.inside, pushed.tag)
-        return path[0][1] if path else None
+        """Return what a short way on asks of the value for which a frame is pushed on a stack.
+
+        What is around asks for it as it is asked for by what is around that, up to some levels.
+        """
+        around: list[ItemOf | PropertyOf] = []  # no recursion: texts may be nested deeply
+        while len(around) < _MAX_AROUND:
+            pushed = self._automaton.meaning_of_frame(frame)
+            if not isinstance(pushed, ItemOf | PropertyOf) or not isinstance(pushed.what, _TRACKED):
+                break
+            around.append(pushed)
+            frame, stack = stack.state, stack.pop(1)
+        wanted: Goal | None = None
+        for pushed in reversed(around):
+            what: Any = pushed.what
+            asked = None if wanted is None else what.asked_for(wanted)
+            what = what if asked is None else asked[0]
+            if isinstance(pushed, ItemOf):
+                items = self._values.items_path(what, pushed.inside)
+                wanted = items[0] if items else None
+            else:
+                path = what.path_from(pushed.inside, pushed.tag)
+                wanted = path[0][1] if path else None
+        return wanted
 
     def _popped(self, stack: Stack, tag: int) -> _Place:
         return self._automaton.follow(stack.state, tag), stack.pop(1)

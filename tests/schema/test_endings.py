@@ -112,6 +112,15 @@ def test_an_ending_is_short_and_completes_a_valid_text(schema, text, n):
     assert len(ending) <= n, ending
 
 
+@pytest.mark.parametrize("n", [30, 60, 900])
+def test_a_text_that_is_nested_deeply_ends_where_all_classes_matter(n):
+    schema = {"type": "array", "contains": {"anyOf": [{"$ref": "#"}, {"const": 1}]}}
+    index = cfgguide.compile(json_schema(schema), SMALL)
+    configuration = index.machine.advance(index.machine.initial, b"[" * n)
+    # From fifty frames on, the innermost ends as it is, and `,1` comes later.
+    assert len(check_ending(index, finder(index), configuration)) <= n + (1 if n < 50 else 2)
+
+
 def within_parts(rng: random.Random, depth: int = 3) -> Any:
     """Return a schema whose parts are told apart by what is inside of them."""
     inner = (lambda: within_parts(rng, depth - 1)) if depth else lambda: rng.choice(WHOLE)
