@@ -4,7 +4,7 @@ In: SmolLM2; the tasks "sort" and "extract" of `described.py`; and questions of 
 three databases, right if a query has the rows of the gold query. Out: the table of each task, its
 picture and its answers in a folder, from which an interrupted run goes on. ::
 
-    python benchmarks/compared.py --examples 30 --folder /tmp/compared
+    python benchmarks/compared.py --examples 30 --folder answers
 """
 
 from __future__ import annotations

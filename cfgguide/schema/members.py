@@ -44,7 +44,6 @@ DEAD_END = -1  # no tag: it may not end here
 #: From then on any known way on from a name is taken, not the shortest. At 10, SchemaStore takes
 #: 5 % less work, and endings are longer; without a bound it is as much work as with this one.
 _MANY_NAMES = 100
-MAX_CASES = 8  # of a value that are compared where the shortest is looked for
 _MOST_ITEMS = 500_000  # that come before an array can end: no model writes as many
 
 
@@ -259,30 +258,24 @@ class PlainItems:
 
 
 class _Tracked:
-    """Objects or arrays whose classes matter."""
+    """Objects or arrays whose classes matter.
+
+    Attributes
+    ----------
+    whole : Goal
+        What they are to be.
+    """
 
     def __init__(self, search: Search, goal: Goal) -> None:
         self._search = search
-        self._goal = goal
+        self.whole = goal
 
     @remembered
     def asked_for(self, goal: Goal) -> tuple[Self, Goal] | None:
         """Return the same as they are to be for another goal of these values, and that goal."""
-        if goal.cases == self._goal.cases or goal.values != self._goal.values:
+        if goal.cases == self.whole.cases or goal.values != self.whole.values:
             return None
         return type(self)(self._search, goal), goal
-
-    @cached_property
-    def each_case(self) -> list[Goal]:
-        """Each case of the goal by itself, up to some; none if there is one case."""
-        if len(self._goal.cases) == 1:
-            return []
-        cases = self._goal.cases[:MAX_CASES]
-        return [self._search.goal(self._goal.values, (case,)) for case in cases]
-
-    def tag_of(self, value_class: ValueClass) -> int:
-        """Return the tag of a class that meets the goal."""
-        return self._goal.tag_of(value_class)
 
 
 class TrackedMembers(_Tracked):
@@ -351,12 +344,12 @@ class TrackedMembers(_Tracked):
     @property
     def first_planned(self) -> list[int]:
         """The tags of names that come in some way in which an object may begin."""
-        plan = self._search.plan(self._goal, "object", self.start)
+        plan = self._search.plan(self.whole, "object", self.start)
         return [] if plan is None else sorted(plan.coming)
 
     def _found_allowed(self, state: Any) -> int:
         within = self._within.get(state, -1)
-        plans = [*self._search.names(self._goal, state, within)]
+        plans = [*self._search.names(self.whole, state, within)]
         if self.n_tags > _MANY_NAMES:
             self._plans[state] = plans
         return reduce(or_, (names for names, _ in plans), 0)
@@ -365,13 +358,13 @@ class TrackedMembers(_Tracked):
         """Return the tag of the object if it ends now, or `DEAD_END`."""
         known = self._endings.get(state)
         if known is None:
-            known = _tag(self._goal, self._tracked.ending("object", state), "object")
+            known = _tag(self.whole, self._tracked.ending("object", state), "object")
             self._endings[state] = known
         return known
 
     def may_skip(self, state: Any, first: int, tag: int) -> bool:
         """Return whether it can end without the listed names from `first` on, before a tag."""
-        return self._search.ends_from(self._goal, state, tag)
+        return self._search.ends_from(self.whole, state, tag)
 
     def values(self, state: Any, tag: int) -> Values:
         """Return what sees the value of a property."""
@@ -380,7 +373,7 @@ class TrackedMembers(_Tracked):
     def goal(self, state: Any, tag: int) -> Goal:
         """Return what the value of a property is to be."""
         if (state, tag) not in self._known:
-            self._known[state, tag] = self._search.part(self._goal, "object", state, tag)
+            self._known[state, tag] = self._search.part(self.whole, "object", state, tag)
         return self._known[state, tag]
 
     def after(self, state: Any, tag: int, goal: Goal, class_tag: int) -> Any:
@@ -394,7 +387,7 @@ class TrackedMembers(_Tracked):
 
     def path(self, state: Any, cost: Cost) -> list[Property] | None:
         """Return the properties that still come; None if no way is known."""
-        return Paths(self._search, self._goal, "object").of(state, cost)
+        return Paths(self._search, self.whole, "object").of(state, cost)
 
     def path_from(self, state: Any, tag: int) -> list[Property] | None:
         """Return some way on that begins with an allowed name, where there are many names.
@@ -404,7 +397,7 @@ class TrackedMembers(_Tracked):
         if self.are_counted or self.n_tags <= _MANY_NAMES or not self.allowed(state) >> tag & 1:
             return None
         plan = next(plan for names, plan in self._plans[state] if names >> tag & 1)
-        return Paths(self._search, self._goal, "object").of_plan(state, plan, tag)
+        return Paths(self._search, self.whole, "object").of_plan(state, plan, tag)
 
 
 class TrackedItems(_Tracked):
@@ -429,7 +422,7 @@ class TrackedItems(_Tracked):
         """Return the state after an item that has come before; None if it may not."""
         symbol, value_class = self._machine.symbol(state), goal.classes[class_tag]
         after = self._machine.after(state, symbol, value_class, is_repeated=True)
-        return after if self._search.ends(self._goal, "array", after) else None
+        return after if self._search.ends(self.whole, "array", after) else None
 
     def few(self) -> Iterator[tuple[Goal, int]]:
         """Yield what items have to be if they are to be different, and how many of each."""
@@ -437,20 +430,20 @@ class TrackedItems(_Tracked):
             least = self._machine.least(self._search.wanted_to_fail)
             for index in range(self._machine.n_prefix + 1):
                 state = self.start._replace(n_parts=index)
-                asked = self._search.part(self._goal, "array", state, index)
+                asked = self._search.part(self.whole, "array", state, index)
                 for each in self._search.classes(asked.values):
                     if any(asked.is_met_by(each, kind) for kind in KINDS):
                         yield self._search.goal(asked.values, [Case(each, is_whole=True)]), least
 
     def ending(self, state: Any) -> int:
         """Return the tag of the array if it ends now, or `DEAD_END`."""
-        return _tag(self._goal, self._tracked.ending("array", state), "array")
+        return _tag(self.whole, self._tracked.ending("array", state), "array")
 
     def goal(self, state: Any) -> Goal | None:
         """Return what the next item is to be; None if there may be none."""
         if state not in self._known:
             index = self._machine.index(state)
-            self._known[state] = self._search.part(self._goal, "array", state, index)
+            self._known[state] = self._search.part(self.whole, "array", state, index)
         goal = self._known[state]
         return goal if goal.cases else None
 
@@ -460,7 +453,7 @@ class TrackedItems(_Tracked):
 
     def path(self, state: Any, cost: Cost) -> list[Goal] | None:
         """Return what the items are that still come; None if no way is known."""
-        found = Paths(self._search, self._goal, "array").of(state, cost)
+        found = Paths(self._search, self.whole, "array").of(state, cost)
         return None if found is None else [goal for _, goal in found]
 
 

@@ -18,7 +18,6 @@ from cfgguide.engine.byte_machine.short_ends import ShortestLexemes, Written
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.members import (
     DEAD_END,
-    MAX_CASES,
     Items,
     Members,
     TrackedItems,
@@ -30,6 +29,7 @@ from cfgguide.schema.solver.goals import Goal
 from cfgguide.schema.solver.paths import Property
 
 _MAX_NAMES = 8  # that are compared where a name has begun
+_MAX_CASES = 8  # of a value that are compared
 _SHORT = 2  # bytes: no array or object is shorter
 
 P = ParamSpec("P")
@@ -132,12 +132,12 @@ class ShortestValues:
         if best is not None:
             yield best
         if isinstance(what, TrackedItems | TrackedMembers):
-            for goal in [*what.each_case, *([] if wanted is None else [wanted])]:
+            for goal in self._others(what.whole, wanted):
                 asked = what.asked_for(goal)
                 alone: Any = None if asked is None else asked[0]
                 written = None if asked is None else self.inside(at._replace(what=alone))
                 if asked is not None and written is not None and written.tag != DEAD_END:
-                    yield Written(written.text, what.tag_of(asked[1].classes[written.tag]))
+                    yield Written(written.text, what.whole.tag_of(asked[1].classes[written.tag]))
 
     def items(self, items: Items, state: Any) -> Written | None:
         """Return the items that still have to come, and the tag of the array then."""
@@ -274,16 +274,18 @@ class ShortestValues:
         best = self.of(goal)
         if best is not None:
             yield best
-        goals = []
-        if len(goal.cases) > 1:
-            cases = goal.cases[:MAX_CASES]
-            goals = [self._automaton.search.goal(goal.values, (case,)) for case in cases]
-        if wanted is not None and wanted.values == goal.values and wanted.cases != goal.cases:
-            goals.append(wanted)
-        for one in goals:
+        for one in self._others(goal, wanted):
             written = self.of(one)
             if written is not None:
                 yield Written(written.text, goal.tag_of(one.classes[written.tag]))
+
+    def _others(self, goal: Goal, wanted: Goal | None) -> list[Goal]:
+        """Return each case by itself, if there are several, and what is wanted of the values."""
+        cases = goal.cases[:_MAX_CASES] if len(goal.cases) > 1 else ()
+        goals = [self._automaton.search.goal(goal.values, (case,)) for case in cases]
+        if wanted is not None and wanted.values == goal.values and wanted.cases != goal.cases:
+            goals.append(wanted)
+        return goals
 
     def length(self, goal: Goal) -> int | None:
         """Return the length of a shortest value; None if none is known yet."""
