@@ -53,6 +53,7 @@ from cfgguide.engine.lexer.shortest_lexemes import FAR, Distances, LexemeTexts
 from cfgguide.engine.machine.indentation_reader import IndentationReader
 from cfgguide.engine.machine.reading import PlainReader
 from cfgguide.engine.machine.short_stacks import ShortStacks
+from cfgguide.grammar.lr.inclusion import MANY_CLAIMS, MAX_CLAIMS
 from cfgguide.grammar.lr.indentation import FLAT, NO_COLUMN, Indentation, IndentationRules
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.grammar.lr.stack_costs import StackCosts
@@ -68,6 +69,7 @@ _N_COMPARED = 16  # hypotheses with a lower stack that each is compared with, an
 #: that `max_hypotheses` allows. The kernels of walks have room for as many.
 FOLLOWED = (4, 16, 64)
 _KEPT = 4  # of more than these, one in so many is followed
+_MANY_WAYS = 4  # of more than these, each that another one stands for is worth a long proof
 _N_SORTED_OUT = 4  # times as many are compared at most
 _MAX_WAYS = 4  # to end a lexeme, that are compared
 
@@ -301,6 +303,8 @@ class Recognizer:
         if len(hypotheses) > _N_SORTED_OUT * most:
             hypotheses = self._nearest(hypotheses, _N_SORTED_OUT * most)
         hypotheses = self.without_covered(hypotheses)
+        if len(hypotheses) > _MANY_WAYS:
+            hypotheses = self.without_covered(hypotheses, MANY_CLAIMS)
         return hypotheses if len(hypotheses) <= most else self._nearest(hypotheses, most // _KEPT)
 
     def _nearest(self, hypotheses: list[Hypothesis], n: int) -> list[Hypothesis]:
@@ -363,11 +367,14 @@ class Recognizer:
         is_many = self.parse_table.is_general or self.scanner.asks_each
         return is_many and self.indentation_reader is None and not self._follows_all
 
-    def without_covered(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+    def without_covered(
+        self, hypotheses: list[Hypothesis], n_claims: int = MAX_CLAIMS
+    ) -> list[Hypothesis]:
         """Return hypotheses without those for which another one stands.
 
         Of two that stand for each other, the one with the lower stack is kept. Of those at the
-        same place of the lexer, stacks of about the same height are compared.
+        same place of the lexer, stacks of about the same height are compared, with proofs that look
+        at so many claims.
         """
         if not self.parse_table.is_general or self.short_stacks is None or len(hypotheses) < 2:
             return hypotheses
@@ -394,7 +401,7 @@ class Recognizer:
                     if (
                         credit >= 0
                         and other is not hypothesis
-                        and self._covers(other, hypothesis)
+                        and self._covers(other, hypothesis, n_claims)
                         and last(other) is not hypothesis
                     ):
                         instead[hypothesis] = other
@@ -402,10 +409,10 @@ class Recognizer:
                         break
         return [hypothesis for hypothesis in hypotheses if hypothesis not in instead]
 
-    def _covers(self, first: Hypothesis, second: Hypothesis) -> bool:
+    def _covers(self, first: Hypothesis, second: Hypothesis, n_claims: int) -> bool:
         assert self.short_stacks is not None, "stacks are shortened"
         return self.short_stacks.covers(
-            self._groups[first.scanner_state], first.stack, second.stack
+            self._groups[first.scanner_state], first.stack, second.stack, n_claims
         )
 
     def check_ambiguity(self, n_hypotheses: int) -> None:

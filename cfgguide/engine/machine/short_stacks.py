@@ -35,7 +35,7 @@ from cfgguide.base.remembered import remembered, remembered_up_to
 from cfgguide.engine.lexer.reachability import reaching
 from cfgguide.engine.lexer.scanner import Scanner
 from cfgguide.grammar.lr.equivalence import Equivalence
-from cfgguide.grammar.lr.inclusion import Inclusion
+from cfgguide.grammar.lr.inclusion import MAX_CLAIMS, Inclusion
 from cfgguide.grammar.lr.indentation import IndentationRules
 from cfgguide.grammar.lr.indentation_names import CLOSES, COUNTED, FED, OPENS
 from cfgguide.grammar.lr.stack import Stack
@@ -146,15 +146,15 @@ class ShortStacks:
             return np.zeros(self._table.n_states, dtype=np.bool_)
         return np.array(list(map(self._inclusion.is_idle, range(self._table.n_states))))
 
-    def covers(self, group: int, first: Stack, second: Stack) -> bool:
+    def covers(self, group: int, first: Stack, second: Stack, n_claims: int = MAX_CLAIMS) -> bool:
         """Return whether a stack is known to stand for a second one, in a lexeme of a group."""
         if self._inclusion is None or group < 0:
             return False
-        return self._tops_cover(group, first, second)
+        return self._tops_cover(group, first, second, n_claims)
 
     # While a lexeme goes on, whole stacks are compared again for each byte.
     @remembered_up_to(_MAX_COMPARED)
-    def _tops_cover(self, group: int, first: Stack, second: Stack) -> bool:
+    def _tops_cover(self, group: int, first: Stack, second: Stack, n_claims: int) -> bool:
         n_apart = _n_apart(first, second)
         if n_apart is None:
             return False
@@ -163,15 +163,17 @@ class ShortStacks:
             tuple(islice(first, n_first + _N_SHARED))[::-1],
             tuple(islice(second, n_second + _N_SHARED))[::-1],
         )
-        return self._parts_cover(group, *parts)
+        return self._parts_cover(group, *parts, n_claims)
 
     @remembered_up_to(_MAX_COVERED)
-    def _parts_cover(self, group: int, first: tuple[int, ...], second: tuple[int, ...]) -> bool:
+    def _parts_cover(
+        self, group: int, first: tuple[int, ...], second: tuple[int, ...], n_claims: int
+    ) -> bool:
         assert self._inclusion is not None, "stacks are compared"
         terminals, is_unfed = self._terminals[group]
         if is_unfed:
             terminals |= self._inclusion.offered(first[-1]) | self._inclusion.offered(second[-1])
-        return self._inclusion.covers(first, second, terminals)
+        return self._inclusion.covers(first, second, terminals, n_claims)
 
     def n_droppable(self, group: int, states: tuple[int, ...]) -> int:
         """Return how many of the states on top decide nothing, `MAX_DROPPED` at most.

@@ -35,6 +35,7 @@ of states; the step that passes over what stacks have on top is that of
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -44,9 +45,11 @@ from cfgguide.base.sets import members
 from cfgguide.grammar.lr.state_actions import ACCEPTED, StateActions, States
 from cfgguide.grammar.lr.table import END, ERROR, NO_STATE, ParseTable
 
-#: Claims that one proof looks at, those included that fail: proofs that are found need 160 at most.
-MAX_CLAIMS = 200
-_FEW_CLAIMS = 12  # which most proofs that are found need
+#: Claims that one proof looks at, those included that fail. Most proofs that are found need 12;
+#: with more than 20, those that fail cost more than the others spare (of three ambiguous grammars,
+#: a third of the time). Where there are many readings, proofs that are found need 160 at most.
+MAX_CLAIMS, MANY_CLAIMS = 20, 200
+_FEW_CLAIMS = 12  # where hardly any is found
 _MAX_DEPTH = 50  # of claims that rest on each other
 #: Claims that failed proofs may look at before they may look at fewer, and those that each proof
 #: that is found adds to these.
@@ -69,8 +72,9 @@ class _Step(NamedTuple):
 class _Proof:
     """Claims that are taken to hold, each for some terminals, with a way back."""
 
-    def __init__(self, n_claims: int) -> None:
+    def __init__(self, n_claims: int, known_open: dict[Claim, int]) -> None:
         self.assumed: dict[Claim, int] = {}
+        self.open = known_open
         self.n_left = n_claims
         self.depth = 0
         self._before: list[tuple[Claim, int]] = []
@@ -118,7 +122,8 @@ class Inclusion(StateActions):
     def __init__(self, table: ParseTable) -> None:
         super().__init__(table)
         self._proven: dict[Claim, int] = {}  # if one of these terminals is next
-        self._open: dict[Claim, int] = {}  # with which no short proof was found
+        # With which no proof was found that looks at so many claims.
+        self._open: defaultdict[int, dict[Claim, int]] = defaultdict(dict)
         self._credit = _MAX_CREDIT
 
     def holds(self, first: States, second: States, terminals: int) -> bool:
@@ -133,13 +138,15 @@ class Inclusion(StateActions):
         """
         return self.covers(first, second, terminals) and self.covers(second, first, terminals)
 
-    def covers(self, first: States, second: States, terminals: int) -> bool:
+    def covers(
+        self, first: States, second: States, terminals: int, n_claims: int = MAX_CLAIMS
+    ) -> bool:
         """Return whether all that can follow the second stack is known to follow the first."""
         if self.actions_of(second[-1]).shifted & terminals & ~self.offered(first[-1]):
             return False
         self._forget()
-        n_claims = self._n_claims
-        proof = _Proof(n_claims)
+        n_claims = self._affordable(n_claims)
+        proof = _Proof(n_claims, self._open[n_claims])
         if not self._follows(second, frozenset([first]), terminals, proof):
             self._credit -= n_claims - proof.n_left
             return False
@@ -148,11 +155,10 @@ class Inclusion(StateActions):
             self._proven[claim] = self._proven.get(claim, 0) | proven
         return True
 
-    @property
-    def _n_claims(self) -> int:
-        """Claims that the next proof may look at: ever fewer, as long as none is found."""
+    def _affordable(self, n_claims: int) -> int:
+        """Return how many claims the next proof may look at: ever fewer while none is found."""
         if self._credit > 0:
-            return MAX_CLAIMS
+            return n_claims
         return _FEW_CLAIMS if self._credit > -_MAX_CREDIT else 1
 
     def is_idle(self, state: int) -> bool:
@@ -162,7 +168,7 @@ class Inclusion(StateActions):
 
     def _forget(self) -> None:
         """Make room: the tops of stacks are different in every text."""
-        if len(self._proven) + len(self._open) > _MAX_KNOWN:
+        if len(self._proven) + sum(map(len, self._open.values())) > _MAX_KNOWN:
             self._proven.clear()
             self._open.clear()
 
@@ -174,7 +180,7 @@ class Inclusion(StateActions):
         needed &= ~(self._proven.get(claim, 0) | proof.assumed.get(claim, 0))
         if part in others or not needed:
             return True
-        if needed & self._open.get(claim, 0) or not proof.n_left or proof.depth > _MAX_DEPTH:
+        if needed & proof.open.get(claim, 0) or not proof.n_left or proof.depth > _MAX_DEPTH:
             return False
         place = proof.place
         is_small = len(others) <= MAX_PARTS and len(part) <= MAX_STATES
@@ -191,7 +197,7 @@ class Inclusion(StateActions):
                 return True
             proof.go_back(place)
         if proof.n_left or not place:
-            self._open[claim] = self._open.get(claim, 0) | needed
+            proof.open[claim] = proof.open.get(claim, 0) | needed
         return False
 
     def _follows_returned(self, part: States, others: Parts, proof: _Proof) -> bool:
