@@ -255,7 +255,7 @@ class Lexer:
     @remembered
     def _may_leave(self, owing: Obligations, byte_class: int, context: int) -> bool:
         """Return whether any lexeme could begin with a byte, after one that owes something."""
-        return any(
+        return bool(self._lookahead.after(owing, byte_class)) and any(
             self._may_end(*target)
             for start in self._beginning(byte_class, context)
             for possible in self._lookahead.resolved(start, owing)
