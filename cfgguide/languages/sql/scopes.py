@@ -22,6 +22,8 @@ from typing import NamedTuple
 Promise = tuple[str | None, str | None]  # a qualifier, if there is one; a column, None for all
 
 HAS_AGGREGATE, HAS_WINDOW = 1, 2
+#: Names that SQLite gives to no column of a query, nor of a common table, whatever is written.
+TRUE_OR_FALSE = frozenset(("true", "false"))
 
 
 class TableSource(NamedTuple):
@@ -366,7 +368,7 @@ def results_named(results: Iterable[Result]) -> tuple[str | None, ...]:
     seen: set[str] = set()
     names: list[str | None] = []
     for result in results:
-        is_new = result.name not in seen and result.name not in ("true", "false")
+        is_new = result.name not in seen and result.name not in TRUE_OR_FALSE
         names.append(result.name if is_new else None)
         if result.name is not None:
             seen.add(result.name)

@@ -22,6 +22,7 @@ from cfgguide.languages.sql.schema_names import TRUTH, name_set
 from cfgguide.languages.sql.scopes import (
     HAS_AGGREGATE,
     HAS_WINDOW,
+    TRUE_OR_FALSE,
     CallScope,
     Core,
     Frame,
@@ -42,7 +43,6 @@ from cfgguide.languages.sql.way_out import way_out
 _CLOSING = NestedScope(
     "closing"
 )  # so that a parenthesis is not taken for that of what is around it
-_TRUE_OR_FALSE = ("true", "false")
 
 
 class SelectMonitor(SelectTexts):
@@ -160,7 +160,9 @@ class SelectMonitor(SelectTexts):
 
     def _shift_new_column(self, _: str, text: str) -> Self:
         name, columns = self._top.pending
-        return self._changed(pending=(name, (*columns, unquoted(text))))
+        column = unquoted(text)
+        named = None if column in TRUE_OR_FALSE else column
+        return self._changed(pending=(name, (*columns, named)))
 
     def _shift_compound(self, terminal: str, _: str) -> Self:
         takes_unions = self._top.takes_unions and terminal == "UNION"
@@ -207,9 +209,9 @@ class SelectMonitor(SelectTexts):
         assert name is not None, "a name came before"
         sets, missing = self._column_names()
         is_column = name not in missing and any(name in names.names for names in sets)
-        if is_column or (self._names_anything() and name not in _TRUE_OR_FALSE):
+        if is_column or (self._names_anything() and name not in TRUE_OR_FALSE):
             return self._use((None, name))._named(name)
-        if name not in _TRUE_OR_FALSE:
+        if name not in TRUE_OR_FALSE:
             return None
         monitor = self._unnamed()
         return monitor._with(monitor.frames)

@@ -15,6 +15,7 @@ from cfgguide.languages.sql.name_sets import NameSet, OtherNames, SqlIdentifiers
 from cfgguide.languages.sql.schema_names import TRUTH, name_set
 from cfgguide.languages.sql.scopes import (
     HAS_WINDOW,
+    TRUE_OR_FALSE,
     CallScope,
     Core,
     NestedScope,
@@ -68,7 +69,8 @@ class SelectTexts(SelectState):
         assert self.reference is not None, "a qualifier came before"
         is_known = self.reference in self.names.database.tables or self.ctes().get(self.reference)
         if self._names_anything() and not is_known:
-            return None
+            nobodys = TRUE_OR_FALSE - self.names.columns.names
+            return OtherNames(nobodys) if nobodys else None
         return SqlIdentifiers(self._fields(self.reference))
 
     def _may_be_star(self, terminal: str) -> bool:
@@ -223,7 +225,7 @@ class SelectTexts(SelectState):
         return OtherNames(frozenset(taken)) if taken else None
 
     def _new_column_texts(self, _: str) -> Texts | None:
-        taken = frozenset(self._top.pending[1])
+        taken = frozenset(filter(None, self._top.pending[1]))
         return OtherNames(taken) if taken else None
 
     def _may_be_compound(self, _: str) -> bool:

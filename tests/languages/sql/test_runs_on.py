@@ -232,6 +232,20 @@ def test_tables_have_no_other_aliases_if_asked_for(database, aliases):
         assert refusal(database, text) == "", text
 
 
+@pytest.mark.parametrize("name", ["true", "FALSE", '"true"'])
+def test_true_and_false_are_columns_of_tables_alone(name):
+    for column, is_there in (("a", False), ('"true", "false"', True)):
+        database = sqlite3.connect(":memory:")
+        database.execute(f"CREATE TABLE t ({column})")
+        machine = cfgguide.compile(runs_on(database), BYTES).machine
+        for before, is_allowed in (
+            ("", is_there),
+            ("WITH k(true, false) AS (SELECT 1, 2) ", False),
+        ):
+            begun = f"{before}SELECT k.{name} ".encode()
+            assert (machine.advance(machine.initial, begun) is not None) == is_allowed
+
+
 def test_budgets_leave_many_known_names():
     names = [f"tab{number}" for number in range(150)]
     tokens = [b"SELECT ", b"a ", b"FROM ", *(name.encode() for name in names)]
