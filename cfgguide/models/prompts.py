@@ -105,7 +105,7 @@ def with_description(
     roles = [message["role"] for message in messages]
     if roles[:1] in (["system"], ["developer"]):
         return [_told_in(messages[0], told, is_first=False), *messages[1:]]
-    told_first = [{"role": "system", "content": told}, *messages]
+    told_first: list[Mapping[str, Any]] = [{"role": "system", "content": told}, *messages]
     if tokenizer is None or _is_shown(told, told_first, tokenizer):
         return told_first
     place = roles.index("user") if "user" in roles else 0

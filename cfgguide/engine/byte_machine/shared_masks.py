@@ -223,7 +223,8 @@ class SharedMasks:
         """The tokens of characters that stand for themselves inside of a string."""
         data, count = self._counter
         is_special = (data < _SPACE) | (data == _QUOTE) | (data == _BACKSLASH)
-        return bitmask_of(np.flatnonzero(count(is_special) == 0), self.vocabulary.n_words)
+        found = np.flatnonzero(count(is_special) == 0).astype(np.int32)
+        return bitmask_of(found, self.vocabulary.n_words)
 
     @cached_property
     def special(self) -> Trie:

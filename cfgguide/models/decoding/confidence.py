@@ -248,6 +248,7 @@ class Confidences:
     ) -> list[_Alternative] | None:
         """Return the values with some beginnings; None if there are too many."""
         machine = self._tree.index.machine
+        assert isinstance(machine, ByteMachine), "others are not counted"
         found: list[_Alternative] = []
         begun, n_beginnings = begun.copy(), 0
         is_quote = any(machine.pushdown.quoted(after.state) for _, after in begun)
