@@ -6,13 +6,15 @@ the tokens run out, are valid, and have the loop closed in the value where it be
 ``repetition`` and with it. And how many repetitions that were asked for are cut: a table says what
 is wanted, and a model that wants it writes it. ::
 
-    python benchmarks/loops.py --topics 20 --transcripts loops.md
+    python benchmarks/loops.py --wanted 200 --answers loops.jsonl
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,6 +33,12 @@ TOPICS = (
     "a volcano", "the night", "a castle", "a bridge", "bread", "an island", "a school", "the rain",
     "a forest", "an airport", "a kitchen", "a hospital", "the sun", "a mountain", "a pirate",
     "a bicycle", "chess", "a painter", "the harbour", "a snake",
+    "a camel", "the circus", "a wedding", "an oak tree", "a submarine", "a museum", "honey",
+    "a thunderstorm", "a tailor", "a chicken", "the jungle", "a candle", "a marathon", "a piano",
+    "an astronaut", "a waterfall", "a postman", "cheese", "a windmill", "a frozen lake",
+    "a farm", "the subway", "a magician", "a cave", "a balloon", "a dentist", "the stars",
+    "a ferry", "a beehive", "a theatre", "a nurse", "an elephant", "a sandcastle", "a tunnel",
+    "a carnival", "a shepherd", "fog", "a racing car", "a treasure", "a wolf",
 )  # fmt: skip
 
 
@@ -89,7 +97,7 @@ class Answer(NamedTuple):
     form: str
     prompt: str
     before: Any
-    after: Any = None
+    after: Any
 
 
 def loops(text: str, repetition: cfgguide.Repetition) -> bool:
@@ -154,11 +162,34 @@ def is_cut(value: Any, tokenizer: Any, index: Any, repetition: Any) -> bool:
     return written.text != wanted
 
 
-def report(name: str, found: list[Answer]) -> str:
+def n_tokens(written: Any) -> int:
+    """Return how many tokens an answer has."""
+    return int(written.n_model_calls + written.n_forced)
+
+
+def looping(
+    model: Any, form: str, topics: list[str], repetition: cfgguide.Repetition
+) -> list[Answer]:
+    """Return the answers about some topics that loop, before and after."""
+    texts = answers(model, form, topics, False)
+    before = {
+        topic: text
+        for topic, text in zip(topics, texts, strict=True)
+        if loops(text.text, repetition)
+    }
+    afterwards = answers(model, form, [*before], repetition) if before else []
+    question = FORMS[form][0]
+    return [
+        Answer(form, question.format(topic=topic), text, after)
+        for (topic, text), after in zip(before.items(), afterwards, strict=True)
+    ]
+
+
+def report(name: str, n_asked: int, found: list[Answer]) -> str:
     """Return a row of the table: of all answers that loop."""
-    cells = [name, str(len(found))]
+    cells = [name, f"{len(found)} of {n_asked}"]
     for texts in ([each.before for each in found], [each.after for each in found]):
-        lengths = [each.n_model_calls + each.n_forced for each in texts]
+        lengths = [n_tokens(each) for each in texts]
         cells.append(str(sum(length < N_TOKENS for length in lengths)))
         cells.append(str(sum(each.is_complete for each in texts)))
         cells.append(str(sum(is_closed(each) for each in texts)))
@@ -166,49 +197,60 @@ def report(name: str, found: list[Answer]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def transcript(answer: Answer) -> str:
-    """Return an answer without `repetition` and with it."""
-    texts = [f"{answer.form}: {answer.prompt}", f"  before  {answer.before.text}"]
-    texts += [
-        f"  after   {answer.after.text}",
-        *(f"  note    {each}" for each in answer.after.notes),
-    ]
-    return "\n".join(texts)
+def as_json(answer: Answer) -> str:
+    """Return an answer as a line of JSON."""
+    after = answer.after
+    found = {
+        "form": answer.form,
+        "prompt": answer.prompt,
+        "before": answer.before.text,
+        "after": after.text,
+        "notes": [str(each) for each in after.notes],
+        "tokens": [n_tokens(answer.before), n_tokens(after)],
+        "is_valid": [answer.before.is_complete, after.is_complete],
+        "is_closed": is_closed(after),
+    }
+    return json.dumps(found)
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--topics", type=int, default=len(TOPICS), help="of each form, at most")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first topic")
     parser.add_argument("--forms", nargs="+", choices=FORMS, default=list(FORMS))
+    parser.add_argument("--wanted", type=int, default=200, help="stop at so many that loop")
     parser.add_argument("--repeats", type=int, default=cfgguide.Repetition().repeats)
     parser.add_argument("--characters", type=int, default=cfgguide.Repetition().characters)
-    parser.add_argument("--transcripts", type=Path, help="where they are written to")
+    parser.add_argument("--answers", type=Path, help="where those that loop go, as lines of JSON")
     options = parser.parse_args()
     repetition = cfgguide.Repetition(repeats=options.repeats, characters=options.characters)
     model, tokenizer = load_model()
     index = cfgguide.compile({}, tokenizer)
     values = list(asked_for())
     n_cut = sum(is_cut(each, tokenizer, index, repetition) for each in values)
-    print(f"{n_cut} of {len(values)} repetitions that were asked for are cut\n")
+    print(f"{n_cut} of {len(values)} repetitions that were asked for are cut\n", flush=True)
+    found: dict[str, list[Answer]] = {form: [] for form in options.forms}
+    n_asked = dict.fromkeys(options.forms, 0)
+    topics = TOPICS[options.first : options.topics]
+    rounds = [list(topics[begin : begin + BATCH]) for begin in range(0, len(topics), BATCH)]
+    for some, form in ((some, form) for some in rounds for form in options.forms):
+        if sum(map(len, found.values())) >= options.wanted:
+            break
+        begun = time.perf_counter()
+        more = looping(model, form, some, repetition)
+        found[form] += more
+        n_asked[form] += len(some)
+        took = time.perf_counter() - begun
+        print(f"{report(form, len(some), more)} {took:.0f} s", file=sys.stderr, flush=True)
+        if options.answers is not None:
+            with options.answers.open("a", encoding="utf-8") as file:
+                file.writelines(f"{as_json(each)}\n" for each in more)
     print("| form | loop | ended | valid | closed | tokens | ended | valid | closed | tokens |")
     print("| --- " * 10 + "|")
-    every: list[Answer] = []
     for form in options.forms:
-        topics = list(TOPICS[: options.topics])
-        found = [
-            Answer(form, FORMS[form][0].format(topic=topic), before)
-            for topic, before in zip(topics, answers(model, form, topics, False), strict=True)
-            if loops(before.text, repetition)
-        ]
-        looping = [topic for topic in topics if any(topic in each.prompt for each in found)]
-        afterwards = answers(model, form, looping, repetition) if looping else []
-        found = [each._replace(after=after) for each, after in zip(found, afterwards, strict=True)]
-        print(report(form, found), flush=True)
-        every += found
-    print(report("all", every))
-    if options.transcripts is not None:
-        options.transcripts.write_text("\n\n".join(map(transcript, every)), encoding="utf-8")
+        print(report(form, n_asked[form], found[form]))
+    print(report("all", sum(n_asked.values()), [each for some in found.values() for each in some]))
 
 
 if __name__ == "__main__":

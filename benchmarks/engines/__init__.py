@@ -159,7 +159,7 @@ REFERENCE = "cfgguide"
 BEFORE = "before"  # cfgguide as another checkout has it
 FLOOR = "numpy copy"
 _REQUIREMENTS = "pip install -c constraints.txt -r benchmarks/requirements.txt"
-_XGRAMMAR = f"{_REQUIREMENTS} && pip install --no-deps xgrammar==0.2.8"
+_XGRAMMAR = f"{_REQUIREMENTS} && pip install --no-deps xgrammar==0.2.9"
 _NO_LINES = {"python": "left out: its grammars know no indentation"}
 BUNDLED = {"json": "json", "python": "python", "sqlite": "sql"}  # names of bundled grammars
 _PLAIN = {"sqlite": "left out: it reads neither `%declare` nor look-ahead"}

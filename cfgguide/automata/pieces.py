@@ -151,6 +151,10 @@ class PieceAutomaton(GrownAutomaton):
             row[letters[first]] = self._numbered(at[first:end], most[first:end])
         return tuple(row)
 
+    def is_everything(self, _state: int) -> bool:
+        """Return whether any text leads from a state to an end: not where it has to be a piece."""
+        return False
+
     def _may_end(self, state: Any) -> bool:
         return self.shortest(self._numbers[state]) == 0
 

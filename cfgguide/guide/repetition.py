@@ -43,6 +43,8 @@ from cfgguide.guide.budget import TokenBudget
 
 _FREE = 10  # bytes that may go on a lexeme: as many as there are digits
 _STRUCTURE = -1  # in place of a token that was not free
+_LESS = 4  # times as short as the first one are loops in a text where one was closed
+_FEW = 2  # characters, at least
 _MAX_REMEMBERED = 1_000  # configurations
 _MAX_SETS = 64  # of bytes that go on a lexeme
 _BYTES = [bytes([byte]) for byte in range(256)]
@@ -60,7 +62,8 @@ class Repetition:
         How often a text has to stand there, one after the other, to be a loop that is closed; at
         least 2. None closes none.
     characters : int
-        How long all of it has to be, too; at least 2.
+        How long all of it has to be, too; at least 2. In a text where a loop was closed, a quarter
+        of that is enough for the next ones.
     penalty : float
         What the probability of a free token is divided by that stands in free text already; at
         least 1.
@@ -296,9 +299,10 @@ class Loops:
             if self._n_to_leave(before.configuration, piece, written.part) is None:
                 return written
             return written._replace(part=None, begin=len(begun))
-        found = looping(
-            written.data[written.begin :], self._repetition.repeats, self._repetition.characters
-        )
+        characters = self._repetition.characters
+        if written.loops:  # then there is less room for doubt, and for the rest
+            characters = max(_FEW, characters // _LESS)
+        found = looping(written.data[written.begin :], self._repetition.repeats, characters)
         if found is None:
             return written
         period, begin = found[0], found[1] + written.begin
@@ -393,10 +397,11 @@ class Loops:
         configuration, vocabulary = step.configuration, self._index.vocabulary
         rows = vocabulary.tokens_by_first_byte
         narrow = np.zeros_like(mask)
-        if self._machine.is_sentence(configuration):
-            narrow |= self._index.eos_bitmask
-        for byte in self._leaving(configuration, written.part):
-            narrow |= rows[byte]
+        if not self._is_amid(written.part, configuration, written.data[-written.part.period]):
+            if self._machine.is_sentence(configuration):
+                narrow |= self._index.eos_bitmask
+            for byte in self._leaving(configuration, written.part):
+                narrow |= rows[byte]
         ending = TokenBudget.of(self._index).shortest(step, before=before) or ()
         if not (narrow & mask).any():
             text = self._once_more(written, configuration)
@@ -420,6 +425,12 @@ class Loops:
             if after is not None and self._has_left(configuration, byte, after, part)
         ]
 
+    def _is_amid(self, part: Open, configuration: Any, byte: int) -> bool:
+        """Return whether a byte goes on with an item of a part: with a number, mostly."""
+        if part.floor is None or self._parts.height(configuration) <= part.floor:
+            return False
+        return self._parts.goes_on(configuration, byte)
+
     def _once_more(self, written: Written, configuration: Any) -> bytes:
         """Return how the period goes on up to where a byte leaves the part; empty if none does.
 
@@ -432,6 +443,8 @@ class Loops:
             configuration = self._read(configuration, byte)
             if configuration is None:
                 break
+            if self._is_amid(part, configuration, period[n % len(period)]):
+                continue
             if leaving := self._leaving(configuration, part):
                 return period[:n] + bytes(leaving[:1])
         return b""

@@ -5,6 +5,7 @@ In: a prompt and a tokenizer of transformers. Out: its token ids, at least one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,10 @@ from cfgguide.errors import GenerationError, shown
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
+
+#: Where the name of a special token begins: `<|im_end|>`, DeepSeek's with wide bars, `</s>`,
+#: `[INST]`, `<<SYS>>`.
+_SPECIAL = re.compile(r"<(?=[|\uff5c<]|/?[A-Za-z_][\w-]*>)|\[(?=/?[A-Z_]{3,}\])")
 
 
 def prompt_ids(
@@ -77,7 +82,9 @@ def prompt_ids(
 
 
 def with_description(
-    prompt: str | Sequence[Mapping[str, Any]], told: str, tokenizer: PreTrainedTokenizerBase
+    prompt: str | Sequence[Mapping[str, Any]],
+    told: str,
+    tokenizer: PreTrainedTokenizerBase | None,
 ) -> str | list[Mapping[str, Any]]:
     """Return a prompt that begins with what is to be written.
 
@@ -87,18 +94,20 @@ def with_description(
         As for :func:`prompt_ids`.
     told : str
         What is to be written. It is text: the names of special tokens in it are broken.
-    tokenizer : PreTrainedTokenizerBase
-        The model's.
+    tokenizer : PreTrainedTokenizerBase, optional
+        The model's. None of a model behind a server: then all that looks like the name of a special
+        token is broken, and a system text is taken to be shown.
     """
-    told = _without_tokens(told, tokenizer)
+    told = _SPECIAL.sub(r"\g<0> ", told) if tokenizer is None else _without_tokens(told, tokenizer)
     if isinstance(prompt, str):
         return f"{told}\n\n{prompt}"
     messages = [_message(message, number) for number, message in enumerate(prompt)]
     roles = [message["role"] for message in messages]
     if roles[:1] in (["system"], ["developer"]):
         return [_told_in(messages[0], told, is_first=False), *messages[1:]]
-    if _is_shown(told, [{"role": "system", "content": told}, *messages], tokenizer):
-        return [{"role": "system", "content": told}, *messages]
+    told_first: list[Mapping[str, Any]] = [{"role": "system", "content": told}, *messages]
+    if tokenizer is None or _is_shown(told, told_first, tokenizer):
+        return told_first
     place = roles.index("user") if "user" in roles else 0
     return [
         _told_in(message, told, is_first=True) if number == place else message

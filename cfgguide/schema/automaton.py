@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.numbers import NUMBER, decimal_text
+from cfgguide.automata.pieces import PieceAutomaton
 from cfgguide.base.limits import LONGEST, Steps, check_step, within_work
 from cfgguide.base.sets import reached_from
 from cfgguide.engine.byte_machine.automaton import TextPushdown
@@ -591,6 +592,11 @@ class SchemaAutomaton(TextPushdown):
         with self.lock:
             near = place.lexer.lexemes.near(place.key, n)
             return state if near == place.key else self._state(place._replace(key=near))
+
+    def quoted(self, state: int) -> tuple[PieceAutomaton, int] | None:
+        """Return the text of which a piece is written in a state, and the state in it."""
+        place = self.meaning(state)
+        return place.lexer.lexemes.quoted(place.key) if isinstance(place, InLexeme) else None
 
     def _row_of_lexeme(self, state: int, at: InLexeme) -> None:
         row = at.lexer.lexemes.row(at.key)

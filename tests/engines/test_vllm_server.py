@@ -107,6 +107,13 @@ def test_a_request_asks_in_one_way(server):
         server.chat(extra_body=body, response_format={"type": "json_object"})
 
 
+@pytest.mark.parametrize("said", [{"describe": True}, {"sql": "sqlite", "describe": "example"}])
+def test_no_request_has_itself_described(server, said):
+    for more in ({}, {"response_format": {"type": "json_object"}}):
+        with pytest.raises(openai.BadRequestError, match=r"at /describe: .* Have the client do it"):
+            server.chat(extra_body={"cfgguide": said}, **more)
+
+
 def test_digits_of_patterns_are_asciis(server):
     asked = {"structured_outputs": {"regex": r"\d{6}"}}
     answer = server.chat(

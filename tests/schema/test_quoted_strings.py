@@ -82,6 +82,39 @@ def test_every_piece_can_be_written_in_every_tokenisation() -> None:
             assert guide.is_accepting
 
 
+@pytest.mark.parametrize("unit", ["characters", "words", "sentences"])
+def test_masks_are_those_of_tokens_read_alone(unit: Any) -> None:
+    rng, n_masks, tokens = random.Random(7), 0, big_vocabulary().tokens
+    quotes = [
+        Quote(each, unit) for each in (TEXT, 'A "b"\tc\x01\x7f\\n. élan😀 \\" a.', "0, 1, 2. true")
+    ]
+    listed = list[Annotated[str, quotes[0]]]
+    for what in [*(model_of(quote, quote) for quote in quotes), listed]:
+        index = cfgguide.compile(what, big_vocabulary())
+        machine = index.machine
+        guide, read = cfgguide.Guide(index), machine.initial
+        begun = b'["' if what is listed else b'{"q0": "'
+        for token_id in spelled(begun, big_vocabulary(), rng):
+            guide.advance(token_id)
+            read = machine.read(read, tokens[token_id] or b"")
+        for _ in range(9):
+            alone = []
+            for token_id, token in enumerate(tokens):
+                after = machine.read(read, token) if token else None
+                if after is not None and machine.is_live(after):
+                    alone.append(token_id)
+            allowed = guide.allowed_token_ids().tolist()
+            assert [each for each in allowed if tokens[each]] == alone, guide.text
+            n_masks += 1
+            if not alone:
+                break
+            inside = [each for each in alone if b'"' not in (tokens[each] or b"")]
+            token_id = rng.choice(inside if inside and n_masks % 5 else alone)
+            guide.advance(token_id)
+            read = machine.read(read, tokens[token_id] or b"")
+    assert n_masks > 25
+
+
 def test_walks_write_pieces() -> None:
     rng, n_finished = random.Random(4), 0
     for text in [*texts(9, seed=5), TEXT]:

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.automata.pieces import PieceAutomaton
 from cfgguide.base.kinds import MOST, N_BITS, kinds_in
 from cfgguide.base.limits import Steps, check_step
 from cfgguide.base.locks import new_rlock
@@ -206,6 +207,10 @@ class Pushdown(ABC):
     def near(self, state: int, n: int) -> int:
         """Return a state after which as many as `n` bytes do what they do after another one."""
         return state
+
+    def quoted(self, _state: int) -> tuple[PieceAutomaton, int] | None:
+        """Return the text of which a piece is written as it is, and the state in it."""
+        return None
 
     def new_state(
         self,

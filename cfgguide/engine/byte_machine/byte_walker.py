@@ -5,7 +5,8 @@ configuration. Out: its mask, and how much of the stack that depends on; or its 
 walk over the vocabulary trie visits what only this automaton knows. Inside a string of any
 characters the tokens are the same in every automaton, but for what follows its end: these masks are
 made once for a vocabulary (:mod:`cfgguide.engine.byte_machine.shared_masks`), and a short walk
-reads what follows.
+reads what follows. Inside a quote the tokens are looked up that stand in its text, and a short walk
+finds those that end it or have an escape.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.automata.pieces import PieceAutomaton
 from cfgguide.base.remembered import remembered
 from cfgguide.base.uncompiled import warn_if_uncompiled
 from cfgguide.engine.byte_machine import byte_kernels as kernels
@@ -174,13 +176,24 @@ class ByteWalker:
         size = _WINDOW
         while True:
             frames = list(islice(stack, size))
-            found = self._found(state, frames)
-            if found is not None:
+            if (quoted := self._pushdown.quoted(state)) is not None:
+                walk = self._memory.walk(self._shared.special, state, frames, views.MASK)
+                if walk is not None:
+                    bits, depth = self._standing(*quoted), walk.inspected
+                    bits |= self._shared.special.bitmask(walk.ranges(), len(bits)).view(np.int32)
+                    self._memory.leave()
+                    return self._shared.subset(_Quote(bits)), depth
+            elif (found := self._found(state, frames)) is not None:
                 string, visited, depth = found
                 self._memory.leave()
                 return self._shared.subset(_Recipe(self.trie, string, visited, also)), depth
             assert len(frames) < stack.height, "nothing lies below the bottom"
             size *= 4
+
+    def _standing(self, pieces: PieceAutomaton, state: int) -> Int32Array:
+        """Return the tokens that go on with a piece in a string, as it stands in its text."""
+        tokens, n_words = self._shared.standing(pieces), self._vocabulary.n_words
+        return tokens.mask(pieces.bytes_of(state), n_words) & self._shared.plain
 
     def _found(
         self, state: int, frames: list[int]
@@ -224,6 +237,26 @@ class ByteWalker:
         if walk is None:
             return None
         return _String(shared, number, *bounds, walk.ranges()), 1 + walk.inspected
+
+
+class _Quote(NamedTuple):
+    """The mask in a string that is a piece of a text: many are looked up, and few walked to."""
+
+    bits: Int32Array
+
+    @property
+    def digest(self) -> bytes:
+        """What only equal masks have in common."""
+        return hashlib.sha256(self.bits.tobytes()).digest()
+
+    @property
+    def like(self) -> int:
+        """The same number for masks that are expected to be alike."""
+        return NONE
+
+    def bitmask(self, n_words: int) -> Int32Array:
+        """Return the mask; int32, shape (n_words,)."""
+        return self.bits[:n_words]
 
 
 class _Visited(NamedTuple):

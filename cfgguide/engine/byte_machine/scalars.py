@@ -39,6 +39,7 @@ from cfgguide.automata.language import (
     Language,
     TextAutomaton,
 )
+from cfgguide.automata.pieces import PieceAutomaton
 from cfgguide.automata.staying import looping, staying
 from cfgguide.base.kinds import KINDS, N_BITS, kinds_in
 from cfgguide.base.limits import check_step
@@ -212,6 +213,10 @@ class ScalarAutomaton(ABC):
         """Return the shortest end, and its tag, if that is known without a search."""
         return None
 
+    def quoted(self, _key: Any) -> tuple[PieceAutomaton, int] | None:
+        """Return the text of which a piece is written as it is, and the state in it."""
+        return None
+
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each with its target: one for each that is possible.
 
@@ -360,8 +365,10 @@ class SpelledTexts:
     def stays(self, state: tuple[int, ...]) -> int:
         """Return kinds of characters that may follow one another, written as they are.
 
-        After each the same languages are possible.
+        After each the same languages are possible. In pieces of a text there are none to speak of.
         """
+        if any(isinstance(language, PieceAutomaton) for language in self.languages):
+            return 0
         pairs = [pair for pair in zip(self.languages, state, strict=True) if pair[1] != DEAD]
         longest = max([language.longest(each) for language, each in pairs], default=0)
         shortest = max([language.shortest(each) for language, each in pairs], default=0)
@@ -539,6 +546,17 @@ class Strings(Texts):
             return _PLAIN_TRAITS
         after, (least, most) = found
         return Traits(shared=(self.unbounded((after,)).number, 0), bounds=(most, least))
+
+    def quoted(self, key: Any) -> tuple[PieceAutomaton, int] | None:
+        """Return the text of which a piece is written as it is, and the state in it.
+
+        None inside of characters: few tokens go on there.
+        """
+        kind, state = key
+        if kind != "c" or len(state) > 1:
+            return None
+        language = self.texts.languages[0]
+        return (language, state[0]) if isinstance(language, PieceAutomaton) else None
 
     def unbounded(self, state: tuple[int, ...]) -> UnboundedString:
         """Return what may follow a state, for strings that are the same but for their lengths."""

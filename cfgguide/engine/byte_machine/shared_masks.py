@@ -17,10 +17,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from typing import Protocol, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.automata.pieces import PieceAutomaton
 from cfgguide.base.locks import new_lock
 from cfgguide.base.remembered import remembered, remembered_up_to
 from cfgguide.engine.byte_machine import byte_kernels as kernels
@@ -29,6 +31,7 @@ from cfgguide.engine.byte_machine.byte_views import BOTTOM
 from cfgguide.engine.byte_machine.byte_walk import Trie, WalkMemory
 from cfgguide.engine.byte_machine.lone_pushdown import LonePushdown
 from cfgguide.engine.byte_machine.scalars import PLAIN, Key, Strings, string_of
+from cfgguide.engine.byte_machine.standing_tokens import StandingTokens
 from cfgguide.engine.masks.subset import Subset, Subsets, bitmask_of
 from cfgguide.engine.vocabulary.trie import ByteCounter, VocabularyTrie, byte_counter
 from cfgguide.engine.vocabulary.trie_kinds import kinds_below
@@ -42,6 +45,7 @@ G = TypeVar("G")
 
 _CONTINUATION, _LEAD = 0x80, 0xC0  # the first two bits of a byte inside a character
 _QUOTE, _BACKSLASH = b'"\\'
+_SPACE = 0x20  # the first byte of a character that is written as it is
 _MARKS = b'",]}'  # of JSON
 _OF_SCALARS = b" \t\n\r-+.0123456789Eetrufalsn"  # all that a token needs to matter without one
 _ENDED = re.compile(rb'((?:[^"\\]|\\.)*)"', re.DOTALL)
@@ -156,6 +160,7 @@ class SharedMasks:
         self.trie = Trie.of(vocabulary)
         self._made: OrderedDict[bytes, Subset] = OrderedDict()  # the one used last is last
         self._subsets = Subsets(vocabulary.n_words)
+        self._standing: WeakKeyDictionary[PieceAutomaton, StandingTokens] = WeakKeyDictionary()
         self._lock = new_lock()
 
     @classmethod
@@ -202,6 +207,32 @@ class SharedMasks:
             ended = _ENDED.match(token)
             found[token_id] = len(_CHARACTER.findall(token if ended is None else ended[1]))
         return found
+
+    def standing(self, pieces: PieceAutomaton) -> StandingTokens:
+        """Return which tokens stand where in the text of pieces."""
+        found = self._standing.get(pieces)
+        if found is None:
+            # Of two threads that make it, both have the one that is kept.
+            made = StandingTokens(pieces.data, self.trie.packed)
+            with self._lock:
+                found = self._standing.setdefault(pieces, made)
+        return found
+
+    @cached_property
+    def plain(self) -> Int32Array:
+        """The tokens of characters that stand for themselves inside of a string."""
+        data, count = self._counter
+        is_special = (data < _SPACE) | (data == _QUOTE) | (data == _BACKSLASH)
+        found = np.flatnonzero(count(is_special) == 0).astype(np.int32)
+        return bitmask_of(found, self.vocabulary.n_words)
+
+    @cached_property
+    def special(self) -> Trie:
+        """The tokens that end a string or have an escape."""
+        data, count = self._counter
+        found = np.flatnonzero(count((data == _QUOTE) | (data == _BACKSLASH))).tolist()
+        tokens = self.vocabulary.tokens
+        return _trie_of(sorted((tokens[token_id] or b"", token_id) for token_id in found))
 
     def subset(self, recipe: Recipe) -> Subset:
         """Return the subset that a recipe makes; those used last are kept, for all automata."""

@@ -37,6 +37,7 @@ from cfgguide.schema.json_reading import NOTHING, JsonReading, Leaves
 MAX_CALLS = 64  # sequences that the model is asked for, for the alternatives of one leaf
 _MOST_KEPT = 4_000  # tokens of a step that is kept: inside of free strings there are more
 _MOST_BEGINNINGS = 2_000  # of alternatives, byte by byte
+_MOST_QUOTES = 64  # alternatives: of more, the model is asked too often, and nobody reads them
 _AT_ONCE = 8  # sequences of one call: each has the keys and values of the whole text
 _NEGLIGIBLE = 1e-8  # probability of all the branches together that are left open
 _IN_NUMBER = frozenset(b"0123456789+-.eE")
@@ -59,7 +60,8 @@ class Confidence:
     alternatives : tuple of (value, float)
         All values that the mask allows in its place, and their probabilities, the likeliest first.
         Those that cannot be counted are one, with a type as its value: `str`, `float` for numbers,
-        `dict` or `list`. Empty if nothing could be counted.
+        `dict` or `list`. So are quotes of a text that has more than 64. Empty if nothing could be
+        counted.
     undecided : float
         What is missing in the probabilities of the alternatives, because the model would have been
         asked for more than 64 sequences; hardly ever more than 1e-8.
@@ -246,11 +248,15 @@ class Confidences:
     ) -> list[_Alternative] | None:
         """Return the values with some beginnings; None if there are too many."""
         machine = self._tree.index.machine
+        assert isinstance(machine, ByteMachine), "others are not counted"
         found: list[_Alternative] = []
         begun, n_beginnings = begun.copy(), 0
+        is_quote = any(machine.pushdown.quoted(after.state) for _, after in begun)
         while begun:
             text, configuration = begun.pop()
             n_beginnings += 1
+            if is_quote and len(found) > _MOST_QUOTES:
+                return None
             if is_json and _is_whole(text):
                 found.append(_Alternative(json.loads(text), text))
                 continue

@@ -81,7 +81,7 @@ from cfgguide.models.serving.isolation import (
 from cfgguide.models.serving.lanes import BusyError, Cancelled, Lanes, Request, Result, run_now
 from cfgguide.models.serving.matcher import Allowance, Finishing, Matcher
 from cfgguide.models.serving.settings import Settings
-from cfgguide.models.serving.sql_requests import sql_grammar
+from cfgguide.models.serving.sql_requests import refuse_description, sql_grammar
 from cfgguide.output_types import STARTS, output_type
 from cfgguide.schema.json_schema import read_schema
 from cfgguide.schema.messages.message_grammar import structural_tag
@@ -843,6 +843,8 @@ class Backend:
             return _told(text, *read_schema(text, **options))
         schema = _json(text, dict, "a schema that has the keyword x-cfgguide is a JSON object")
         chosen = schema.pop(KEYWORD, {})
+        if isinstance(chosen, dict):
+            refuse_description(chosen)
         if not isinstance(chosen, dict) or not chosen.keys() <= {*CHOICES}:
             raise GrammarError(f"{KEYWORD} is an object that may have {', '.join(CHOICES)}")
         if isinstance(chosen.get("separators"), list):
@@ -866,6 +868,7 @@ class Backend:
             said = f"no grammar is called {name!r}; there is {', '.join(names)}"
             raise GrammarError(not_known(said, name, names))
         options = _json(found[2] or "{}", dict, "the options of a grammar are a JSON object")
+        refuse_description(options)
         source = _Source.OPERATOR
         if options:
             source = _Source.OPTIONS if is_own else _Source.STRANGER

@@ -27,12 +27,15 @@ from urllib.parse import urlsplit
 
 from cfgguide.automata.pattern_notations import without_head
 from cfgguide.compiler import compile_machine
+from cfgguide.description import Style
+from cfgguide.description import describe as description_of
 from cfgguide.diagnostics.diagnosis import diagnose
 from cfgguide.engine.machine.partial import Partial, TextReading
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import GenerationError, shown
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.guide.budget import check_max_new_tokens
+from cfgguide.models.prompts import with_description
 from cfgguide.models.serving.backend import CHOICES, KEYWORD, PREFIX, Backend, name_in
 from cfgguide.models.transformers.asynchronous import awaited, yielded
 from cfgguide.models.transformers.generation import check_n, check_options, prompts_of, stops_of
@@ -75,6 +78,7 @@ class ClientOptions(TypedDict, total=False):
     top_p: float
     seed: int | None
     stop: str | Sequence[str]
+    describe: bool | Style
     request: Mapping[str, Any]
 
 
@@ -229,6 +233,10 @@ class Client:
         temperature, top_p, seed, stop
             As OpenAI's protocol has them; by default the most probable tokens are taken. A text
             that ended at a `stop` is complete if it is a sentence so far.
+        describe : bool or {"typescript", "json_schema", "example"}
+            Whether the prompt says what is to be written (:func:`cfgguide.describe`): at the end of
+            a chat's system text, which it becomes if there is none; before a plain prompt. What
+            looks like the name of a special token in it is broken by a space.
         request : mapping, optional
             What else the request says, such as ``{"logit_bias": {"44": 5}, "top_k": 20}``.
 
@@ -341,7 +349,11 @@ class Client:
         check_options(options, ClientOptions.__annotations__, hint)
         check_n(n, is_batch=is_batch)
         wanted = self._wanted(what)
-        requests = [self._request(each, wanted, n=n, **options) for each in prompts]
+        asked = dict(options)
+        if describe := asked.pop("describe", False):
+            told = _told_of(what, wanted, "typescript" if describe is True else describe)
+            prompts = [with_description(each, told, None) for each in prompts]
+        requests = [self._request(each, wanted, n=n, **asked) for each in prompts]
 
         def shape(found: list[list[Generation[Any]]]) -> Any:
             if n is not None:
@@ -633,6 +645,17 @@ def _openai() -> Any:
             "the client sends its requests by openai: pip install openai"
         ) from None
     return openai
+
+
+def _told_of(what: object, wanted: _Wanted, style: Style) -> str:
+    """Return what a model is told of what it is to write."""
+    if wanted.machine is None:
+        raise GenerationError(
+            f"only the server knows what {shown(what)} is, so the client cannot describe it: put "
+            "it into the prompt in words of your own"
+        )
+    is_request = isinstance(what, str) and what.startswith(PREFIX)
+    return description_of(wanted.known.grammar if is_request else what, style).instruction
 
 
 def _kind_of(what: object) -> str:

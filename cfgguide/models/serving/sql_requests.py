@@ -81,6 +81,7 @@ def sql_grammar(
     >>> cfgguide.check(grammar, "SELECT nam FROM users").is_sentence
     False
     """
+    refuse_description(options)
     for name, value in options.items():
         if name not in _OPTIONS:
             said = f"no SQL has an option {shown(name)}; there is {', '.join(_OPTIONS)}"
@@ -112,3 +113,17 @@ def sql_grammar(
     if chosen["parameters"]:
         return grammar
     return replace(grammar, restrict={**dict(grammar.restrict), _PARAMETERS[dialect]: None})
+
+
+def refuse_description(options: Mapping[str, Any]) -> None:
+    """Raise an error if a request asks a server to describe what it asks for.
+
+    When a server tells of a request, its prompt is tokens already, and nothing bounds what a
+    stranger's schema takes to describe.
+    """
+    if "describe" in options:
+        raise GrammarError(
+            "at /describe: the server does not change a prompt. Have the client do it: "
+            "cfgguide.client(...).generate(..., describe=True); or put "
+            "cfgguide.describe(...).instruction into the system message"
+        )

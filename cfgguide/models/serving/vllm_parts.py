@@ -41,6 +41,7 @@ from cfgguide.models.serving.guarded import GuardedMatcher
 from cfgguide.models.serving.http_calls import current
 from cfgguide.models.serving.lanes import BusyError, Result, run_now
 from cfgguide.models.serving.matcher import Matcher
+from cfgguide.models.serving.sql_requests import refuse_description
 from cfgguide.models.serving.vllm_metrics import ENGINE, FRONT_END, REFERRED, Exported, observe
 from cfgguide.schema.messages.parts import UnsupportedTagError
 
@@ -278,6 +279,10 @@ def _wrap_body(body: Any) -> None:
             current().is_guided = found is not None
             return found
         current().is_guided = True
+        try:
+            refuse_description(ours if isinstance(ours, dict) else {})
+        except CfgGuideError as error:
+            raise VLLMValidationError(f"cfgguide: {error}", parameter=_OURS) from error
         if before(self) is not None:
             raise VLLMValidationError(
                 "cfgguide: a request has either cfgguide, or structured_outputs or response_format",

@@ -248,6 +248,23 @@ def test_free_strings_have_the_probability_of_their_tokens() -> None:
     assert sum(chance for _, chance in other.alternatives) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(("text", "n"), [("a b c a b", 12), ("a bb ccc dddd eeeee ffffff", 0)])
+def test_few_quotes_are_alternatives_and_many_are_not(text: str, n: int) -> None:
+    pieces = {text[i:j] for i in range(len(text)) for j in range(i + 1, len(text) + 1)}
+    unit = "words" if n else "characters"
+    assert n or len(pieces) > 64
+    what = schema_of(a={"type": "string", "x-cfgguide-quote": {"text": text, "unit": unit}})
+    result = cfgguide.generate(
+        exact_model(1), PROMPT, what, tokenizer=tokenizer(), confidence=True, max_new_tokens=120
+    )
+    sure = result.confidence["a"]
+    assert sure.value == result.parsed["a"]
+    assert len(sure.alternatives) == n
+    assert {value for value, _ in sure.alternatives} <= pieces
+    assert (sure.entropy is None) == bool(n)
+    assert 0 < sure.probability <= 1
+
+
 def test_a_list_of_texts_has_one_confidence_and_all_of_them() -> None:
     texts = ["spam", "spammer", "no spam"]
     results = generated(texts, n=3)

@@ -271,6 +271,66 @@ def test_options_are_those_of_the_protocol(server):
     assert {name: asked[name] for name in expected} == expected
 
 
+TOLD = cfgguide.describe(Person).instruction
+
+
+@pytest.mark.parametrize(
+    ("prompt", "sent"),
+    [
+        (CHAT, [{"role": "system", "content": TOLD}, *CHAT]),
+        (
+            [{"role": "system", "content": "Be brief."}, *CHAT],
+            [{"role": "system", "content": f"Be brief.\n\n{TOLD}"}, *CHAT],
+        ),
+        (
+            [{"role": "developer", "content": [{"type": "text", "text": "Hi"}]}, *CHAT],
+            [
+                {
+                    "role": "developer",
+                    "content": [{"type": "text", "text": "Hi"}, {"type": "text", "text": TOLD}],
+                },
+                *CHAT,
+            ],
+        ),
+        ("a", f"{TOLD}\n\na"),
+    ],
+)
+def test_the_prompt_says_what_is_to_be_written(server, plain, prompt, sent):
+    for each in (server, plain):
+        client, name = each.client(), "prompt" if isinstance(prompt, str) else "messages"
+        found = client.generate(prompt, Person, max_new_tokens=60, describe=True)
+        assert (each.asked[-1][name], found.is_complete) == (sent, True)
+        client.stream(prompt, Person, max_new_tokens=60, describe="typescript").result  # noqa: B018
+        assert each.asked[-1][name] == sent
+        client.generate(prompt, Person, max_new_tokens=60)
+        assert each.asked[-1][name] == prompt
+
+
+def test_styles_and_patterns_and_requests_are_described(server):
+    client = server.client(plugin=True)
+    for what, style in ((Person, "example"), (re.compile("[A-C]{3}"), "typescript")):
+        client.generate(["a", "b"], what, max_new_tokens=60, describe=style)
+        told = cfgguide.describe(what, style).instruction
+        prompts = {each["prompt"] for each in server.asked[-2:]}
+        assert prompts == {f"{told}\n\na", f"{told}\n\nb"}
+    client.generate("a", "cfgguide:regex\n[A-C]{3}", describe=True)
+    assert "matches this regular expression" in server.asked[-1]["prompt"]
+    with pytest.raises(GenerationError, match="style is 'yaml'"):
+        client.generate("a", Person, describe="yaml")
+    with pytest.raises(GenerationError, match="only the server knows what 'cfgguide:mine' is"):
+        client.generate("a", "cfgguide:mine", describe=True)
+
+
+def test_what_looks_like_a_special_token_is_broken(server):
+    names = ["<|im_end|>", "</s>", "<bos>", "[/INST]", "<｜User｜>", "<<SYS>>", "<start_of_turn>"]
+    schema = {"const": 1, "description": f"{' '.join(names)}; 1 < 2, a[0], [A-Z], {{x}}"}
+    server.client(plugin=True).generate(CHAT, {"properties": {"a": schema}}, describe=True)
+    told = server.asked[-1]["messages"][0]["content"]
+    assert not [name for name in names if name in told]
+    assert "< |im_end|> < /s> < bos> [ /INST]" in told
+    assert "1 < 2, a[0], [A-Z], {x}" in told
+
+
 def test_what_the_plug_in_refuses_is_our_error(server):
     with pytest.raises(GenerationError, match="no grammar is called 'mine'"):
         server.client().generate("a", "cfgguide:mine")

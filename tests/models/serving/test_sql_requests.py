@@ -116,6 +116,7 @@ def test_a_request_says_what_may_be_written(options, right, wrong):
         ({"statements": "write", "runs": False}, "at /statements: with runs: false, it is select"),
         ({"parameters": True}, "at /parameters: no text that runs has them"),
         ({"sql": "postgresql", "runs": True}, "at /runs: only for SQLite"),
+        ({"describe": True}, "at /describe: the server does not change a prompt"),
     ],
 )
 def test_a_wrong_request_is_told_where(options, message):
@@ -129,6 +130,19 @@ def test_a_schema_has_to_be_there(backend):
         backend.index("grammar", 'cfgguide: {"sql": "sqlite"}')
     with pytest.raises(GrammarError, match="JSON object"):
         backend.index("grammar", 'cfgguide: {"sql": ')
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("grammar", asked(describe=True)),
+        ("grammar", 'cfgguide:json {"describe": "example"}'),
+        ("json", '{"type": "object", "x-cfgguide": {"describe": true}}'),
+    ],
+)
+def test_no_request_has_itself_described(backend, kind, text):
+    with pytest.raises(GrammarError, match=r"at /describe: the server does not change a prompt"):
+        backend.index(kind, text)
 
 
 def test_a_stranger_wrote_it(backend):
