@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import random
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -282,10 +283,10 @@ def test_what_was_promised_of_a_whole_stack_is_kept_for_a_shortened_one(name):
     for _ in range(20):
         token_budget = TokenBudget(index)
         n = len(token_budget.shortest(index.start)) + rng.randrange(2, 12)
-        step, before = index.start, None
+        step = index.start
         while True:
-            words = token_budget.within(step, n, before=before)
-            assert len(token_budget.shortest(step, before=before)) <= n
+            words = token_budget.within(step, n)
+            assert len(token_budget.shortest(step)) <= n
             token_id = rng.choice(ids_of(words))
             if token_id in index.vocabulary.eos_token_ids:
                 break
@@ -450,3 +451,45 @@ def test_that_an_ending_is_long_is_found_out_with_little_work(name):
     with pytest.raises(BudgetError):
         guide.allowed_within(50)
     assert work_of_thread() - before < most
+
+
+#: Schemas, texts whose endings need another item than the shortest that comes to mind, and tokens.
+REMEMBERING = {
+    "different items that have to be contained": (
+        {"contains": {"uniqueItems": True, "minItems": 2, "type": "array"}},
+        '[{"#":""},[0,1]]',
+        8,
+    ),
+    "what may not contain": (
+        {"items": {"not": {"contains": {"type": "number"}}, "type": "array"}, "minItems": 2},
+        '[["",[]],[""]]',
+        8,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REMEMBERING)
+def test_what_was_asked_before_changes_no_mask_of_a_schema(name):
+    schema, text, n = REMEMBERING[name]
+    vocabulary = standard_library_vocabulary()
+    masks = []
+    for order in (iter, reversed):
+        guides = [cfgguide.Guide(cfgguide.compile(cfgguide.json_schema(schema), vocabulary))]
+        for byte in text.encode():
+            guides.append(guides[-1].copy())
+            guides[-1].advance(vocabulary.tokens.index(bytes([byte])))
+        found = {}
+        for guide in order(guides):
+            with suppress(BudgetError):
+                found[guide.text] = guide.allowed_within(n).tolist()
+        masks.append(found)
+    assert masks[0] == masks[1]
+
+
+def test_steps_of_a_long_text_are_freed():
+    index = cfgguide.compile(cfgguide.regex("a*"), cfgguide.Vocabulary([b"a", None], eos_token_ids=1))
+    step = index.start
+    for _ in range(100_000):
+        step = index.advance(step, 0)
+    assert step.before.before.before.token_id == 0
+    del step
