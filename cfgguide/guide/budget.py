@@ -24,12 +24,10 @@ Three things hold. No token is allowed after which nothing fits (sound), since a
 of a completion that the recogniser has read. After an allowed token, some token is allowed again
 (live): an ending is a function of the configuration. Only, the rest of an ending may be shorter
 than what is found after its first token, and a walk leaves stacks whole that `advance` shortens. So
-with the step that led to a configuration comes the ending that the mask before rested on, and where
-nothing else fits, its rest does; a step keeps it. Where nothing is searched, what was asked of
-other texts changes no mask. What stands for texts that have begun differently counts as many tokens
-as its ending has bytes: others may have endings of other items. And in a small grammar, within the
-effort, every token is allowed after which something fits (complete). See
-`docs/design/0016-budgets.md`.
+where nothing else fits, the rest of an ending of a step before does. Of a machine of tables, the
+step keeps it. Of a machine of bytes, the steps before are asked for theirs, and so what else was
+asked changes no mask. And in a small grammar, within the effort, every token is allowed after which
+something fits (complete). See `docs/design/0016-budgets.md`.
 """
 
 from __future__ import annotations
@@ -45,7 +43,6 @@ import numpy as np
 from cfgguide.base.collector import collector_off
 from cfgguide.base.limits import check_step, work_of_thread
 from cfgguide.base.locks import new_rlock
-from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.memo import Step
 from cfgguide.engine.machine.protocol import Outcomes
@@ -64,6 +61,7 @@ _TOO_FAR = 1_000  # tokens of an ending that is not made shorter where any will 
 _FAR_OFF = 64  # tokens of an ending of which a search would shorten little
 _AT_FIRST = 10  # the first question, whether any sentence fits, may cost so many times the effort
 _MOST_WORK = 5_000  # calls of `check_step` of one search: of most, it takes a thousand at most
+_MOST_WORK_BACK = 50_000  # calls of it for endings of the steps before
 _MAX_KNOWN = 10_000  # configurations that each of the memories below may hold
 _MAX_TOKENS = 4_000_000  # of endings that each of two memories may hold
 _MAX_MASK_BYTES = 16_000_000  # of masks that are remembered
@@ -149,6 +147,7 @@ class TokenBudget:
         self._vocabulary = index.vocabulary
         self._subset = WeakMethod(index.subset)  # the index keeps what is made here
         n_states = index.machine.n_parse_states
+        self._keeps_rests = n_states is not None
         self._effort = 0 if n_states is None else effort // max(n_states, _MIN_STATES)
         self._walker = index.walker()
         self._fewest = FewestTokens(index.vocabulary)
@@ -173,11 +172,11 @@ class TokenBudget:
         """Return that of an index, which is made once."""
         return index.derived(cls)
 
-    def shortest(self, step: Step, *, before: Step | None = None) -> Tokens | None:
+    def shortest(self, step: Step) -> Tokens | None:
         """Return tokens that finish a sentence, EOS last: the fewest that were found.
 
         None if no ending was found, which may happen with an indenter or a monitor, or where
-        deciding what follows would cost more than the limit. `before` is as for :meth:`within`.
+        deciding what follows would cost more than the limit.
         """
         configuration = step.configuration
         with self._lock, self._steps.begun():
@@ -186,7 +185,7 @@ class TokenBudget:
                 n = self._distance(configuration)
                 effort = self._effort_at_first(configuration)
                 self._look_around(configuration, n - 1, effort)
-            return self._shortest_known(step, 2, before)
+            return self._shortest_known(step, 2)
 
     def check(self, step: Step, n: int) -> None:
         """Raise an error if no sentence can be finished within `n` tokens.
@@ -201,7 +200,7 @@ class TokenBudget:
             if self.is_quick and self._distance(step.configuration) > n:
                 effort = self._effort_at_first(step.configuration)
                 is_all = self._look_around(step.configuration, n, effort)
-            path = self._shortest_known(step, n, None)
+            path = self._shortest_known(step, n)
             if path is None or len(path) > n:
                 raise BudgetError(_refusal(path, n, is_all=is_all))
 
@@ -231,7 +230,7 @@ class TokenBudget:
             tokens = self._fewest.of(text)
             return NEVER if tokens is None else len(tokens)
 
-    def within(self, step: Step, n: int, *, before: Step | None = None) -> Int32Array:
+    def within(self, step: Step, n: int) -> Int32Array:
         """Return the tokens after which a sentence can be finished within `n` tokens in all.
 
         Parameters
@@ -239,10 +238,8 @@ class TokenBudget:
         step : Step
             Where the text is.
         n : int
-            How many tokens may be written from there, EOS included.
-        before : Step, optional
-            Where it was before its last token. If the mask there, within ``n + 1``, allowed that
-            token, there is no error.
+            How many tokens may be written from there, EOS included. If the mask before the last
+            token, within ``n + 1``, allowed that token, there is no error.
 
         Returns
         -------
@@ -271,7 +268,7 @@ class TokenBudget:
                     mask = self._mask_within(configuration, reach, n, walk)
                 reach = self._reaches.get(configuration, reach)
                 self._keep(configuration, reach, NEVER if is_all else n, mask)
-            path = self._shortest_known(step, n, before)
+            path = self._shortest_known(step, n)
             if path is not None and len(path) <= n and not is_in_bitmask(path[0], mask):
                 token = self._vocabulary.tokens[path[0]] or b""
                 # Of too many readings, that one is not followed.
@@ -337,18 +334,34 @@ class TokenBudget:
         mask &= allowed
         return mask
 
-    def _shortest_known(self, step: Step, n: int, before: Step | None) -> Tokens | None:
+    def _shortest_known(self, step: Step, n: int) -> Tokens | None:
         """Return a path of at most `n` tokens, or the shortest that is known.
 
-        It may be the rest of one on which the mask before rested.
+        It may be the rest of one on which a mask before rested.
         """
         path = self._path(step.configuration)
         fits = path is not None and len(path) <= n
-        if self.is_quick and fits:
+        if fits and (self.is_quick or not self._keeps_rests):
             return path
         if not self.is_quick and not fits:
             path = self._look_ahead(step.configuration)
-        rests = [step.rest]
+        if self._keeps_rests:
+            return self._with_rest(step, n, path)
+        tokens: Tokens = ()
+        most = work_of_thread() + _MOST_WORK_BACK
+        while step.before is not None and (path is None or len(path) > n):
+            if len(tokens) == _TOO_FAR or work_of_thread() > most:
+                break
+            tokens, step = (step.token_id, *tokens), step.before
+            known = self._path(step.configuration)
+            rest = () if known is None or known[: len(tokens)] != tokens else known[len(tokens) :]
+            if rest and (path is None or len(rest) < len(path)):
+                path = rest
+        return path
+
+    def _with_rest(self, step: Step, n: int, path: Tokens | None) -> Tokens | None:
+        """Return a path, or the rest of one from the step before, which the step keeps."""
+        rests, before = [step.rest], step.before
         if before is not None and not step.is_end:
             token = self._vocabulary.tokens[step.token_id] or b""
             whole = self._walker.advance(before.configuration, token)
@@ -396,11 +409,7 @@ class TokenBudget:
             text = find(configuration)
             tokens = self._fewest.of(text) if text is not None else None
             if text is not None and tokens is not None:
-                n_more = 0
-                if isinstance(configuration, ByteConfiguration) and configuration.stands_for_others:
-                    # Others have endings of no more bytes, but perhaps of more tokens.
-                    n_more = len(text) - len(tokens)
-                return (*tokens, *[self._eos] * n_more, self._eos)
+                return (*tokens, self._eos)
         return None
 
     def _remember(self, configuration: Configuration, path: Tokens) -> None:
@@ -534,7 +543,7 @@ def check_finish(finish: object) -> None:
         raise GenerationError(f"finish is {shown(finish)}; it is True or False")
 
 
-def allowed_within(index: Index, step: Step, n: int, *, before: Step | None = None) -> Int32Array:
+def allowed_within(index: Index, step: Step, n: int) -> Int32Array:
     """Return the mask within a budget; see :meth:`TokenBudget.within`.
 
     Examples
@@ -548,4 +557,4 @@ def allowed_within(index: Index, step: Step, n: int, *, before: Step | None = No
     """
     if not isinstance(n, Integral):
         raise BudgetError(f"a budget is a number of tokens, not {shown(n)}")
-    return TokenBudget.of(index).within(step, n, before=before)
+    return TokenBudget.of(index).within(step, n)

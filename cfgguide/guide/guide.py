@@ -218,7 +218,7 @@ class Guide:
         if not trailing and step.is_at_end is not False and index.is_at_end(step):
             return index.eos_bitmask
         if within is not None:
-            return self._within(within)
+            return allowed_within(index, step, within)
         return (step.subset or index.allowed(step)).bitmask
 
     def allowed_token_ids(self) -> npt.NDArray[np.int64]:
@@ -250,15 +250,7 @@ class Guide:
         """
         if self.is_finished:
             return np.empty(0, dtype=np.int64)
-        return token_ids_in(self._within(n))
-
-    @property
-    def _before(self) -> Step | None:
-        """The step before the last token."""
-        return self._steps[-2] if len(self._steps) > 1 else None
-
-    def _within(self, n: int) -> Int32Array:
-        return allowed_within(self._index, self.step, n, before=self._before)
+        return token_ids_in(allowed_within(self._index, self.step, n))
 
     def shortest_completion(self) -> tuple[int, ...]:
         """Return tokens that finish a sentence from here, EOS last; none after EOS.
@@ -284,7 +276,7 @@ class Guide:
         """
         if self.is_finished:
             return ()
-        token_ids = TokenBudget.of(self._index).shortest(self.step, before=self._before)
+        token_ids = TokenBudget.of(self._index).shortest(self.step)
         if token_ids is None:
             raise BudgetError(f"no way was found to finish a sentence after {self.text!r}")
         if len(token_ids) > 1 and token_ids[-2] in self._index.vocabulary.eos_token_ids:

@@ -376,9 +376,7 @@ class Loops:
             configuration = after
         return None
 
-    def narrowed(
-        self, written: Written, step: Step, mask: Int32Array, *, before: Step | None = None
-    ) -> Int32Array:
+    def narrowed(self, written: Written, step: Step, mask: Int32Array) -> Int32Array:
         """Return a mask with what leaves the part that loops, soonest; or the mask as it is.
 
         Parameters
@@ -389,8 +387,6 @@ class Loops:
             Where the index is.
         mask : int32, shape (n_words,)
             What may come next.
-        before : Step, optional
-            Where the index was before the last token.
         """
         if written.part is None:
             return mask
@@ -402,7 +398,7 @@ class Loops:
                 narrow |= self._index.eos_bitmask
             for byte in self._leaving(configuration, written.part):
                 narrow |= rows[byte]
-        ending = TokenBudget.of(self._index).shortest(step, before=before) or ()
+        ending = TokenBudget.of(self._index).shortest(step) or ()
         if not (narrow & mask).any():
             text = self._once_more(written, configuration)
             if not text:

@@ -83,7 +83,7 @@ _NOTHING: frozenset[Hashable] = frozenset()
 
 
 #: Steps of one search; after so many, it is not known. After each such search, others have half as
-#: many, down to some hundred, since a mask asks for many.
+#: many, down to some hundred, since a mask asks for many; but not those whose answer is an ending.
 _MAX_STEPS, _MAX_HALVED = 10_000, 6
 _NEVER_TOO_LONG = -(10**12)  # steps: the limits of a step end the search
 
@@ -189,22 +189,30 @@ class MemoryCompletions:
         self._begun: BoundedDict[tuple[Members, int], _Begun] = BoundedDict(_N_BEGUN)
         self._many: dict[Values, bool] = {}  # of which there surely are more than any array has
         self._n_steps = 0
-        self._n_too_long = 0  # searches
+        self._n_halved = 0  # how often searches have become shorter
 
     @contextmanager
-    def _bounded(self, *, is_needed: bool = False) -> Iterator[None]:
+    def _bounded(self, n: int = _MAX_STEPS, *, is_needed: bool = False) -> Iterator[None]:
         """Give the search inside a `with` block its own steps: any number if it is needed."""
-        before, self._n_steps = self._n_steps, _NEVER_TOO_LONG if is_needed else 0
+        before, self._n_steps = self._n_steps, _NEVER_TOO_LONG if is_needed else _MAX_STEPS - n
         try:
             yield
         finally:
             self._n_steps = before
 
+    @contextmanager
+    def _quickly(self) -> Iterator[None]:
+        """Have a search found out what is not known otherwise, or be given up."""
+        try:
+            with self._bounded(_MAX_STEPS >> self._n_halved):
+                yield
+        except _TooLongError:
+            self._n_halved = min(self._n_halved + 1, _MAX_HALVED)
+
     def _step(self, n: int = 1) -> None:
         check_step(n)
         self._n_steps += n
-        if self._n_steps > _MAX_STEPS >> min(self._n_too_long, _MAX_HALVED):
-            self._n_too_long += 1
+        if self._n_steps > _MAX_STEPS:
             raise _TooLongError
 
     def can_go_on(self, state: int, stack: Stack, memory: SeenParts) -> bool:
@@ -217,7 +225,7 @@ class MemoryCompletions:
             return True
         n_used = sum(len(each.used) for each in memory.opens)
         try:
-            with suppress(_TooLongError), self._bounded():
+            with self._quickly():
                 if self._has_to_begin(state, stack, memory):
                     has_ways = self._has_parts(state, n_used)
                 else:
@@ -236,6 +244,17 @@ class MemoryCompletions:
         """
         with suppress(_TooLongError), self._bounded(is_needed=is_needed):
             return _n_different((each.text for each in self._values(goal)), n) >= n
+        return False
+
+    def needs_others(self, state: int, stack: Stack, memory: SeenParts) -> bool:
+        """Return whether other parts may have to come after those that are being read."""
+        for part in memory.opens:
+            of = None if part.start == BETWEEN else self._part_of(state, stack, part)
+            if isinstance(of, ItemOf) and isinstance(of.what, PlainItems):
+                if of.what.ending(of.what.next(of.inside)) == DEAD_END:
+                    return True
+            elif part.start != BETWEEN:
+                return True
         return False
 
     def takes_more(self, state: int, stack: Stack, memory: SeenParts) -> bool:
@@ -393,7 +412,7 @@ class MemoryCompletions:
         place = self._automaton.place(state)
         if stack.height >= memory.opens[-1].height and _recalls(place):
             return False  # a walk does not know what has come of what begins in the token
-        with suppress(_TooLongError), self._bounded():
+        with self._quickly():
             return self._has_ways(state, stack, memory._replace(text=text), n_used)
         return False
 

@@ -400,7 +400,7 @@ class Index:
             raise self._contradiction(token_id)
         try:
             if is_eos:  # whether it ends the text is asked each time
-                following = self._memo.at(after, token_id)
+                following = self._memo.at(after, token_id, step)
                 following.is_end = self.is_sentence(following)
                 return following
             if self._memo.is_full:

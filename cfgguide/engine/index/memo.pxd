@@ -95,6 +95,7 @@ cdef class Step:
     cdef public bint is_end
     cdef public object rest
     cdef object _configuration
+    cdef tuple _before
 
     @cython.locals(place=int)
     cpdef Step after(self, object token_id)
@@ -102,4 +103,4 @@ cdef class Step:
 
 
 @cython.locals(step=Step)
-cdef Step _made(Memo memo, int number, int token_id, object configuration)
+cdef Step _made(Memo memo, int number, int token_id, object configuration, object before)

@@ -398,10 +398,10 @@ class Memo(Writer):
     @property
     def start(self) -> Step:
         """The step before any token."""
-        return _made(self, 0, NONE, None)
+        return _made(self, 0, NONE, None, None)
 
-    def at(self, configuration: Any, token_id: int = NONE) -> Step:
-        """Return the step of a token that led to a configuration, from wherever.
+    def at(self, configuration: Any, token_id: int = NONE, before: Step | None = None) -> Step:
+        """Return the step of a token that led to a configuration, which is not remembered.
 
         Raises
         ------
@@ -409,7 +409,7 @@ class Memo(Writer):
             If it cannot be looked up.
         """
         with self._lock:
-            return _made(self, self._add(configuration), token_id, configuration)
+            return _made(self, self._add(configuration), token_id, configuration, before)
 
     def led(self, before: Step, token_id: int, configuration: Any) -> Step:
         """Remember where a token led, and return the step; raises as :meth:`at`."""
@@ -418,7 +418,7 @@ class Memo(Writer):
             number = self._add(configuration)
             self._steps.add_pair(first, token_id, number)
             self.is_full = self._is_full()
-        return _made(self, number, token_id, configuration)
+        return _made(self, number, token_id, configuration, before)
 
     def configuration(self, number: int) -> Any:
         """Return the configuration with a number."""
@@ -522,8 +522,9 @@ class Step:
     is_end: bool
     rest: tuple[int, ...] | None
     _configuration: Any  # None until it is asked for
+    _before: tuple[Step | None]  # Python frees a chain of tuples in turn, not by calls in calls
 
-    __slots__ = ("_configuration", "is_end", "memo", "number", "rest", "token_id")
+    __slots__ = ("_before", "_configuration", "is_end", "memo", "number", "rest", "token_id")
 
     @property
     def configuration(self) -> Any:
@@ -531,6 +532,11 @@ class Step:
         if self._configuration is None:
             self._configuration = self.memo.configuration(self.number)
         return self._configuration
+
+    @property
+    def before(self) -> Step | None:
+        """The step from which the token led here; None if there was none."""
+        return self._before[0]
 
     @property
     def subset(self) -> Subset | None:
@@ -549,17 +555,18 @@ class Step:
         place = self.memo._steps.find_pair(self.number, token_id)
         if place < 0:
             return None
-        return _made(self.memo, self.memo._steps.values[place], token_id, None)
+        return _made(self.memo, self.memo._steps.values[place], token_id, None, self)
 
     def ended(self, token_id: int) -> Step:
         """Return the step of a token that has no text and ends this one."""
-        step = _made(self.memo, self.number, token_id, self._configuration)
+        step = _made(self.memo, self.number, token_id, self._configuration, self)
         step.is_end = True
         return step
 
 
-def _made(memo: Memo, number: int, token_id: int, configuration: Any) -> Step:
+def _made(memo: Memo, number: int, token_id: int, configuration: Any, before: Step | None) -> Step:
     step = Step.__new__(Step)
     step.memo, step.number, step.token_id = memo, number, token_id
-    step._configuration, step.is_end, step.rest = configuration, False, None
+    step._configuration, step.is_end = configuration, False
+    step._before, step.rest = (before,), None
     return step

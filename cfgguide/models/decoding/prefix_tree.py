@@ -387,11 +387,7 @@ class PrefixTree:
 
     def within(self, node: PrefixNode, token_budget: TokenBudget) -> Int32Array:
         """Return the tokens after which a sentence can still be finished in time."""
-        return token_budget.within(node.step, self.n_left(node), before=self._before(node))
-
-    def _before(self, node: PrefixNode) -> Step | None:
-        """Return where the index was before the last token, if that was no healing."""
-        return node.parent.step if node.parent and not node.parent.left else None
+        return token_budget.within(node.step, self.n_left(node))
 
     def _child(self, node: PrefixNode, token_id: int, *, is_forced: bool = False) -> PrefixNode:
         left, step = self._after(node, token_id)
@@ -424,7 +420,7 @@ class PrefixTree:
             words = words & narrower
         if self._loops is None or node.left:
             return words
-        return self._loops.narrowed(node.written, node.step, words, before=self._before(node))
+        return self._loops.narrowed(node.written, node.step, words)
 
     def _ends(self, node: PrefixNode) -> bool:
         """Return whether the sentence is to end here."""

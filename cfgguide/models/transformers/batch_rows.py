@@ -240,8 +240,7 @@ class GeneratedRows:
         mask, loops = self._grammars_mask(number, step, generated), self._loops[number]
         if loops is None:
             return mask
-        before = self._states[number].get(generated[:-1]) if generated else None
-        return loops.narrowed(self._text(number, generated), step, mask, before=before)
+        return loops.narrowed(self._text(number, generated), step, mask)
 
     def _grammars_mask(self, number: int, step: Step, generated: Ids) -> Int32Array:
         index = self._indexes[number]
@@ -252,9 +251,8 @@ class GeneratedRows:
         n_left = self._max_new_tokens - len(generated)
         if not self._is_exact and TokenBudget.of(index).fits(step, n_left - RESERVE):
             return index.allowed(step).bitmask
-        before = self._states[number].get(generated[:-1]) if generated else None
         try:
-            return allowed_within(index, step, n_left, before=before)
+            return allowed_within(index, step, n_left)
         except BudgetError as error:
             if self._is_exact:
                 raise

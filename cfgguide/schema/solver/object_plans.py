@@ -284,9 +284,10 @@ class ObjectPlanner(Planner[ObjectMachine, Properties]):
     def holding(self, plan: Plan, number: int) -> list[Node]:
         """Return the nodes that have to hold for a property's value."""
         found: list[Node] = []
+        check_step(len(plan.held))
         for node in plan.held:
-            check_step()
-            found += self.machine.children(node, number)
+            if node.properties or node.patterns or node.additional is not None:  # most have none
+                found += self.machine.children(node, number)
             if node.unevaluated is not None and self._is_overlooked(plan, node, number):
                 found.append(node.unevaluated)
         return found
@@ -313,7 +314,9 @@ class ObjectPlanner(Planner[ObjectMachine, Properties]):
         )
 
     def _is_accepted(self, plan: Plan, number: int) -> bool:
-        return not any(self.machine.refuses(node, number) for node in plan.held)
+        return not any(
+            node.names is not None and self.machine.refuses(node, number) for node in plan.held
+        )
 
     def _n_planned(self, plan: Plan) -> int:
         return self.state.n_parts + sum(1 for _ in self.properties(plan))
