@@ -278,6 +278,13 @@ def _wrap_body(body: Any) -> None:
             current().is_guided = found is not None
             return found
         current().is_guided = True
+        if not isinstance(ours, dict):
+            raise VLLMValidationError(
+                'cfgguide: at /cfgguide: it is an object such as {"sql": "sqlite", "schema": '
+                '"CREATE TABLE ..."}; a name goes into structured_outputs, as '
+                '{"grammar": "cfgguide:json"}',
+                parameter=_OURS,
+            )
         if before(self) is not None:
             raise VLLMValidationError(
                 "cfgguide: a request has either cfgguide, or structured_outputs or response_format",
