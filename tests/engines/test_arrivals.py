@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("vllm", reason="`make serve-test` has it, this environment has not")
 
-from engines.arrivals import KINDS, measured
+from engines.arrivals import KINDS, measured, warm
 from engines.running import Running
 
 
@@ -26,7 +26,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def test_each_request_has_an_answer_and_none_that_is_known_waits_for_strangers(server):
-    measured(server.port, 2.0, 10.0, attacked=False)  # what all share is made
+    warm(server.port)
     outcomes = measured(server.port, 2.0, 30.0, attacked=True)
     statuses = {kind: Counter() for kind in (*KINDS, "stranger")}
     for each in outcomes:
