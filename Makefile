@@ -37,6 +37,7 @@ help:
 	@echo "make serve-test   vLLM with the plug-in, in an environment of its own (3.5 GB)"
 	@echo "make soak SECONDS=n   64 clients and a server of vLLM, every answer judged"
 	@echo "make soak HOSTILE=n   8 clients and a server of vLLM that gets n hostile requests"
+	@echo "make soak ARRIVALS=n SECONDS=n   n requests a second by the clock, with strangers among them"
 	@echo "make check        all that CI runs"
 
 install: $(VENV)/.installed
@@ -185,13 +186,18 @@ serve-test soak: export HF_HUB_OFFLINE = 1
 serve-test soak: export VLLM_NO_USAGE_STATS = 1
 serve-test soak: export DO_NOT_TRACK = 1
 serve-test soak: export VLLM_CPU_KVCACHE_SPACE = 1
-serve-test: install $(VENV_VLLM)/.installed $(VENV_CHAINS)/.installed
+# In parts, of which none is run again that has passed, until something changes; -k goes on after a failure.
+SERVED = $(shell find cfgguide examples tests/engines -name '*.py') docs/serving.md docs/production.md
+PARTS = $(patsubst tests/engines/%.py,build/serve-test/%,$(wildcard tests/engines/test_*.py))
+serve-test: $(PARTS)
+$(PARTS): build/serve-test/%: tests/engines/%.py $(SERVED) | install $(VENV_VLLM)/.installed $(VENV_CHAINS)/.installed
 	$(BIN)/python -c "$(PREPARE)"
-	CHAINS_PYTHON=$(abspath $(VENV_CHAINS))/bin/python $(VENV_VLLM)/bin/python -m pytest tests/engines
+	CHAINS_PYTHON=$(abspath $(VENV_CHAINS))/bin/python $(VENV_VLLM)/bin/python -m pytest $<
+	mkdir -p $(@D) && touch $@
 
 soak: install $(VENV_VLLM)/.installed
-	PYTHONPATH=.:tests $(VENV_VLLM)/bin/python -m engines.soak --seconds $(SECONDS) \
-		$(if $(HOSTILE),--hostile $(HOSTILE))
+	PYTHONPATH=.:tests $(VENV_VLLM)/bin/python -m $(if $(ARRIVALS),engines.arrivals --rate $(ARRIVALS),\
+		engines.soak $(if $(HOSTILE),--hostile $(HOSTILE))) --seconds $(SECONDS)
 
 # The tests have the documents' examples among them. Fast and slow ones at once: to collect them
 # takes each time half a minute.

@@ -43,21 +43,10 @@ import jsonschema
 import numpy as np
 import openai
 from engines.asked import MARKED, OTHERS, PERSON, UNIQUE, Asked, is_one_of, matches, validates
+from engines.bad import BAD
 from engines.running import GREETING, Running
 from hostile.cases import attacks
 
-WRONG_TAG = {
-    "type": "structural_tag",
-    "format": {"type": "json_schema", "json_schema": {"type": "nothing"}},
-}
-BAD: list[dict[str, Any]] = [
-    {"structured_outputs": {"grammar": "cfgguide:cobol"}},
-    {"structured_outputs": {"grammar": "start: a"}},
-    {"structured_outputs": {"grammar": "start: /(a|b)*a(a|b){40}/"}},
-    {"structured_outputs": {"json": {"type": "string", "pattern": "("}}},
-    {"structured_outputs": {"regex": "(?P<x>"}},
-    {"structured_outputs": {"structural_tag": json.dumps(WRONG_TAG)}},
-]
 ANSWER = {
     "type": "structural_tag",
     "format": {
@@ -181,6 +170,7 @@ class Client(threading.Thread):
         self.server, self.counts, self.end = server, counts, end
         self.rng = random.Random(seed)
         self.cases = cases()
+        self.wrong = [body for body, _ in BAD.values()]
         self.asking = [self.ask] * 7 + [self.stream, self.stream, self.leave, self.bad]
 
     def run(self) -> None:
@@ -237,7 +227,7 @@ class Client(threading.Thread):
 
     def bad(self, _: Case) -> None:
         try:
-            self.server.chat(extra_body=self.rng.choice(BAD), max_tokens=4)
+            self.server.chat(extra_body=self.rng.choice(self.wrong), max_tokens=4)
         except openai.BadRequestError:
             return
         raise AssertionError("a bad request was answered")

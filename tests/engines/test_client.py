@@ -7,10 +7,11 @@ Runs in an environment that has vLLM: `make serve-test`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import pytest
@@ -18,11 +19,13 @@ import pytest
 pytest.importorskip("vllm", reason="`make serve-test` has it, this environment has not")
 
 import jsonschema
+import openai
 import outlines
 import pydantic
 from engines.asked import CALCULATION, PERSON, TABLES, UNIQUE, is_one_of, matches, parses
 from engines.running import Running
 from pydantic_ai import Agent, NativeOutput
+from pydantic_ai.exceptions import AgentRunError
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
@@ -157,17 +160,30 @@ def test_what_the_plug_in_refuses_is_an_error_of_ours(marked):
         marked.generate(CHAT, "cfgguide:cobol")
 
 
+def again(server: Running, ask: Callable[[], Any]) -> Any:
+    """What another client gets; without the plug-in, white space may fill the tokens of a text."""
+    for _ in range(0 if server.mode == "marked" else 9):
+        with contextlib.suppress(openai.LengthFinishReasonError, ValueError, AgentRunError):
+            return ask()
+    return ask()
+
+
 def test_openais_own_parse(server):
-    found = server.client.chat.completions.parse(
-        model="smollm2", messages=CHAT, response_format=Animal, max_tokens=200
-    )
-    assert isinstance(found.choices[0].message.parsed, Animal)
+    def ask() -> Any:
+        found = server.client.chat.completions.parse(
+            model="smollm2", messages=CHAT, response_format=Animal, max_tokens=200
+        )
+        return found.choices[0].message.parsed
+
+    assert isinstance(again(server, ask), Animal)
 
 
 def test_outlines(server):
     model = outlines.from_vllm(server.client, "smollm2")
-    found = model("An animal.", Animal, max_tokens=200)
-    assert isinstance(Animal.model_validate_json(found), Animal)
+    answer = again(
+        server, lambda: Animal.model_validate_json(model("An animal.", Animal, max_tokens=200))
+    )
+    assert isinstance(answer, Animal)
 
 
 def test_pydantic_ai(server):
@@ -177,4 +193,4 @@ def test_pydantic_ai(server):
         output_type=NativeOutput(Animal),
         model_settings={"max_tokens": 200},
     )
-    assert isinstance(agent.run_sync("An animal.").output, Animal)
+    assert isinstance(again(server, lambda: agent.run_sync("An animal.").output), Animal)

@@ -9,8 +9,12 @@ from __future__ import annotations
 import json
 import re
 import sys
+import threading
 import time
+from collections import Counter
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +22,10 @@ import pytest
 
 ray = pytest.importorskip("ray", reason="`make serve-test` has it, this environment has not")
 
+import httpx  # noqa: E402
 import jsonschema  # noqa: E402
 import openai  # noqa: E402
+from ray import serve  # noqa: E402
 from ray.cluster_utils import Cluster  # noqa: E402
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -27,8 +33,11 @@ sys.path.insert(0, str(EXAMPLES))
 
 import ray_batch  # noqa: E402
 
+import cfgguide  # noqa: E402
 from cfgguide.models.load import prepare_smollm2  # noqa: E402
 
+LOAD = 60.0  # seconds of asking, after a third of which a replica is killed
+N_ASKING = 3  # clients of each kind: such that repeat what failed, that do not, and of streams
 CITIES = [f"{name} {number}" for number in range(8) for name in ("Oslo", "Lima", "Kyoto", "Accra")]
 
 
@@ -113,13 +122,13 @@ def test_vllm_in_ray_has_the_plug_in():
     assert all(re.fullmatch("yes|no|[0-9]{1,3}", row["text"]) for row in rows), rows
 
 
-def test_replicas_of_ray_serve_have_the_plug_in(tmp_path):
-    """As docs/serving.md has them, on CPUs: each answers, and all answers are right."""
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Of two replicas, which are as docs/serving.md has them, on CPUs."""
     pytest.importorskip("vllm", reason="`make serve-test` has it, this environment has not")
-    from ray import serve
     from ray.serve.llm import LLMConfig, build_openai_app
 
-    variables = {"CFGGUIDE_VLLM": "all", "CFGGUIDE_CACHE": str(tmp_path / "cache")}
+    cache = tmp_path_factory.mktemp("shared") / "cache"
     config = LLMConfig(
         model_loading_config={"model_id": "smollm2", "model_source": str(prepare_smollm2())},
         engine_kwargs={
@@ -130,33 +139,94 @@ def test_replicas_of_ray_serve_have_the_plug_in(tmp_path):
         deployment_config={"num_replicas": 2},
         accelerator_type=None,
         placement_group_config={"bundles": [{"CPU": 1}]},
-        runtime_env={"env_vars": variables},
+        runtime_env={"env_vars": {"CFGGUIDE_VLLM": "all", "CFGGUIDE_CACHE": str(cache)}},
     )
     ray.init(num_cpus=8)  # each server takes two, and the ingress as many
     try:
         serve.run(build_openai_app({"llm_configs": [config]}))
-        client = openai.OpenAI(
-            base_url="http://127.0.0.1:8000/v1", api_key="none", max_retries=0, timeout=300
-        )
-
-        def ask(number: int) -> str:
-            answer = client.chat.completions.create(
-                model="smollm2",
-                messages=[{"role": "user", "content": f"A review, number {number}."}],
-                max_tokens=60,
-                extra_body={"structured_outputs": {"json": ray_batch.SCHEMA}},
-            )
-            return answer.choices[0].message.content
-
-        with ThreadPoolExecutor(8) as threads:
-            for text in threads.map(ask, range(16)):
-                jsonschema.validate(json.loads(text), ray_batch.SCHEMA)
-        with pytest.raises(openai.BadRequestError, match="did you mean python"):
-            client.chat.completions.create(
-                model="smollm2",
-                messages=[{"role": "user", "content": "Hi"}],
-                extra_body={"structured_outputs": {"grammar": "cfgguide:pyton"}},
-            )
+        yield "http://127.0.0.1:8000/v1"
     finally:
         serve.shutdown()
         ray.shutdown()
+
+
+def replicas() -> list[str]:
+    """Return the names of the actors that run vLLM."""
+    named = ray.util.list_named_actors(all_namespaces=True)
+    return sorted(each["name"] for each in named if "LLMServer" in each["name"])
+
+
+def ask(client: openai.OpenAI, said: str) -> str:
+    answer = client.chat.completions.create(
+        model="smollm2",
+        messages=[{"role": "user", "content": said}],
+        max_tokens=60,
+        extra_body={"structured_outputs": {"json": ray_batch.SCHEMA}},
+    )
+    return answer.choices[0].message.content
+
+
+def test_replicas_of_ray_serve_have_the_plug_in(address):
+    client = openai.OpenAI(base_url=address, api_key="none", max_retries=0, timeout=300)
+    with ThreadPoolExecutor(8) as threads:
+        for text in threads.map(ask, [client] * 16, map("A review, number {}.".format, range(16))):
+            jsonschema.validate(json.loads(text), ray_batch.SCHEMA)
+    with pytest.raises(openai.BadRequestError, match="did you mean python"):
+        client.chat.completions.create(
+            model="smollm2",
+            messages=[{"role": "user", "content": "Hi"}],
+            extra_body={"structured_outputs": {"grammar": "cfgguide:pyton"}},
+        )
+
+
+def test_no_request_is_lost_though_a_replica_is_killed_under_load(address, record_property):
+    """Those that the killed one had begun fail, and a client that repeats them gets its answers."""
+    assert len(replicas()) == 2
+    ours = cfgguide.client(address, "smollm2", timeout=300)
+    assert ours.has_plugin
+    bare = openai.OpenAI(base_url=address, api_key="none", max_retries=0, timeout=300)
+    end, killed = time.monotonic() + LOAD, threading.Event()
+
+    def repeating(said: str) -> str:
+        chat = [{"role": "user", "content": said}]
+        found = ours.generate(chat, ray_batch.SCHEMA, max_new_tokens=60)
+        assert found.is_complete
+        return found.text
+
+    def streaming(said: str) -> str:
+        stream = ours.stream(said, ray_batch.SCHEMA, max_new_tokens=60)
+        assert all(part.text is not None for part in stream)
+        return stream.result.text if stream.result.is_complete else "cut"
+
+    def outcomes_of(asked: Callable[[str], str]) -> Counter[str]:
+        outcomes: Counter[str] = Counter()
+        while time.monotonic() < end:
+            try:
+                text = asked(f"A review, number {outcomes.total()}.")
+            except (openai.APIError, httpx.HTTPError) as error:
+                assert killed.is_set()
+                outcomes[f"{getattr(error, 'status_code', None) or type(error).__name__}"] += 1
+            else:
+                if text != "cut":
+                    jsonschema.validate(json.loads(text), ray_batch.SCHEMA)
+                outcomes["cut" if text == "cut" else "right"] += 1
+        return outcomes
+
+    asking = {"repeated": repeating, "not repeated": partial(ask, bare), "streams": streaming}
+    with ThreadPoolExecutor(len(asking) * N_ASKING) as threads:
+        futures = {
+            name: [threads.submit(outcomes_of, asked) for _ in range(N_ASKING)]
+            for name, asked in asking.items()
+        }
+        time.sleep(LOAD / 3)
+        killed.set()
+        ray.kill(ray.get_actor(replicas()[0], namespace="serve"))
+        found = {
+            name: sum((each.result() for each in group), Counter())
+            for name, group in futures.items()
+        }
+    record_property("under load", {name: dict(each) for name, each in found.items()})
+    assert found["repeated"].keys() == {"right"}
+    assert found["not repeated"].keys() <= {"right", "500", "503"}
+    for outcomes in found.values():
+        assert outcomes.total() - outcomes["right"] <= N_ASKING, "no more than it had begun"

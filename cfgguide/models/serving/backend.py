@@ -116,6 +116,7 @@ _SHARES = 16  # of which an eighth is for the texts of requests
 
 _OPTIONS = ("start", "max_ignored")  # of a grammar that a request names; `tidy` of a bundled one
 _TYPES: dict[str, type] = {"start": str, "max_ignored": int, "tidy": bool}
+_TYPES_SAID = {str: "a text", int: "a whole number", bool: "true or false"}
 
 KEYWORD = "x-cfgguide"  # of a schema
 #: What that keyword may say, as for :func:`cfgguide.json_schema`.
@@ -887,7 +888,9 @@ class Backend:
                 )
                 raise GrammarError(not_known(said, option[:_SHOWN], (*known, "tables")))
             if not isinstance(value, _TYPES[option]):
-                raise GrammarError(f"the option {option} is no {type(value).__name__}")
+                raise GrammarError(
+                    f"the option {option} is {_TYPES_SAID[_TYPES[option]]}, not {shown(value)}"
+                )
         is_chosen = "start" in options
         if is_own and path is not None:
             grammar = Grammar.open(path, start=options.pop("start", "start"))

@@ -7,6 +7,11 @@ compile who asks, and the answer's header field ::
 
 a JSON array of what is not enforced: the path of each part of the schema, and why. The head of a
 stream is sent with its first part, since an engine begins to compile after it has begun to answer.
+So a stream that is refused has a status of HTTP, as other answers have: what would be ::
+
+    HTTP 200    data: {"error": {"message": ..., "code": 400}}    data: [DONE]
+
+is HTTP 400 with that object, and where it is to come again, HTTP 429 with `Retry-After`.
 """
 
 from __future__ import annotations
@@ -18,10 +23,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfgguide.models.serving.isolation import LeftOut
+from cfgguide.models.serving.lanes import BusyError
 
 ADDRESS = "address"
 LEFT_OUT = b"cfgguide-left-out"
 _MAX_CLIENT = 200  # characters
+_DATA, _ERROR = b"data: ", b'data: {"error"'  # of an event of a stream
+_TOO_MANY = 429
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -82,8 +90,18 @@ class Calls:
             return
         call = Call(self._client_of(scope))
         waiting: list[Message] = []
+        is_refused = False
 
         async def send_told(message: Message) -> None:
+            nonlocal is_refused
+            if is_refused:
+                return  # what is left of a stream that has become another answer
+            if waiting and (refused := _refusal(message)) is not None:
+                is_refused = True
+                waiting.clear()
+                for each in refused:
+                    await send(each)
+                return
             if message["type"] == "http.response.start":
                 waiting.append(message)
                 if call.is_guided and _is_stream(message):
@@ -108,6 +126,26 @@ class Calls:
                 return f"{value.decode('latin-1')[:_MAX_CLIENT]}"
         address, *_ = scope.get("client") or ("",)
         return f"{address}"
+
+
+def _refusal(first: Message) -> list[Message] | None:
+    """Return the answer instead of a stream that begins with an error, by its first part."""
+    body = first.get("body", b"")
+    if not body.startswith(_ERROR):
+        return None
+    event, _, _ = body[len(_DATA) :].partition(b"\n")
+    try:
+        code = json.loads(event)["error"]["code"]
+    except (ValueError, TypeError, KeyError):
+        return None
+    if not isinstance(code, int) or not 400 <= code < 600:
+        return None
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(event))]
+    headers += [(b"retry-after", b"%d" % BusyError.retry_after)] if code == _TOO_MANY else []
+    return [
+        {"type": "http.response.start", "status": code, "headers": headers},
+        {"type": "http.response.body", "body": event},
+    ]
 
 
 def _is_stream(head: Message) -> bool:

@@ -279,8 +279,15 @@ def _wrap_body(body: Any) -> None:
             current().is_guided = found is not None
             return found
         current().is_guided = True
+        if not isinstance(ours, dict):
+            raise VLLMValidationError(
+                'cfgguide: at /cfgguide: it is an object such as {"sql": "sqlite", "schema": '
+                '"CREATE TABLE ..."}; a name goes into structured_outputs, as '
+                '{"grammar": "cfgguide:json"}',
+                parameter=_OURS,
+            )
         try:
-            refuse_description(ours if isinstance(ours, dict) else {})
+            refuse_description(ours)
         except CfgGuideError as error:
             raise VLLMValidationError(f"cfgguide: {error}", parameter=_OURS) from error
         if before(self) is not None:

@@ -117,7 +117,7 @@ def test_a_request_is_what_it_says(backend, kind, text, right, wrong):
         ("grammar", 'cfgguide:sql {"tables": 1}', "schema"),
         ("grammar", 'cfgguide:json {"tables": {}}', "sql"),
         ("grammar", 'cfgguide:json {"start": 1}', "start"),
-        ("grammar", 'cfgguide:json {"max_ignored": "x"}', "max_ignored is no str"),
+        ("grammar", 'cfgguide:json {"max_ignored": "x"}', "max_ignored is a whole number, not 'x'"),
         ("grammar", 'cfgguide:json {"max_ignored": -1}', "max_ignored"),
         ("grammar", "cfgguide:llguidance", "'llguidance'; there is c, go"),
         ("grammar", "cfgguide:llguidance\nstart: $", "the grammar, line 1, column 8"),

@@ -63,6 +63,44 @@ def test_the_head_has_what_is_left_out_of_a_stream_too(kind):
     assert [each["body"] for each in parts] == [b"a", b"b", b""]
 
 
+@pytest.mark.parametrize(("code", "more"), [(400, {}), (429, {b"retry-after": b"5"}), (503, {})])
+def test_a_guided_stream_that_is_refused_has_a_status(code, more):
+    error = {"error": {"message": "no grammar is called 'pyton'", "code": code}}
+
+    async def answer(send: Any, sent: list[Any]) -> None:
+        current().is_guided = True
+        await send({**HEAD, "headers": [(b"content-type", b"text/event-stream")]})
+        for part in (f"data: {json.dumps(error)}\n\n", "data: [DONE]\n\n", ""):
+            await send({"type": "http.response.body", "body": part.encode(), "more_body": True})
+
+    head, body = called(answer)
+    assert head["status"] == code
+    assert json.loads(body["body"]) == error
+    assert not body.get("more_body")
+    length = b"%d" % len(body["body"])
+    headers = {b"content-type": b"application/json", b"content-length": length, **more}
+    assert dict(head["headers"]) == headers
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        b'data: {"error": 1}',
+        b'data: {"error": {"code": 200}}',
+        b'data: {"error',
+        b'data: {"id": 1}',
+    ],
+)
+def test_a_stream_that_begins_otherwise_is_one(event):
+    async def answer(send: Any, sent: list[Any]) -> None:
+        current().is_guided = True
+        await send({**HEAD, "headers": [(b"content-type", b"text/event-stream")]})
+        await send({"type": "http.response.body", "body": event})
+
+    head, body = called(answer)
+    assert (head["status"], body["body"]) == (200, event)
+
+
 def test_other_answers_are_as_they_were_and_do_not_wait():
     kind = (b"content-type", b"text/event-stream")
 

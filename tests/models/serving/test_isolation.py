@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -150,6 +151,25 @@ def test_children_give_way_to_those_whose_texts_are_written(isolation):
     isolation.try_request("regex", "give way")
     ours, theirs = (os.getpriority(os.PRIO_PROCESS, pid) for pid in (0, nursery_of(isolation)))
     assert theirs >= min(ours + 10, 19)
+
+
+def test_a_child_that_takes_long_gives_way_to_those_that_do_not(isolation):
+    isolation.try_request("regex", "a moment")
+    nursery, priorities = nursery_of(isolation), set()
+    wait_until_alone(nursery)
+    trying = threading.Thread(target=_tried, args=(isolation, "choice", slow_choice(2000)))
+    trying.start()
+    while trying.is_alive():
+        with contextlib.suppress(OSError):  # it has ended
+            priorities |= {os.getpriority(os.PRIO_PROCESS, each) for each in children_of(nursery)}
+        time.sleep(0.001)
+    first = os.getpriority(os.PRIO_PROCESS, nursery)
+    assert priorities == {first, min(first + 9, 19)}
+
+
+def _tried(isolation: Isolation, *asked: str) -> None:
+    with contextlib.suppress(LimitError):
+        isolation.try_request(*asked)
 
 
 def test_a_nursery_that_is_killed_is_begun_again(isolation):
