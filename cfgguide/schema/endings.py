@@ -126,7 +126,7 @@ class SchemaEndings:
         """Return an ending of a text that remembers what has come.
 
         The ending as if nothing had come, if that is shorter than others, and nothing that has come
-        refuses it. Of a text that stands for others, too, one of so many bytes that none of them
+        refuses it. Of a text that stands for others, too, one of so many tokens that none of them
         needs more: what has come refuses at most as many endings as that.
         """
         state, stack, memory = configuration[:3]
@@ -144,7 +144,7 @@ class SchemaEndings:
         endings = endings or self._after_closings(configuration, n, is_needed=True)
         if not endings:
             raise SchemaError(_NO_ENDING)
-        return max(endings, key=len)
+        return max(endings, key=lambda ending: self._n_tokens(ending) or LONGEST)
 
     def _after_closings(
         self, configuration: ByteConfiguration, n: int, *, is_needed: bool = False

@@ -44,7 +44,6 @@ Int32Array = npt.NDArray[np.int32]
 
 _NO_RANGES = np.empty((0, 2), dtype=np.int32)
 _WINDOW = 16  # topmost frames that a walk gets at first
-_FEW = 16  # tokens of those for which others stand that are read as well
 _N_ALONE = 256  # tokens that may write a part again, which is read of so many that lead to the same
 
 
@@ -144,12 +143,9 @@ class ByteWalker:
             after = read(configuration, token)
             if after is None or (opens and not after.memory.opens):
                 continue
-            if bool(after.memory.opens) and parts.needs_others(after):
-                stands_for_others = True
-                others = others[_FEW:]  # a few are read, so that each has the tokens it needs
-            if len(others):
-                numbers[others] = len(found)
-                found.append(after._replace(stands_for_others=stands_for_others))
+            stands_for_others |= bool(after.memory.opens) and parts.needs_others(after)
+            numbers[others] = len(found)
+            found.append(after._replace(stands_for_others=stands_for_others))
             many = together[is_repeating[together]][_N_ALONE:]
             if len(many):
                 numbers[many] = len(found)
