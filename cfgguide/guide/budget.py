@@ -43,6 +43,7 @@ import numpy as np
 from cfgguide.base.collector import collector_off
 from cfgguide.base.limits import check_step, work_of_thread
 from cfgguide.base.locks import new_rlock
+from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.memo import Step
 from cfgguide.engine.machine.protocol import Outcomes
@@ -409,7 +410,11 @@ class TokenBudget:
             text = find(configuration)
             tokens = self._fewest.of(text) if text is not None else None
             if text is not None and tokens is not None:
-                return (*tokens, self._eos)
+                n_more = 0
+                if isinstance(configuration, ByteConfiguration) and configuration.stands_for_others:
+                    # Others have endings of no more bytes, but perhaps of more tokens.
+                    n_more = len(text) - len(tokens)
+                return (*tokens, *[self._eos] * n_more, self._eos)
         return None
 
     def _remember(self, configuration: Configuration, path: Tokens) -> None:

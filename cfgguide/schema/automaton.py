@@ -948,11 +948,6 @@ class SchemaAutomaton(TextPushdown):
         with self.lock:
             return self.completions.can_go_on(state, stack, memory)
 
-    def needs_others(self, configuration: ByteConfiguration) -> bool:
-        """Return whether other parts may have to come after those that are being read."""
-        with self.lock:
-            return self.completions.needs_others(*configuration[:3])
-
     def is_free(self, before: ByteConfiguration, token: bytes, after: ByteConfiguration) -> bool:
         """Return whether a part can be finished in more ways than have come, however it began."""
         with self.lock:

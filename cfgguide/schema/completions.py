@@ -246,17 +246,6 @@ class MemoryCompletions:
             return _n_different((each.text for each in self._values(goal)), n) >= n
         return False
 
-    def needs_others(self, state: int, stack: Stack, memory: SeenParts) -> bool:
-        """Return whether other parts may have to come after those that are being read."""
-        for part in memory.opens:
-            of = None if part.start == BETWEEN else self._part_of(state, stack, part)
-            if isinstance(of, ItemOf) and isinstance(of.what, PlainItems):
-                if of.what.ending(of.what.next(of.inside)) == DEAD_END:
-                    return True
-            elif part.start != BETWEEN:
-                return True
-        return False
-
     def takes_more(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether each part that is open surely can be finished in endlessly many ways."""
         return all(self._takes_more(state, stack, each) for each in memory.opens)

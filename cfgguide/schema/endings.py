@@ -125,33 +125,33 @@ class SchemaEndings:
     def _closed(self, configuration: ByteConfiguration) -> bytes:
         """Return an ending of a text that remembers what has come.
 
-        The ending as if nothing had come, if that is shorter than others, and nothing that has come
-        refuses it. Of a text that stands for others, too, one of so many tokens that none of them
-        needs more: what has come refuses at most as many endings as that.
+        Of one that stands for others, too, so long an ending that none of them needs a longer one:
+        what has come refuses at most as many as that. Of one that does not, the ending as if
+        nothing had come, if that is shorter, and nothing that has come refuses it.
         """
         state, stack, memory = configuration[:3]
         n = 1
-        if configuration.stands_for_others:
+        if configuration.stands_for_others and any(each.used for each in memory.opens):
             n += sum(len(each.used) + (each.start != BETWEEN) for each in memory.opens)
-        endings = self._after_closings(configuration, n)
-        with suppress(NoShortEndingError) if endings else nullcontext():
+        longest = self._after_closings(configuration, n)
+        with nullcontext() if longest is None else suppress(NoShortEndingError):
             plain = self._ending((state, stack))  # if that is too long, no other is shorter
-            if not endings or len(plain) < max(map(len, endings)):
-                if configuration.stands_for_others:
-                    endings.append(plain)
-                elif self._completes(configuration, plain):
-                    return plain
-        endings = endings or self._after_closings(configuration, n, is_needed=True)
-        if not endings:
+            is_shorter = longest is None or len(plain) < len(longest)
+            is_candidate = is_shorter and not configuration.stands_for_others
+            if is_candidate and self._completes(configuration, plain):
+                return plain
+        longest = longest or self._after_closings(configuration, n, is_needed=True)
+        if longest is None:
             raise SchemaError(_NO_ENDING)
-        return max(endings, key=lambda ending: self._n_tokens(ending) or LONGEST)
+        return longest
 
     def _after_closings(
         self, configuration: ByteConfiguration, n: int, *, is_needed: bool = False
-    ) -> list[bytes]:
-        """Return the endings after the first closings of all that remembers its parts."""
+    ) -> bytes | None:
+        """Return the longest ending after the first closings of all that remembers its parts."""
         closings = islice(self._completions.closings(*configuration[:3], is_needed=is_needed), n)
-        return [each.text + self._ending((each.state, each.stack)) for each in closings]
+        endings = [each.text + self._ending((each.state, each.stack)) for each in closings]
+        return max(endings, key=len, default=None)
 
     def _completes(self, configuration: ByteConfiguration, ending: bytes) -> bool:
         after = self._reader.read(configuration, ending)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -18,10 +18,6 @@ from typing import Any
 _MAX_DIGITS = 1_000  # of an exponent; numbers with more are told apart by what is written
 _SHORT = 20  # characters of a scalar that may come often
 _DEEP = "deep"  # what a value with a digest begins with
-_ESCAPE, _BLANKS = ord("\\"), b" \t\n\r"
-_OF_NUMBERS = b"-+0123456789.eE"
-_WHOLE_NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
-_FIRST = {"[": b"[", "{": b"{", "#": b"-0123456789", "null": b"n"}  # of values that are tuples
 _MISMATCH, _OPEN = -1, -2  # what `_read` returns for no place
 _MAX_LEVELS = 50  # of a value that is kept as it is; of deeper ones a digest is kept
 _LEVELS = re.compile(rb'"(?:[^"\\]|\\.)*"?|[][{}]')  # brackets, and strings, which may hold some
@@ -29,6 +25,7 @@ _PARTS = re.compile(r'"(?:[^"\\]|\\.)*"?|[][{}]|[^]["{},: \t\n\r]+')
 _SPACES = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"[-+0-9.eE]*")
 _BEGUN = re.compile(r'"(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')  # whole characters
+_SURROGATES = tuple(map(chr, range(0xD800, 0xDC00)))  # the other half may follow
 
 
 def number_of(text: str) -> Hashable:
@@ -153,41 +150,6 @@ def may_become(text: bytes, value: Hashable) -> bool:
     return _read(text.decode(errors="ignore"), 0, value) != _MISMATCH
 
 
-def bytes_after(begun: Iterable[tuple[bytes, Iterable[Hashable]]]) -> set[int] | None:
-    r"""Return the bytes with which texts that have begun may go on to become some values each.
-
-    None where that is not known: it is of what has not begun, of numbers, and of strings without
-    escapes, but not after their ends.
-
-    Examples
-    --------
-    >>> sorted(map(chr, bytes_after([(b'"bl', ["blue", "black"])])))
-    ['\\', 'a', 'u']
-    """
-    found = {_ESCAPE}
-    for text, values in begun:
-        is_begun = bool(text.strip(_BLANKS))
-        found.update(b"" if is_begun else _BLANKS)
-        for value in values:
-            if isinstance(value, tuple) and not is_begun:
-                found.update(_FIRST.get(value[0]) or b"{[")
-            elif isinstance(value, tuple) and value[0] == "#" and not text.strip(_OF_NUMBERS):
-                if _WHOLE_NUMBER.fullmatch(text) and number_of(text.decode()) == value:
-                    return None
-                found.update(_OF_NUMBERS)
-            elif is_begun and (not isinstance(value, str) or text[:1] != b'"' or b"\\" in text):
-                return None
-            elif not isinstance(value, str):
-                found.update(b"tf")
-            else:
-                whole = b'"' + value.encode(errors="surrogatepass") + b'"'
-                if text.startswith(whole):
-                    return None
-                found.update(whole[len(text) :][:1] if whole.startswith(text) else b"")
-                found.update(b"" if is_begun else b'"')
-    return found
-
-
 def _read(text: str, place: int, value: Any) -> int:
     """Return where a value ends that begins at a place, `_OPEN`, or `_MISMATCH`."""
     place = _skipped(text, place)
@@ -204,33 +166,12 @@ def _read(text: str, place: int, value: Any) -> int:
     if value[0] == "#":
         end = _NUMBER.match(text, place).end()  # type: ignore[union-attr]
         if end == len(text):
-            return _OPEN if _may_become_number(text[place:], value) else _MISMATCH
+            return _OPEN if text[place] in "-0123456789" else _MISMATCH
         is_same = end > place and number_of(text[place:end]) == value
         return end if is_same else _MISMATCH
     if text[place] != value[0]:
         return _MISMATCH
     return (_read_items if value[0] == "[" else _read_members)(text, place + 1, value)
-
-
-def _may_become_number(begun: str, value: tuple[str, str, Any]) -> bool:
-    """Return whether a number that has begun has its digits, and its exponent, from a value."""
-    whole, power = value[1:]
-    if power == "":  # it has a very long exponent
-        return True
-    mantissa, mark, exponent = begun.lower().partition("e")
-    digits = mantissa.removeprefix("-").replace(".", "").lstrip("0")
-    if not whole:  # zero
-        return not digits
-    if begun.startswith("-") != whole.startswith("-"):
-        return False
-    whole = whole.removeprefix("-")
-    if not mark:
-        return (whole + "0" * len(digits)).startswith(digits)
-    short = digits.rstrip("0")
-    wanted = power + len(mantissa.partition(".")[2]) - (len(digits) - len(short))
-    ahead = exponent.lstrip("+-").lstrip("0")
-    is_sign_right = not ahead or exponent.startswith("-") == (wanted < 0)
-    return short == whole and is_sign_right and str(abs(wanted)).startswith(ahead)
 
 
 def _skipped(text: str, place: int) -> int:
@@ -255,7 +196,7 @@ def _read_string(text: str, place: int, values: dict[str, Any]) -> tuple[int, st
     end = found.end()
     if text.startswith('"', end):
         return (end + 1 if string in values else _MISMATCH), string
-    if "\ud800" <= string[-1:] < "\udc00":  # the other half may follow
+    if string.endswith(_SURROGATES):
         string = string[:-1]
     return (_OPEN if any(each.startswith(string) for each in values) else _MISMATCH), ""
 

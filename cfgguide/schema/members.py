@@ -248,10 +248,6 @@ class PlainItems:
 
     def after(self, state: int, _goal: Goal, _class_tag: int) -> int:
         """Return the state after the item."""
-        return self.next(state)
-
-    def next(self, state: int) -> int:
-        """Return the state after any item."""
         return min(state + 1, self._cap) if self._most is None else state + 1
 
     def path(self, state: int, _cost: Cost) -> list[Goal] | None:

@@ -8,7 +8,6 @@ once more. Few tokens can, by where their commas, quotes and brackets are; of th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Hashable
 
 import numpy as np
 
@@ -19,10 +18,8 @@ from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
 from cfgguide.engine.byte_machine.shared_masks import SharedMasks
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import Subset, bitmask_of
-from cfgguide.engine.vocabulary.trie import BYTE, END_TOKEN, FIRST_CHILD, FIRST_TOKEN
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.schema.automaton import SchemaAutomaton
-from cfgguide.schema.equality import bytes_after, may_become
 from cfgguide.schema.places import ArrayBegun, NameOf, ObjectBegun, Value
 from cfgguide.schema.scalar_tokens import (
     DUE,
@@ -34,7 +31,6 @@ from cfgguide.schema.scalar_tokens import (
     rests_of,
 )
 
-_MAX_ASKED = 3_000  # values, about what they may become: beyond that, all tokens may
 # A comma, and something of another value, or of a name; in a string, its end before.
 _NEXT = rb',[ \t\n\r]*(?:"(?s:.)|[0-9tfn\[{-])'
 _ITEMS = re.compile(rb"""(?:["0-9\]}]|null|true|false)[ \t\n\r]*""" + _NEXT)
@@ -109,54 +105,16 @@ class RepeatedParts:
 
         Those that differ only in how much white space they have are read once.
         """
-        refused, shortened = dict[bytes, bool](), self.shortened(configuration)
+        automaton, refused = self._automaton, dict[bytes, bool]()
+        is_spaced = automaton.layout.space is None
+        spaces = _IN_STRING if automaton.is_in_string(configuration.state) else _SPACES
         for token_id in Subset.of(bitmask & suspects).token_ids().tolist():
-            token = shortened(self._vocabulary.tokens[token_id] or b"")
+            token = self._vocabulary.tokens[token_id] or b""
+            token = spaces.sub(_shortened, token) if is_spaced else token
             if token not in refused:
                 refused[token] = self._machine.advance(configuration, token) is None
             if refused[token]:
                 bitmask.view(np.uint32)[token_id >> 5] &= ALL_BITS ^ (1 << (token_id & 31))
-
-    def shortened(self, configuration: ByteConfiguration) -> Callable[[bytes], bytes]:
-        """Return what makes one token of all that differ only in white space between lexemes."""
-        automaton = self._automaton
-        if automaton.layout.space is not None:
-            return lambda token: token
-        spaces = _IN_STRING if automaton.is_in_string(configuration.state) else _SPACES
-        return lambda token: spaces.sub(_shortened, token)
-
-    def repeating(self, configuration: ByteConfiguration) -> Int32Array:
-        """Return the tokens after which a part may be, or become, one that has come.
-
-        Where very many may, all that begin like some of these.
-        """
-        state, stack, memory = configuration[:3]
-        parts: list[tuple[bytes, Collection[Hashable]]]
-        parts = [(memory.text[each.start :], each.possible) for each in memory.opens]
-        if memory.opens and self._automaton.completions.is_between(state, stack, memory):
-            parts[-1] = b"", memory.opens[-1].used
-        trie = SharedMasks.of(self._vocabulary).trie.packed
-        nodes, found, n_asked = trie.nodes, list[Int32Array](), 0
-        pending = [((0, trie.n_roots), b"", [each for each in parts if each[1]])]
-        for (first, end), path, known in pending:  # grows while it is walked
-            following = bytes_after([(begun + path, values) for begun, values in known])
-            for node, row in enumerate(nodes[first:end].tolist() if known else (), first):
-                if following is not None and row[BYTE] not in following:
-                    continue
-                text, is_all = path + bytes((row[BYTE],)), n_asked > _MAX_ASKED
-                n_asked += sum(len(values) for _, values in known)
-                left: list[tuple[bytes, Collection[Hashable]]] = [
-                    (begun, [each for each in values if may_become(begun + text, each)])
-                    for begun, values in (() if is_all else known)
-                ]
-                left = [each for each in left if each[1]]
-                children = row[FIRST_CHILD], int(nodes[node + 1, FIRST_CHILD])
-                if left and children[0] < children[1]:
-                    row[END_TOKEN] = int(nodes[children[0], FIRST_TOKEN])
-                    pending.append((children, text, left))
-                if left or is_all:
-                    found.append(trie.token_ids[row[FIRST_TOKEN] : row[END_TOKEN]])
-        return bitmask_of([each for some in found for each in some], self._vocabulary.n_words)
 
     # -- texts that remember what has come --------------------------------------------------
 

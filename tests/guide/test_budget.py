@@ -8,7 +8,6 @@ walks must finish in time, whatever they take.
 from __future__ import annotations
 
 import functools
-import json
 import random
 import warnings
 from contextlib import suppress
@@ -488,76 +487,9 @@ def test_what_was_asked_before_changes_no_mask_of_a_schema(name):
 
 
 def test_steps_of_a_long_text_are_freed():
-    index = cfgguide.compile(
-        cfgguide.regex("a*"), cfgguide.Vocabulary([b"a", None], eos_token_ids=1)
-    )
+    index = cfgguide.compile(cfgguide.regex("a*"), cfgguide.Vocabulary([b"a", None], eos_token_ids=1))
     step = index.start
     for _ in range(100_000):
         step = index.advance(step, 0)
     assert step.before.before.before.token_id == 0
     del step
-
-
-#: Items that are to be different, what has come, and ends of which some make a sentence.
-DIFFERENT = {
-    "strings": (
-        {"type": "string"},
-        ['["one", "two", "', '["one", "two",', '["o', '["one", "tw'],
-        ['"]', "]", "", 'o"]', 'x"]', '"x"]'],
-    ),
-    "numbers": ({"type": "number"}, ["[1, 12, ", "[1, 12, 3", "[1, 12, 1"], ["]", "", "3]"]),
-    "objects": (
-        {"required": ["a"], "properties": {"a": {"type": "string"}}, "type": "object"},
-        ['[{"a": "x"}, {"a": "', '[{"a": "x"}, {', '[{"a": "x"}, {"a": "x'],
-        ['"}]', "}]", "]", "", '"a":""}]', ':""}]', '""}]'],
-    ),
-    "arrays in arrays": (
-        {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
-        ['[["a"], ["b", "', '[["a"], ["', '[["a"], [" '],
-        ['"]]', "]]", "]", "", 'c"]]'],
-    ),
-}
-
-
-@pytest.mark.parametrize("name", DIFFERENT)
-def test_an_ending_that_fits_is_allowed_whatever_other_items_have_come(name):
-    """What writes an array of different items, by what Python reads, within so many tokens."""
-    item, texts, endings = DIFFERENT[name]
-    vocabulary = standard_library_vocabulary()
-    schema = {"type": "array", "items": item, "uniqueItems": True}
-    index = cfgguide.compile(cfgguide.json_schema(schema), vocabulary)
-    known = {token for token in vocabulary.tokens if token}
-    ends = [(end.encode(), _fewest(end.encode(), known)) for end in endings]
-    n_fitting = 0
-    for text in texts:
-        guide = cfgguide.Guide(index)
-        for byte in text.encode():
-            guide.advance(vocabulary.tokens.index(bytes([byte])))
-        allowed = {n: set(guide.allowed_within(n).tolist()) for n in range(6, 10)}
-        for token_id in guide.allowed_token_ids().tolist()[::7]:
-            begun = text.encode() + (vocabulary.tokens[token_id] or b"")
-            for end, n_more in ends:
-                if _are_different(begun + end, item.get("required", [])):
-                    n = n_more + 2  # the token, and EOS
-                    n_fitting += 1
-                    assert all(token_id in allowed[each] for each in allowed if each >= n)
-    assert n_fitting > 100
-
-
-def _fewest(text, tokens):
-    """Return how many of some tokens spell a text at least."""
-    found = [0]
-    for end in range(1, len(text) + 1):
-        found.append(1 + min(found[n] for n in range(end) if text[n:end] in tokens))
-    return found[-1]
-
-
-def _are_different(text, required):
-    try:
-        values = json.loads(text)
-    except ValueError:
-        return False
-    parts = [values, *(each for each in values if isinstance(each, list))]
-    if any(name not in each for each in values for name in required):
-        return False
-    return all(len({json.dumps(each) for each in part}) == len(part) for part in parts)

@@ -44,7 +44,7 @@ Int32Array = npt.NDArray[np.int32]
 
 _NO_RANGES = np.empty((0, 2), dtype=np.int32)
 _WINDOW = 16  # topmost frames that a walk gets at first
-_N_ALONE = 256  # tokens that may write a part again, which is read of so many that lead to the same
+_N_ALONE = 16  # tokens that lead to the same but for what texts remember, which is read of so many
 
 
 class ByteWalker:
@@ -114,54 +114,35 @@ class ByteWalker:
         configuration: ByteConfiguration,
         parts: KnowsParts,
     ) -> SplitOutcomes:
-        """Return outcomes with what texts remember.
-
-        Tokens that may add to it, or write again what has come, are read one by one. All others
-        that lead to the same have one outcome: what they have begun cannot be what has come.
-        """
-        read, repeated = self._machine.read, self._repeated(parts)
-        places, outcome = outcomes.places()
-        token_ids = self.trie.packed.token_ids[places]
-        # A token in which a part ends, and a comma comes, may add parts of its own.
-        is_alone = are_in_bitmask(token_ids, repeated.adding(configuration))
-        is_repeating = are_in_bitmask(token_ids, repeated.repeating(configuration))
-        opens = configuration.memory.opens
+        """Return outcomes with what texts remember; tokens that may add to it have their own."""
+        read = self._machine.read
         found: list[ByteConfiguration] = []
-        numbers = np.full(len(places), NONE)
-        for number in range(outcomes.n_outcomes):
-            near = outcomes.configuration(number)
-            together = np.flatnonzero((outcome == number) & ~is_alone)
-            others = together[~is_repeating[together]]
-            stands_for_others = not len(others)
-            if stands_for_others:
-                others = together[_N_ALONE:]
-            if not len(others):
-                continue
-            token = self._tokens[token_ids[others[0]]] or b""
-            if opens and not parts.is_free(configuration, token, near):
-                continue
-            after = read(configuration, token)
-            if after is None or (opens and not after.memory.opens):
-                continue
-            stands_for_others |= bool(after.memory.opens) and parts.needs_others(after)
-            numbers[others] = len(found)
-            found.append(after._replace(stands_for_others=stands_for_others))
-            many = together[is_repeating[together]][_N_ALONE:]
-            if len(many):
-                numbers[many] = len(found)
-                found.append(after._replace(stands_for_others=True))
-        is_live = np.ones(len(places), dtype=np.bool_)
-        shortened = repeated.shortened(configuration)
-        alone: dict[bytes, int] = {}
-        for index in np.flatnonzero(numbers == NONE).tolist():
-            token = shortened(self._tokens[token_ids[index]] or b"")
-            if token not in alone:
+        whole = np.full(outcomes.n_outcomes, NONE)
+        for number, token_id in enumerate(outcomes.first_tokens()):
+            token, near = self._tokens[token_id] or b"", outcomes.configuration(number)
+            if not configuration.memory.opens or parts.is_free(configuration, token, near):
                 after = read(configuration, token)
-                alone[token] = NONE if after is None else len(found)
-                found += [] if after is None else [after]
-            numbers[index] = alone[token]
-            is_live[index] = alone[token] != NONE
-        return SplitOutcomes(self.trie.packed, places[is_live], numbers[is_live], found)
+                if after is not None and (after.memory.opens or not configuration.memory.opens):
+                    whole[number] = len(found)
+                    stands_for_others = bool(after.memory.opens)
+                    found.append(after._replace(stands_for_others=stands_for_others))
+        places, outcome = outcomes.places()
+        # A token in which a part ends, and a comma comes, may add parts of its own.
+        is_adding = are_in_bitmask(
+            self.trie.packed.token_ids[places], self._repeated(parts).adding(configuration)
+        )
+        outcome = np.where(is_adding, NONE, whole[outcome])
+        for number in range(len(found)):
+            outcome[np.flatnonzero(outcome == number)[:_N_ALONE]] = NONE
+        is_live = np.ones(len(places), dtype=np.bool_)
+        for index in np.flatnonzero(outcome == NONE).tolist():
+            token = self._tokens[self.trie.packed.token_ids[places[index]]]
+            alone = read(configuration, token or b"")
+            is_live[index] = alone is not None
+            if alone is not None:
+                outcome[index] = len(found)
+                found.append(alone)
+        return SplitOutcomes(self.trie.packed, places[is_live], outcome[is_live], found)
 
     @remembered
     def _repeated(self, parts: KnowsParts) -> RefusesRepeated:

@@ -10,7 +10,7 @@ so its masks are shared; what a memory refuses is removed from them. ::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from cfgguide.engine.masks.arrays import Int32Array
@@ -121,8 +121,7 @@ class ByteConfiguration(NamedTuple):
     n_tokens : int
         How many tokens the text has had that is being read, if they are counted.
     stands_for_others : bool
-        Whether it stands for texts, too, that may have to end in other ways: what has come refuses
-        other endings of these.
+        Whether it stands for texts, too, whose last part has begun in another way.
     """
 
     state: int
@@ -161,9 +160,6 @@ class KnowsParts(Protocol):
     def is_free(self, before: ByteConfiguration, token: bytes, after: ByteConfiguration) -> bool:
         """Return whether a part can be finished in more ways than have come, however it began."""
 
-    def needs_others(self, configuration: ByteConfiguration) -> bool:
-        """Return whether other parts may have to come after those that are being read."""
-
     def repeated(self, machine: ByteMachine, vocabulary: Vocabulary) -> RefusesRepeated:
         """Return what removes parts that have come before from masks."""
 
@@ -173,12 +169,6 @@ class RefusesRepeated(Protocol):
 
     def adding(self, configuration: ByteConfiguration) -> Int32Array:
         """Return the tokens that may end a part and begin another one: int32, shape (n_words,)."""
-
-    def repeating(self, configuration: ByteConfiguration) -> Int32Array:
-        """Return the tokens after which a part may be, or become, one that has come."""
-
-    def shortened(self, configuration: ByteConfiguration) -> Callable[[bytes], bytes]:
-        """Return what makes one token of all that differ only in white space between lexemes."""
 
     def remove(self, configuration: ByteConfiguration, bitmask: Int32Array) -> None:
         """Remove those that write the same part twice, whatever has come before."""
