@@ -487,7 +487,9 @@ def test_what_was_asked_before_changes_no_mask_of_a_schema(name):
 
 
 def test_steps_of_a_long_text_are_freed():
-    index = cfgguide.compile(cfgguide.regex("a*"), cfgguide.Vocabulary([b"a", None], eos_token_ids=1))
+    index = cfgguide.compile(
+        cfgguide.regex("a*"), cfgguide.Vocabulary([b"a", None], eos_token_ids=1)
+    )
     step = index.start
     for _ in range(100_000):
         step = index.advance(step, 0)

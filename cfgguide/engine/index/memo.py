@@ -400,9 +400,7 @@ class Memo(Writer):
         """The step before any token."""
         return _made(self, 0, NONE, None, None)
 
-    def at(
-        self, configuration: Any, token_id: int = NONE, before: Step | None = None
-    ) -> Step:
+    def at(self, configuration: Any, token_id: int = NONE, before: Step | None = None) -> Step:
         """Return the step of a token that led to a configuration, which is not remembered.
 
         Raises
@@ -566,9 +564,7 @@ class Step:
         return step
 
 
-def _made(
-    memo: Memo, number: int, token_id: int, configuration: Any, before: Step | None
-) -> Step:
+def _made(memo: Memo, number: int, token_id: int, configuration: Any, before: Step | None) -> Step:
     step = Step.__new__(Step)
     step.memo, step.number, step.token_id = memo, number, token_id
     step._configuration, step.is_end = configuration, False
