@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 
 from cfgguide.languages.sql.database import AGGREGATE, WINDOW, Database, names_of
 from cfgguide.languages.sql.name_sets import NameSet
+from cfgguide.languages.sql.scopes import TRUE_OR_FALSE
 from cfgguide.languages.sql.tables import aliases_of
 from cfgguide.languages.states import KeyedValue
 
@@ -20,7 +21,7 @@ def name_set(names: frozenset[str]) -> NameSet:
     return NameSet(names)
 
 
-TRUTH = NameSet(["true", "false"], is_word_only=True)
+TRUTH = NameSet(TRUE_OR_FALSE, is_word_only=True)
 
 
 class SchemaNames(KeyedValue):
