@@ -32,8 +32,7 @@ class FewestTokens:
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._ids = vocabulary.first_ids
-        self._lengths = vocabulary.lengths_by_beginning
+        self._beginning = vocabulary.lookup.beginning
         self._forget()
 
     def _forget(self) -> None:
@@ -87,11 +86,8 @@ class FewestTokens:
 
     def _found(self, text: bytes, known: dict[bytes, _Spelling | None]) -> _Spelling | None:
         best: _Spelling | None = None
-        for length in self._lengths.get(text[:2], (1,)):
-            token_id = self._ids.get(text[:length])
-            rest = known[text[length:]] if token_id is not None else None
-            if token_id is None or rest is None:
-                continue
-            if best is None or rest[0] + 1 < best[0]:
+        for length, token_id in reversed(self._beginning(text)):
+            rest = known[text[length:]]
+            if rest is not None and (best is None or rest[0] + 1 < best[0]):
                 best = rest[0] + 1, token_id, length
         return best

@@ -17,7 +17,6 @@ model sees the forced bytes in the tokens it knows, and may judge what follows a
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -49,7 +48,7 @@ class JumpForward:
 
     def __init__(self, index: Index) -> None:
         self._tokens = index.vocabulary.tokens
-        self._sorted = index.vocabulary.sorted_tokens
+        self._is_open = index.vocabulary.lookup.is_open
         self._by_first_byte = index.vocabulary.tokens_by_first_byte
 
     @classmethod
@@ -142,11 +141,6 @@ class JumpForward:
             token_ids.append(token_id)
             length += len(token)
         return tuple(token_ids)
-
-    def _is_open(self, end: bytes) -> bool:
-        """Return whether some token begins with the last bytes of a text and goes on."""
-        position = bisect_right(self._sorted, end)
-        return position < len(self._sorted) and self._sorted[position].startswith(end)
 
 
 def _whole_characters(text: bytes) -> bytes:

@@ -314,7 +314,7 @@ def test_a_budget_allows_every_beginning_that_fits_where_nothing_has_come() -> N
     fewest = {b"[-": 4, b"[f": 7, b"[1": 3, b'["a': 4}  # `[-`, `0`, `]`, EOS
     for n in range(3, 9):
         allowed = set(guide.allowed_within(n).tolist())
-        found = {word for word in fewest if vocabulary.first_ids[word] in allowed}
+        found = {word for word in fewest if vocabulary.tokens.index(word) in allowed}
         assert found == {word for word, least in fewest.items() if least <= n}, n
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from cfgguide.engine.vocabulary.lookup import TokenLookup
     from cfgguide.engine.vocabulary.trie import VocabularyTrie
 
 #: Most bytes of a token. Those of models have up to a thousand; the trie has a level for each byte.
@@ -319,29 +320,11 @@ class Vocabulary:
         return np.stack(rows)
 
     @cached_property
-    def first_ids(self) -> dict[bytes, int]:
-        """The smallest id of each token that is text, by its bytes."""
-        tokens = [token or b"" for token in reversed(self.tokens)]
-        found = dict(zip(tokens, range(self.size - 1, -1, -1), strict=True))
-        found.pop(b"", None)
-        return found
+    def lookup(self) -> TokenLookup:
+        """Finds tokens by their bytes; made on first use."""
+        from cfgguide.engine.vocabulary.lookup import TokenLookup  # needs numpy
 
-    @cached_property
-    def lengths_by_beginning(self) -> dict[bytes, list[int]]:
-        """For each two bytes the lengths of the tokens that begin with them, the longest first.
-
-        The last is 1: a token may be the first byte alone.
-        """
-        tokens, found = self.first_ids, dict[bytes, list[int]]()
-        pairs = {*zip(map(operator.itemgetter(slice(2)), tokens), map(len, tokens), strict=True)}
-        for beginning, length in sorted(pairs, key=operator.itemgetter(1), reverse=True):
-            found.setdefault(beginning, []).append(length)
-        return {beginning: [*dict.fromkeys([*found[beginning], 1])] for beginning in found}
-
-    @cached_property
-    def sorted_tokens(self) -> list[bytes]:
-        """The different tokens that are text, sorted."""
-        return sorted(self.first_ids)
+        return TokenLookup(self.trie)
 
     def spell(self, ids: Iterable[int]) -> bytes:
         r"""Return the bytes of a sequence of ids; EOS adds none.
@@ -403,7 +386,7 @@ class Vocabulary:
         return {}
 
     def __getstate__(self) -> dict[str, object]:
-        quickly_made = "_with_symbols", "tokens_by_first_byte", "first_ids", "sorted_tokens"
+        quickly_made = "_with_symbols", "tokens_by_first_byte", "lookup"
         return {name: value for name, value in self.__dict__.items() if name not in quickly_made}
 
     def _made_with_symbols(self, symbols: Mapping[str, tuple[str | int, ...]]) -> Vocabulary:

@@ -23,7 +23,6 @@ from cfgguide.diagnostics.explanation import Explanation, Lexeme
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.machine.lr_machine import LrMachine
-from cfgguide.engine.vocabulary.longest import LongestTokens
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import TextError, shown
 from cfgguide.grammar.grammar import Grammar
@@ -221,7 +220,7 @@ def _token_ids(vocabulary: Vocabulary, given: object, tokenizer: object) -> list
         return [*encoder_of(tokenizer)(given)]
     if isinstance(given, str | bytes):
         text = given.encode() if isinstance(given, str) else given
-        token_ids, n_spelled = LongestTokens(vocabulary).cut(text)
+        token_ids, n_spelled = vocabulary.lookup.cut(text)
         if n_spelled < len(text):
             rest = text[n_spelled : n_spelled + 8]
             raise TextError(f"no token of the vocabulary spells {rest!r} at byte {n_spelled}")

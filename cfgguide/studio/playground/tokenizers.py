@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from cfgguide.base.locks import new_lock
-from cfgguide.engine.vocabulary.longest import LongestTokens
 from cfgguide.engine.vocabulary.notebook import text_of
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.errors import TextError
@@ -84,15 +83,11 @@ class Loaded:
             tokens = self.vocabulary.tokens
             if b"".join(tokens[token_id] or b"" for token_id in ids) == data:
                 return ids
-        token_ids, n_spelled = self._longest.cut(data)
+        token_ids, n_spelled = self.vocabulary.lookup.cut(data)
         if n_spelled < len(data):
             shown = text_of(data[n_spelled : n_spelled + 1])
             raise TextError(f"this tokenizer has no token for {shown!r}, byte {n_spelled}")
         return token_ids
-
-    @cached_property
-    def _longest(self) -> LongestTokens:
-        return LongestTokens(self.vocabulary)
 
     @cached_property
     def shown(self) -> list[str]:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cfgguide.base.kinds import KINDS, MOST, N_BITS, NO_TEXT, kinds_of
+from cfgguide.engine.vocabulary.lookup import TokenLookup
 from cfgguide.engine.vocabulary.spelling import Spelling
 from cfgguide.engine.vocabulary.trie import VocabularyTrie
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
@@ -111,3 +112,16 @@ def test_only_tokens_with_a_byte_of_no_token_of_its_own_make_nodes(tokens):
     whole = {token for token in tokens if token and not single.issuperset(token)}
     inside = {token[:end] for token in whole for end in range(1, len(token))}
     assert len(Spelling.of(tokens).steps) == 1 + len(inside)
+
+
+@given(TOKENS, st.binary(max_size=6) | st.text("ab", max_size=9).map(str.encode), st.integers(0, 3))
+def test_tokens_are_found_by_their_bytes(tokens, text, start):
+    lookup, rest = TokenLookup(VocabularyTrie.of(tokens)), text[start:]
+    found = [
+        (len(token), tokens.index(token))
+        for token in sorted({*filter(None, tokens)}, key=len)
+        if rest.startswith(token)
+    ]
+    assert lookup.beginning(text, start) == found
+    is_longer = any(token and token.startswith(text) and token != text for token in tokens)
+    assert lookup.is_open(text) == is_longer
