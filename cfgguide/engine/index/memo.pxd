@@ -38,6 +38,7 @@ cdef class Sequences:
     cdef int _lead_to(self, int[::1] slots, int[::1] items, int number) except -2
     @cython.locals(n_rows=int, n_items=int, end=int)
     cdef int _make_room(self, int n) except -2
+    @cython.locals(number=int, new_items="int[::1]", new_offsets="int[::1]", new_values="int[::1]", new_slots="int[::1]")
     cdef int _allocate(self, int n_rows, int n_items, int n_slots) except -2
 
 

@@ -202,7 +202,8 @@ class Sequences:
 
     def _make_room(self, n: int) -> None:
         """Make room for one more sequence, of `n` ints."""
-        n_rows, n_items, end = len(self.values), len(self.items), self.offsets[self.length]
+        # By the slots, which come last: a search ends at a free one.
+        n_rows, n_items, end = len(self.slots) // 2, len(self.items), self.offsets[self.length]
         if self.length == n_rows or end + n > n_items:
             n_rows = 2 * n_rows if self.length == n_rows else n_rows
             n_items = max(2 * n_items, end + n) if end + n > n_items else n_items
@@ -217,11 +218,13 @@ class Sequences:
             items[:end] = self.items[:end]
             offsets[: self.length + 1] = self.offsets[: self.length + 1]
             values[: self.length] = self.values[: self.length]
-        self.items, self.offsets, self.values = _view(items), _view(offsets), _view(values)
-        found = _view(slots)
+        # All views before any is kept: each may find no memory.
+        new_items, new_offsets = _view(items), _view(offsets)
+        new_values, new_slots = _view(values), _view(slots)
         for number in range(self.length):
-            self._lead_to(found, self.items, number)
-        self.slots = found  # last: who has the old ones finds what they lead to
+            self._lead_to(new_slots, new_items, number)
+        self.items, self.offsets, self.values = new_items, new_offsets, new_values
+        self.slots = new_slots  # last: who has the old ones finds what they lead to
 
 
 class Writer:
@@ -310,7 +313,8 @@ class Entries(Writer):
     @staticmethod
     def of(items: Any, offsets: Any, objects: list[Any]) -> Entries:
         """Return entries without values; raises a ValueError if these are not such items."""
-        kinds, numbers, lengths = items & 3, items >> 2, np.diff(offsets)
+        kinds, numbers = items & 3, items >> 2
+        lengths = np.diff(offsets.astype(np.int64))  # which hold each difference
         is_object = kinds == _OBJECT
         is_right = (
             len(offsets) > 0

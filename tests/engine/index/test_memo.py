@@ -74,6 +74,28 @@ def test_paths_are_saved_as_they_are_or_not_at_all_where_there_is_no_memory(at: 
     assert items.dtype == offsets.dtype == np.int32
 
 
+@pytest.mark.parametrize("at", range(1, 32, 2))
+def test_searches_end_where_there_was_no_memory_for_more(at: int) -> None:
+    """Found by torture: once rows had grown and slots had not, no slot was free at last."""
+    testcapi = pytest.importorskip("_testcapi")
+    sequences, known = Sequences(), dict[int, int]()
+    has_failed = False
+    for first in range(1000):
+        has_failed = not has_failed and sequences.length == len(sequences.slots) // 2
+        try:
+            if has_failed:
+                testcapi.set_nomemory(at, at + 1)
+            number = sequences.add_pair(first, 0, first)
+        except MemoryError:
+            continue
+        finally:
+            testcapi.remove_mem_hooks()
+        known[first] = number
+        assert len(sequences.slots) > sequences.length
+    found = {first: sequences.find_pair(first, 0) for first in range(1000)}
+    assert found == {first: known.get(first, NONE) for first in range(1000)}
+
+
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(-1, 9)), max_size=200))
 def test_pairs_have_the_first_value_that_they_were_added_with(pairs: list[tuple[int, int]]) -> None:
     sequences, known = Sequences(), dict[tuple[int, int], int]()
