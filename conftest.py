@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import runpy
-from collections import Counter, defaultdict
+import subprocess
+from collections import defaultdict
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +15,7 @@ import hypothesis
 import pytest
 from support.ci import IN_CI
 
-_EVERY = 27  # of the slow cases of one test, in CI
+_EVERY = 9  # of the slow cases of one test, in CI
 
 #: Examples of a law that says no other number; the slow tests and CI try Hypothesis' own 100.
 _FEW_EXAMPLES = 30
@@ -86,14 +87,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.slow)
     if not IN_CI:
         return
-    seen: Counter[str] = Counter()
-    kept, left_out = [], []
+    of_test: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         test, is_case, _ = item.nodeid.partition("[")
         if is_case and item.get_closest_marker("slow") and "tests/project/" not in test:
-            (left_out if seen[test] % _EVERY else kept).append(item)
-            seen[test] += 1
-        else:
-            kept.append(item)
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = kept
+            of_test[test].append(item)
+    turn, left_out = _turn(), set[pytest.Item]()
+    for of_one in of_test.values():
+        every = min(_EVERY, len(of_one))
+        left_out.update(item for n, item in enumerate(of_one) if (n - turn) % every)
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _turn() -> int:
+    """Return which of the slow cases come: others in each commit, so that all have their turn."""
+    command = ["git", "rev-parse", "HEAD"]
+    done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True)
+    return int(done.stdout or "0", 16)
