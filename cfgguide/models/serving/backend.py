@@ -501,7 +501,7 @@ class Backend:
                 requested = self._pools[asked.source].requested(grammar, cancelled=cancelled)
             if requested.is_new and self._leads(kind, asked):
                 with suppress(CfgGuideError):  # it is not led, then
-                    TokenBudget.of(requested.index).shortest(requested.index.start)
+                    TokenBudget.of(requested.index).way_out(requested.index.start)
             if requested.is_new:
                 self._compiled(kind, text, seconds())
             else:

@@ -45,16 +45,18 @@ from cfgguide.base.limits import Limits
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.index.index import Index
 from cfgguide.engine.masks.arrays import Int32Array
+from cfgguide.engine.monitors.watched_machine import WatchedMachine
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-from cfgguide.errors import BudgetError, CfgGuideError, LimitError
+from cfgguide.errors import CfgGuideError, LimitError
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.guide.budget import TokenBudget
 from cfgguide.guide.guide import Guide
 
 if TYPE_CHECKING:
     from cfgguide.models.serving.backend import Backend
 
-#: New masks that a child makes at most.
-N_MASKS = 128
+#: New masks that a child makes at most; and where only the names are a stranger's, which come soon.
+N_MASKS, _N_MASKS_OF_NAMES = 128, 48
 _LENGTH = 32  # tokens of a walk
 _MOST_WALKS = 16
 #: Seconds of the processor for one mask of a stranger's: all clients of a server wait for it.
@@ -366,7 +368,9 @@ def _told(backend: Backend, kind: str, text: str) -> tuple[Any, ...]:
     try:
         index = backend.index(kind, text)
         seconds = time.process_time()  # of this child, which has done nothing else
-        walk(index, most_seconds=backend.max_mask_seconds)
+        has_names = isinstance(index.machine, WatchedMachine)
+        n_masks = _N_MASKS_OF_NAMES if has_names else N_MASKS
+        walk(index, n_masks, most_seconds=backend.max_mask_seconds)
         left_out = backend.left_out(kind, text)
     except CfgGuideError as error:
         return 0.0, type(error).__name__, *(str(each)[:_MAX_SAID] for each in error.args)
@@ -391,7 +395,7 @@ def _classes() -> dict[str, type[CfgGuideError]]:
 def walk(index: Index, n_masks: int = N_MASKS, most_seconds: float = math.inf) -> None:
     """Make masks of an index, as texts would need that mean no good.
 
-    The first text is the shortest, from its beginning to its end. Others begin with a part of it,
+    The first text is a short one, from its beginning to its end. Others begin with a part of it,
     so that no word before what costs much can hide that. They go on by a token of an ending, the
     last token again, one of the first, which are mostly single characters, or any; now and then, a
     way to an end is looked for.
@@ -405,13 +409,13 @@ def walk(index: Index, n_masks: int = N_MASKS, most_seconds: float = math.inf) -
     index.allowed(index.start)  # the first one counts as compiling, and may take as long
     n_masks += index.n_made
     guide = Guide(index)
-    shortest = _ending(guide)[:n_masks]
-    for token_id in shortest:
+    short = _ending(guide)[:n_masks]
+    for token_id in short:
         _bitmask(guide, most_seconds)
         guide.advance(token_id)
     for number in range(_MOST_WALKS):
         guide = Guide(index)
-        for token_id in shortest[: number * len(shortest) // _MOST_WALKS]:
+        for token_id in short[: number * len(short) // _MOST_WALKS]:
             guide.advance(token_id)
         for n in range(_LENGTH):
             bitmask = _bitmask(guide, most_seconds)
@@ -448,7 +452,6 @@ def takes_long(what: str, seconds: float) -> str:
 
 
 def _ending(guide: Guide) -> tuple[int, ...]:
-    try:
-        return guide.shortest_completion()
-    except BudgetError:  # none was found
-        return ()
+    """Return an ending as a server looks for one: the one that is found first."""
+    found = None if guide.is_finished else TokenBudget.of(guide.index).way_out(guide.step)
+    return found or ()

@@ -133,7 +133,7 @@ class Finishing:
     Near the end, masks are those within the tokens left. What is near depends on the text: one that
     has opened twenty objects has to write what each of them requires. So the way out is looked at
     now and then, the sooner the fewer tokens there are beside it: with each token, it grows by
-    those of the shortest text at most, mostly. Of a grammar with tables, where such masks take
+    those of a short text at most, mostly. Of a grammar with tables, where such masks take
     longer, they are not made before a way out takes almost all tokens; and if one takes too long,
     the text goes that way.
 
@@ -149,7 +149,7 @@ class Finishing:
         limits = replace(limits, max_seconds=min(limits.max_seconds, _LED_SECONDS))
         self._steps = Steps(limits, error=_StepError, what="finishing a text")
         self._budget = TokenBudget.of(index)
-        self._growth = max(1, len(self._budget.shortest(index.start) or ()))
+        self._growth = max(1, len(self._budget.way_out(index.start) or ()))
         self._near = _NEAR + 2 * self._growth
         self._looks_at = sys.maxsize  # tokens that are left
         self._has_tables = index.machine.n_parse_states is not None
