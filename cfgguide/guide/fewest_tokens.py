@@ -70,8 +70,8 @@ class FewestTokens:
             self._forget()
         # All suffixes of the blocks of a long text would take more than is remembered.
         known = self._known if len(text) < BLOCK else {b"": self._known[b""]}
-        check_step(len(text))
         for start in range(len(text) - 1, -1, -1):  # each suffix from shorter ones
+            check_step()
             end = text[start:]
             if end not in known:
                 known[end] = self._found(end, known)

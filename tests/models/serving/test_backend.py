@@ -154,7 +154,7 @@ def test_only_a_name_without_options_is_trusted(name):
 @pytest.mark.parametrize("name", cfgguide.Grammar.bundled_names())
 def test_options_of_a_name_are_held_to_the_limits_for_strangers(name, options):
     """Those of Java took 26 seconds, when they had a minute."""
-    limits = cfgguide.Limits(max_seconds=0.05, max_memory=500_000_000)
+    limits = cfgguide.Limits(max_seconds=0.002, max_memory=500_000_000)
     backend = Backend(VOCABULARY, limits=limits, use_cache=False)
     with pytest.raises((LimitError, GrammarError), match=r"max_seconds|has no rule 'expression'"):
         backend.index("grammar", f"cfgguide:{name} {options}")
