@@ -18,12 +18,11 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
-from cfgguide.engine.machine.partial import Partial, Path, Reading
+from cfgguide.engine.machine.partial import Partial, Path, Reading, n_kept
 from cfgguide.engine.machine.protocol import AnyMachine
 from cfgguide.schema.json_reading import NOTHING, is_listed
 from cfgguide.schema.messages.formats import FORMATS
 from cfgguide.schema.messages.message import ArgumentsReading, Message, MessageReading, ToolCall
-from cfgguide.schema.messages.pair_values import n_kept
 
 _MAX_HEAD = 400  # characters of what stands before the arguments of a call
 # The parts of a message in Harmony, beside its calls.
