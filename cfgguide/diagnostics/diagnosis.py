@@ -230,17 +230,10 @@ def _lexemes_of_a_way(recognizer: Recognizer, text: bytes) -> list[Lexeme]:
 
     They are up to the first byte that Lark refuses.
     """
-    lexing = Lexing.of(recognizer)
-    for byte in text:
-        following = lexing.after(recognizer, byte)
-        if following is None:
-            break
-        lexing = following
-    ways = sorted(
-        lexing.ways.items(),
-        key=lambda way: not recognizer.is_sentence(Configuration((way[0],), lexing.context)),
-    )
-    hypothesis, way = ways[0]
+    lexing = begun = Lexing.of(recognizer)
+    for lexing in begun.steps(recognizer, text):
+        pass
+    hypothesis, way = lexing.likeliest(recognizer)
     found = [*way.lexemes(text)]
     terminal_id = int(recognizer.scanner.match[hypothesis.scanner_state])
     if terminal_id != NO_MATCH:
