@@ -7,7 +7,7 @@ does not know are ignored; without it, 2020-12 is assumed, and keywords of all d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -56,6 +56,7 @@ from cfgguide.schema.references import (
     OLD_ITEMS,
     REFERENCES,
     WRITTEN_WHOLE,
+    Alike,
     Location,
     References,
 )
@@ -158,8 +159,7 @@ class SchemaReader:
         self._formats = formats
         self._best_effort = best_effort
         self._nodes: dict[object, Node] = {}
-        self._keys: dict[int, tuple[Hashable, Any]] = {}  # by id; holds schemas
-        self._numbers: dict[tuple[Hashable, ...], tuple[int]] = {}  # by content
+        self._alike = Alike()
         #: Formats of which a part is written, where they stand, and the conditions.
         self._parts: list[tuple[Node, str, str, list[Condition]]] = []
         self._unread: list[tuple[Node, Location]] = []
@@ -267,32 +267,13 @@ class SchemaReader:
         # Whatever it is called, it asks for the same: hundreds of kinds have members in common.
         if isinstance(schema, Mapping) and not _NAMING.isdisjoint(schema):
             schema = {key: schema[key] for key in schema if key not in _NAMING}
-        key = (location.base, location.scope, location.dialect, self._key_of(schema))
+        key = (location.base, location.scope, location.dialect, self._alike.key(schema))
         if key not in self._nodes:
             if len(self._nodes) >= MAX_NODES:
                 raise SchemaError(f"the schema has more than {MAX_NODES} schemas; split it")
             self._nodes[key] = Node(location.path)
             self._unread.append((self._nodes[key], location))
         return self._nodes[key]
-
-    def _key_of(self, schema: Any) -> Hashable:
-        """Return what is equal for equal schemas, and no others: each part is looked at once."""
-        check_step()
-        if isinstance(schema, str):
-            return schema
-        known = self._keys.get(id(schema))
-        if known is not None:
-            return known[0]
-        content: tuple[Hashable, ...]
-        if isinstance(schema, dict | Mapping):
-            content = (*schema, *map(self._key_of, schema.values()))
-        elif isinstance(schema, list | tuple):
-            content = (list, *map(self._key_of, schema))
-        else:
-            return type(schema), str(schema)  # 1, 1.0 and True are equal, but not the same
-        number = self._numbers.setdefault(content, (len(self._numbers),))
-        self._keys[id(schema)] = number, schema
-        return number
 
     def _read(self, node: Node, location: Location) -> None:
         schema = location.schema
