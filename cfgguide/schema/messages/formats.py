@@ -138,6 +138,11 @@ def tag(begin: str | Tag, content: Tag, end: str) -> Tag:
     return {"type": "tag", "begin": begin, "content": content, "end": end}
 
 
+def _calls(wanted: Wanted, begin: str, end: str) -> list[Tag]:
+    """Return the tags of all calls; `NAME` in the beginning stands for the tool's."""
+    return [tag(begin.replace("NAME", call.name), call.arguments, end) for call in wanted.calls]
+
+
 def _several(tags: list[Tag], separator: str, wanted: Wanted) -> Tag:
     """Return one call, or several if there may be."""
     return {
@@ -150,9 +155,11 @@ def _several(tags: list[Tag], separator: str, wanted: Wanted) -> Tag:
 
 
 def _after_text(before: Tag, calls: Tag, wanted: Wanted) -> Tag:
-    """Return calls, and text before them if nothing is required."""
+    """Return calls, and text before them if nothing is required; without tools, that alone."""
     if wanted.is_required:
         return calls
+    if not wanted.calls:
+        return before
     return sequence(before, {"type": "optional", "content": calls})
 
 
@@ -164,10 +171,7 @@ def _in_tool_call(
     def made(wanted: Wanted) -> Tag:
         if not wanted.calls:
             return text("<tool_call>", *others)
-        tags = [
-            tag(f"<tool_call>{begin.replace('NAME', call.name)}", call.arguments, end)
-            for call in wanted.calls
-        ]
+        tags = _calls(wanted, f"<tool_call>{begin}", end)
         if wanted.is_required:
             return _several(tags, separator, wanted)
         return {
@@ -184,10 +188,7 @@ def _in_tool_call(
 def _llama3(wanted: Wanted) -> Tag:
     if not wanted.calls:
         return text('{"name"')
-    tags = [
-        tag(f'{{"name": "{call.name}", "parameters": ', call.arguments, "}")
-        for call in wanted.calls
-    ]
+    tags = _calls(wanted, '{"name": "NAME", "parameters": ', "}")
     calls = _several(tags, "; ", wanted)
     if wanted.is_required:
         return calls
@@ -196,8 +197,6 @@ def _llama3(wanted: Wanted) -> Tag:
 
 
 def _mistral(wanted: Wanted) -> Tag:
-    if not wanted.calls:
-        return text("[TOOL_CALLS]")
     identifier = {"type": "regex", "pattern": '(?:, "id": "[A-Za-z0-9]{9}")?'}
     tags = [
         tag(f'{{"name": "{call.name}", "arguments": ', sequence(call.arguments, identifier), "}")
@@ -215,11 +214,8 @@ def _one_by_one(opening: str, begin: str, end: str, *others: str) -> Callable[[W
     def made(wanted: Wanted) -> Tag:
         if not wanted.calls:
             return text(opening)
-        tags = [
-            tag(f"{opening}{begin.replace('NAME', call.name)}", call.arguments, end)
-            for call in wanted.calls
-        ]
-        return _after_text(text(opening, *others), _several(tags, "", wanted), wanted)
+        calls = _several(_calls(wanted, f"{opening}{begin}", end), "", wanted)
+        return _after_text(text(opening, *others), calls, wanted)
 
     return made
 
@@ -251,13 +247,7 @@ def _harmony(wanted: Wanted) -> Tag:
 
 def _deepseek(begin: str, end: str, separator: str) -> Callable[[Wanted], Tag]:
     def made(wanted: Wanted) -> Tag:
-        if not wanted.calls:
-            return text("<｜tool▁calls▁begin｜>")
-        tags = [
-            tag(f"<｜tool▁call▁begin｜>{begin.replace('NAME', call.name)}", call.arguments, end)
-            for call in wanted.calls
-        ]
-        several = _several(tags, separator, wanted)
+        several = _several(_calls(wanted, f"<｜tool▁call▁begin｜>{begin}", end), separator, wanted)
         calls = tag("<｜tool▁calls▁begin｜>", several, "<｜tool▁calls▁end｜>")
         return _after_text(text("<｜tool▁calls▁begin｜>"), calls, wanted)
 
@@ -266,8 +256,6 @@ def _deepseek(begin: str, end: str, separator: str) -> Callable[[Wanted], Tag]:
 
 def _kimi_k2(wanted: Wanted) -> Tag:
     section = "<|tool_calls_section_begin|>"
-    if not wanted.calls:
-        return text(section)
     number = {"type": "regex", "pattern": "0|[1-9][0-9]{0,3}"}  # of the call in the conversation
     after = exact("<|tool_call_argument_begin|>")
     tags = [
@@ -287,12 +275,7 @@ def _in_block(begin: str, call_begin: str, call_end: str, end: str) -> Callable[
 
     def made(wanted: Wanted) -> Tag:
         before = text(begin, call_begin.partition("NAME")[0])
-        if not wanted.calls:
-            return before
-        tags = [
-            tag(call_begin.replace("NAME", call.name), call.arguments, call_end)
-            for call in wanted.calls
-        ]
+        tags = _calls(wanted, call_begin, call_end)
         calls = tag(f"{begin}\n", _several(tags, "", wanted), end)
         if wanted.is_required:  # templates write line breaks before it
             return sequence({"type": "regex", "pattern": "\n{0,2}"}, calls)

@@ -77,9 +77,7 @@ class ToolGrammar(Composed):
         self, message: Part, reading: MessageReading, options: tuple[tuple[str, Any], ...]
     ) -> None:
         super().__init__(composed(message, (), partial(grammar_of_schema, options)).part, text_of)
-        object.__setattr__(self, "message", message)
-        object.__setattr__(self, "reading", reading)
-        object.__setattr__(self, "options", options)
+        vars(self).update(message=message, reading=reading, options=options)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ToolGrammar):

@@ -27,9 +27,8 @@ from cfgguide.schema.solver.member_automata import (
     MemberSymbol,
     Problem,
     ValueClass,
-    conditions,
+    asked_by,
     holds_in,
-    listed,
     scalar_holds,
     seen_by,
 )
@@ -215,13 +214,7 @@ class ObjectMachine(MemberMachine):
         """The classes of names, those of single names first."""
         naming = [node.names.meant for node in self._asking if node.names is not None]
         inner = closure(naming)
-        asked = [
-            condition
-            for node in inner
-            for condition in (*conditions(node, "string"), listed(node, "string"))
-            if condition is not None
-        ]
-
+        asked = [condition for node in inner for condition in asked_by(node, "string")]
         alike = {_NOTHING: _NOTHING}
 
         def accepted(memberships: Sequence[bool]) -> frozenset[Node]:
@@ -395,10 +388,7 @@ class ObjectMachine(MemberMachine):
             if not self._is_ordered or self._tracked >> number & 1:
                 seen |= 1 << number
         self._add_effect(number, state.failed, value_class, failed, pending)
-        resolved = state.failed
-        if failed != resolved:
-            resolved = self._failures.resolved(frozenset(failed))
-        left = frozenset([each for each in pending if each[0] not in resolved]) or _NOTHING
+        resolved, left = self._resolved(state, failed, pending)
         after = Properties(seen, last, n_named, n_others, resolved, left)
         return self._states.setdefault(after, after)
 

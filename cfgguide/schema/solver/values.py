@@ -23,7 +23,7 @@ from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.scalars import Bounds
 from cfgguide.schema.solver.arrays import told_apart
 from cfgguide.schema.solver.listed_values import Part, SpellingError
-from cfgguide.schema.solver.member_automata import ValueClass, conditions, listed, seen_by
+from cfgguide.schema.solver.member_automata import ValueClass, asked_by, seen_by
 from cfgguide.schema.solver.nodes import (
     KINDS,
     Condition,
@@ -260,12 +260,8 @@ class Values:
         nodes = self._asked.get(kind)
         if nodes is None:
             return None
-        found: dict[int, Condition] = {}
-        for node in nodes:
-            for condition in (*conditions(node, kind), listed(node, kind)):
-                if condition is not None:
-                    found[id(condition)] = condition
-        return list(found.values())
+        asked = [each for node in nodes for each in asked_by(node, kind)]
+        return list({id(each): each for each in asked}.values())
 
     @property
     def array_nodes(self) -> Sequence[Node]:
