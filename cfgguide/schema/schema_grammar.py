@@ -18,7 +18,7 @@ from cfgguide.base.limits import Limits, Steps
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine, Source
 from cfgguide.errors import SchemaError, shown
-from cfgguide.grammar.grammar import LEXERS, Grammar
+from cfgguide.grammar.grammar import Grammar, GrammarOnRequest
 from cfgguide.schema.automaton import JsonLayout, SchemaAutomaton
 from cfgguide.schema.completions import new_automaton
 from cfgguide.schema.solver.classes import ValueClasses
@@ -27,7 +27,7 @@ from cfgguide.schema.solver.search import Search
 from cfgguide.schema.writer import SchemaWriter, Whitespace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from cfgguide.engine.index.index import Index
     from cfgguide.engine.machine.partial import Reading
@@ -120,7 +120,7 @@ def _are_separators(given: object) -> bool:
     )
 
 
-class SchemaGrammar(Grammar):
+class SchemaGrammar(GrammarOnRequest):
     """A grammar of the JSON texts that a schema allows.
 
     Parameters
@@ -171,24 +171,9 @@ class SchemaGrammar(Grammar):
     options: SchemaOptions
     root: Node  # of the whole schema
     left_out: tuple[tuple[str, str], ...]
-    lexer: str | None = LEXERS["lalr"][0]
 
-    def __getattr__(self, name: str) -> Any:
-        if name != "text":
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        text = vars(self)["text"] = self._written()
-        return text
-
-    def _key(self) -> tuple[object, ...]:
+    def _key(self) -> Hashable:
         return self.schema, self.options
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, SchemaGrammar):
-            return NotImplemented
-        return self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
 
     def __repr__(self) -> str:
         shown = self.schema if len(self.schema) <= 60 else f"{self.schema[:60]}..."

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
 from contextlib import suppress
 from dataclasses import asdict
@@ -105,7 +105,7 @@ class MessageGrammar(SchemaGrammar, Generic[T]):
     reading: MessageReading
     answer: Any
 
-    def _key(self) -> tuple[object, ...]:
+    def _key(self) -> Hashable:
         return self.schema, self.options, self.reading.key, self.answer
 
     def __reduce__(self) -> tuple[Any, ...]:
