@@ -210,6 +210,12 @@ def meant_members(schema: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
+def listed_in(schema: Mapping[str, Any]) -> list[Any] | None:
+    """Return the values that a schema lists itself; None if it lists none."""
+    listed: list[Any] | None = schema.get("enum", [schema["const"]] if "const" in schema else None)
+    return listed
+
+
 def is_of_schema(schema: Mapping[str, Any]) -> bool:
     """Return whether a mapping has anything that a schema has, or nothing at all."""
     named = {"name", "schema", "json_schema", "parameters", "function", "strict"}

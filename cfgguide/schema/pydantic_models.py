@@ -32,7 +32,7 @@ from cfgguide.automata.number_ranges import whole_numbers
 from cfgguide.automata.pattern_notations import headed
 from cfgguide.errors import GrammarError
 from cfgguide.schema import pydantic_strings as strings
-from cfgguide.schema.keywords import FINITE, FROM_NAMES, UNCHECKED, WHOLE
+from cfgguide.schema.keywords import FINITE, FROM_NAMES, UNCHECKED, WHOLE, listed_in
 from cfgguide.schema.quoted_strings import Quote
 
 if TYPE_CHECKING:
@@ -480,7 +480,7 @@ def _as_text(schema: Schema, definitions: Mapping[Any, Any]) -> Schema | None:
         parts = [_as_text(each, definitions) for each in schema["anyOf"]]
         known = [each for each in parts if each is not None]
         return {"anyOf": known} if known else None
-    listed = schema.get("enum", [schema["const"]] if "const" in schema else None)
+    listed = listed_in(schema)
     if listed is not None:
         kinds = (str, int, float) if FROM_NAMES in schema else (str,)
         texts = [

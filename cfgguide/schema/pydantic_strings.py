@@ -19,6 +19,7 @@ from typing import Any
 from cfgguide.automata.number_ranges import decimal_numbers, whole_numbers
 from cfgguide.automata.rewrite import escaped
 from cfgguide.automata.string_formats import IPV4, IPV6
+from cfgguide.schema.keywords import listed_in
 
 Schema = Mapping[str, Any]
 
@@ -262,7 +263,7 @@ def _json(schema: Any, definitions: Mapping[str, Schema], seen: tuple[str, ...])
         if name in seen or name not in definitions:
             raise _NotRegularError
         return _json(definitions[name], definitions, (*seen, name))
-    listed = schema.get("enum", [schema["const"]] if "const" in schema else None)
+    listed = listed_in(schema)
     if listed is not None:
         known("enum", "const")
         return "|".join(escaped(json.dumps(each, ensure_ascii=False)) for each in listed)

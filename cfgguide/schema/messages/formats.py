@@ -290,22 +290,28 @@ _BEGINS = ("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>")
 _OF_DEEPSEEK = (*_BEGINS, "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>")
 _ON_ONE_LINE = (", ", ": ")
 
+
+def _begin(text: str, before: str = "", after: str = "") -> re.Pattern[str]:
+    """Return what a call begins with: a text with its name, between other patterns."""
+    return re.compile(f"{before}{re.escape(text).replace('NAME', _NAME)}(?={after})")
+
+
 FORMATS: dict[str, Format] = {
     "qwen": Format(
         _in_tool_call('\n{"name": "NAME", "arguments": ', "}\n</tool_call>"),
-        re.compile(rf'<tool_call>\n{{"name": "{_NAME}", "arguments": '),
+        _begin('<tool_call>\n{"name": "NAME", "arguments": '),
         ("<tool_call>",),
         marks=("<tool_call>", "</tool_call>"),
     ),
     "llama3": Format(
         _llama3,
-        re.compile(rf'{{"name": "{_NAME}", "parameters": '),
+        _begin('{"name": "NAME", "parameters": '),
         ('{"name": "',),
         marks=("<|python_tag|>",),
     ),
     "mistral": Format(
         _mistral,
-        re.compile(rf'(?:\[TOOL_CALLS\] ?\[|, ){{"name": "{_NAME}", "arguments": '),
+        _begin('{"name": "NAME", "arguments": ', r"(?:\[TOOL_CALLS\] ?\[|, )"),
         ("[TOOL_CALLS]", ', {"name": "'),
         marks=("[TOOL_CALLS]",),
     ),
@@ -329,14 +335,14 @@ FORMATS: dict[str, Format] = {
     ),
     "deepseek_v3": Format(
         _deepseek("function<｜tool▁sep｜>NAME\n```json\n", "\n```<｜tool▁call▁end｜>", "\n"),
-        re.compile(rf"{_CALLS}<｜tool▁call▁begin｜>function<｜tool▁sep｜>{_NAME}\n```json\n"),
+        _begin("<｜tool▁call▁begin｜>function<｜tool▁sep｜>NAME\n```json\n", _CALLS),
         _BEGINS,
         separators=_ON_ONE_LINE,
         marks=_OF_DEEPSEEK,
     ),
     "deepseek_v31": Format(
         _deepseek("NAME<｜tool▁sep｜>", "<｜tool▁call▁end｜>", ""),
-        re.compile(rf"{_CALLS}<｜tool▁call▁begin｜>{_NAME}<｜tool▁sep｜>"),
+        _begin("<｜tool▁call▁begin｜>NAME<｜tool▁sep｜>", _CALLS),
         _BEGINS,
         separators=_ON_ONE_LINE,
         marks=_OF_DEEPSEEK,
@@ -356,19 +362,19 @@ FORMATS: dict[str, Format] = {
     ),
     "qwen3_coder": Format(
         _in_tool_call("\n<function=NAME>\n", "</function>\n</tool_call>", "<function="),
-        re.compile(rf"<tool_call>\n<function={_NAME}>\n"),
+        _begin("<tool_call>\n<function=NAME>\n"),
         ("<tool_call>",),
         style="qwen_xml",
     ),
     "glm45": Format(
         _in_tool_call("NAME\n", "</tool_call>"),
-        re.compile(rf"<tool_call>{_NAME}\n"),
+        _begin("<tool_call>NAME\n"),
         ("<tool_call>",),
         style="glm45_xml",
     ),
     "glm47": Format(
         _in_tool_call("NAME", "</tool_call>", separator=""),
-        re.compile(rf"<tool_call>{_NAME}(?=<)"),
+        _begin("<tool_call>NAME", after="<"),
         ("<tool_call>",),
         style="glm_xml",
     ),
@@ -379,7 +385,7 @@ FORMATS: dict[str, Format] = {
             "</｜DSML｜invoke>\n",
             "</｜DSML｜function_calls>",
         ),
-        re.compile(rf'(?:<｜DSML｜function_calls>\n)?<｜DSML｜invoke name="{_NAME}">\n'),
+        _begin('<｜DSML｜invoke name="NAME">\n', "(?:<｜DSML｜function_calls>\n)?"),
         ("<｜DSML｜function_calls>", "<｜DSML｜invoke name="),
         style="deepseek_xml",
     ),
@@ -387,19 +393,19 @@ FORMATS: dict[str, Format] = {
         _in_block(
             "<minimax:tool_call>", '<invoke name="NAME">\n', "</invoke>\n", "</minimax:tool_call>"
         ),
-        re.compile(rf'(?:<minimax:tool_call>\n)?<invoke name="{_NAME}">\n'),
+        _begin('<invoke name="NAME">\n', "(?:<minimax:tool_call>\n)?"),
         ("<minimax:tool_call>", "<invoke name="),
         style="minimax_xml",
     ),
     "gemma4": Format(
         _one_by_one("<|tool_call>", "call:NAME", "<tool_call|>"),
-        re.compile(rf"<\|tool_call>call:{_NAME}(?={{)"),
+        _begin("<|tool_call>call:NAME", after="{"),
         ("<|tool_call>",),
         style="gemma4",
     ),
     "functiongemma": Format(
         _one_by_one("<start_function_call>", "call:NAME", "<end_function_call>"),
-        re.compile(rf"<start_function_call>call:{_NAME}(?={{)"),
+        _begin("<start_function_call>call:NAME", after="{"),
         ("<start_function_call>",),
         style="functiongemma",
     ),

@@ -46,7 +46,7 @@ from cfgguide.schema.messages.parts import (
     values_in,
 )
 from cfgguide.schema.messages.structural_tag import TagReader
-from cfgguide.schema.messages.structure import ALL_BYTES, Structure, token_name
+from cfgguide.schema.messages.structure import ALL_BYTES, Structure
 from cfgguide.schema.schema_grammar import SchemaGrammar, SchemaOptions, SchemaSource
 from cfgguide.schema.typed_reading import Shape, TypedReading
 
@@ -167,8 +167,7 @@ class MessageGrammar(SchemaGrammar, Generic[T]):
         found: dict[str, tuple[str | int, ...]] = {}
         for part in every(self.part):
             if isinstance(part, Token):
-                named = part.token if isinstance(part.token, str) else token_name(part.token)
-                found[named] = (part.token,)
+                found[part.name] = (part.token,)
             elif isinstance(part, Exact):
                 found |= {name: (name,) for name in special_tokens if name in part.text}
         return found

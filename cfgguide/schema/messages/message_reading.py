@@ -106,9 +106,8 @@ class MessageSoFar:
         self._content: list[str] = []
         self._thoughts: list[str] = []
         self._calls: list[tuple[str, ArgumentsReading]] = []
-        self._block = "" if form is None or form.has_thinking else "text"  # that is being read
-        if form is None:
-            self._block = "text"
+        has_blocks = form is not None and form.has_thinking
+        self._block = "" if has_blocks else "text"  # that is being read
 
     def feed(self, piece: str) -> None:
         """Read a piece."""

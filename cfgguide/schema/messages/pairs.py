@@ -30,7 +30,7 @@ from cfgguide.automata.language import Language, difference, intersection
 from cfgguide.errors import SchemaError, shown
 from cfgguide.grammar.llguidance.languages import language_of
 from cfgguide.schema.json_schema import json_schema, read_schema
-from cfgguide.schema.keywords import said_of
+from cfgguide.schema.keywords import listed_in, said_of
 from cfgguide.schema.messages.pair_values import (
     NOTES,
     STRING,
@@ -189,7 +189,7 @@ class _Pairs:
         others, found = mine - {STRING}, []
         if STRING not in kinds:
             return [(False, self._value(schema, mine, path))]
-        listed = part.get("enum", [part["const"]] if "const" in part else None)
+        listed = listed_in(part)
         if STRING in mine and (listed is None or any(isinstance(each, str) for each in listed)):
             found.append((True, self._string(schema, kinds, path)))
         if listed is not None and others:

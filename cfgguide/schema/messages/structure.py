@@ -290,8 +290,7 @@ class _Fragments:
             case Exact():
                 self._bytes(self.spelled(part.text), start, end)
             case Token():
-                name = part.token if isinstance(part.token, str) else token_name(part.token)
-                self._bytes(self._symbol(name), start, end)
+                self._bytes(self._symbol(part.name), start, end)
             case AnyText():
                 self._text(text_without(part.excludes), start, end, part.max_tokens)
             case Pattern():
@@ -405,11 +404,6 @@ class _Fragments:
             self._move(start, data, after)
             if is_new:
                 self._characters(rest, after, end, inside)
-
-
-def token_name(token_id: int) -> str:
-    """Return what the symbol of a token is called that is given by its id."""
-    return f"<[{token_id}]>"
 
 
 @lru_cache(maxsize=256)

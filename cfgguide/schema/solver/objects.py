@@ -161,15 +161,7 @@ class ObjectMachine(MemberMachine):
         self._numbers = {name: number for number, name in enumerate(self._names)}
         # Where names have an order, a required name needs no memory: who requires a name that is
         # passed fails at once. Whether one of these names came is asked later as well.
-        conditional = {
-            name
-            for node in asking
-            for name in (
-                *node.needs,
-                *node.dependent,
-                *(n for ns in node.needs.values() for n in ns),
-            )
-        }
+        conditional = {name for node in asking for name in _conditional_names(node)}
         self._tracked = sum(1 << self._numbers[name] for name in conditional)
         requiring: dict[str, list[Node]] = {name: [] for name in self._names}
         for node in asking:
@@ -503,6 +495,11 @@ def in_order(nodes: Sequence[Node]) -> list[str]:
 def _names_of(node: Node) -> Iterator[str]:
     yield from node.properties
     yield from node.required
+    yield from _conditional_names(node)
+
+
+def _conditional_names(node: Node) -> Iterator[str]:
+    """Yield the names of which it matters later whether they came."""
     for name, others in node.needs.items():
         yield name
         yield from others
