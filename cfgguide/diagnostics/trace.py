@@ -146,11 +146,12 @@ class Lexing:
 
     def steps(self, recognizer: Recognizer, data: bytes) -> Iterator[Lexing]:
         """Yield how the text is read with each byte more, up to the first that Lark refuses."""
-        lexing: Lexing | None = self
+        lexing = self
         for byte in data:
-            lexing = lexing.after(recognizer, byte)
-            if lexing is None:
+            following = lexing.after(recognizer, byte)
+            if following is None:
                 break
+            lexing = following
             yield lexing
 
     def likeliest(self, recognizer: Recognizer) -> tuple[Hypothesis, Way]:

@@ -13,6 +13,7 @@ items. All others keep what :mod:`cfgguide.schema.solver.objects` and
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
@@ -62,8 +63,12 @@ def _names_of(listed: Sequence[str], others: Sequence[Language | None]) -> Lexem
 class _Members:
     """Objects, some of whose names are listed."""
 
-    lexemes: Lexemes
     _names: Sequence[str]
+
+    @property
+    @abstractmethod
+    def lexemes(self) -> Lexemes:
+        """The names, and the tag of each of their tags."""
 
     def lexemes_for(self, _allowed: int) -> Lexemes:
         """Return names of which some are allowed, and the tag of each of their tags."""
@@ -536,8 +541,12 @@ class ListedMembers(ListedParts, _Members):
                 {tags[name]: _length(value) + len(name) for name, value in members}
             )
         self._bits = [sum(1 << tag for tag in members) for members in self._members]
-        self.lexemes = _names_of(self._names, [])
         self.n_tags = self.n_listed
+
+    @cached_property
+    def lexemes(self) -> Lexemes:
+        """The names, and the tag of each of their tags."""
+        return _names_of(self._names, [])
 
     def _left(self, state: Remaining, number: int) -> int:
         """Return the names of a constant that still have to come, as bits."""
