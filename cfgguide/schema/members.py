@@ -542,6 +542,7 @@ class ListedMembers(ListedParts, _Members):
             )
         self._bits = [sum(1 << tag for tag in members) for members in self._members]
         self.n_tags = self.n_listed
+        _ = self.lexemes  # made now, and not in the middle of a text
 
     @cached_property
     def lexemes(self) -> Lexemes:

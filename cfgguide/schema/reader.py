@@ -7,10 +7,11 @@ does not know are ignored; without it, 2020-12 is assumed, and keywords of all d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
+from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
 from typing import Any
 
@@ -564,21 +565,12 @@ def _check_references(root: Node) -> None:
     SchemaError
         If one does.
     """
-    state: dict[Node, bool] = {}  # False while the nodes that it refers to are visited
-    for first in reachable(root):
-        stack: list[tuple[Node, Iterator[Node]]] = [(first, iter([first]))]
-        while stack:
-            check_step()
-            here, others = stack[-1]
-            below = next(others, None)
-            if below is None:
-                stack.pop()
-                state[here] = True
-            elif below not in state:
-                state[below] = False
-                stack.append((below, below.in_place))
-            elif not state[below] and len(stack) > 1:
-                raise SchemaError(
-                    f"at {below.path or '/'}: the schema refers to itself before anything of the "
-                    "value is looked at; it never ends"
-                )
+    nodes = reachable(root)
+    try:
+        TopologicalSorter({node: node.in_place for node in nodes}).prepare()
+    except CycleError as error:
+        first = next(node for node in nodes if node in error.args[1])
+        raise SchemaError(
+            f"at {first.path or '/'}: the schema refers to itself before anything of the value is "
+            "looked at; it never ends"
+        ) from None

@@ -19,17 +19,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
 
-from cfgguide.automata.alphabet import Alphabet
 from cfgguide.automata.charset import (
     END,
-    SURROGATES,
     ByteTree,
     CharacterClass,
     branches_of,
     utf8_tree,
 )
 from cfgguide.automata.ecma_patterns import pattern_language
-from cfgguide.automata.language import DEAD, Language, smallest, trie_of
+from cfgguide.automata.language import DEAD, Language
 from cfgguide.automata.pattern_notations import as_whole
 from cfgguide.base.numbered import Numbered
 from cfgguide.base.sets import reached_from
@@ -413,24 +411,14 @@ def text_without(words: tuple[str, ...]) -> Language:
     >>> text_without(("ab",)).accepts("aab"), text_without(("ab",)).accepts("ba")
     (False, True)
     """
-    nodes, ends = trie_of(words)
-    points = sorted({ord(character) for word in words for character in word})
-    cuts = sorted({0, SURROGATES[0], SURROGATES[1] + 1, *points, *(point + 1 for point in points)})
-    rows: list[tuple[int, ...]] = [(DEAD,) * len(cuts)] * len(nodes)
-    fails = {1: 1}
-    order = [1]
-    for here in order:  # which grows; a node comes after the one that it falls back to
-        known = dict(zip(cuts, rows[fails[here]], strict=True)) if here != 1 else {}
-        row = []
-        for cut in cuts:
-            after = nodes[here].get(chr(cut)) if cut in points else None
-            if after is not None:
-                fails[after] = known.get(cut, 1)
-                is_dead = after in ends or (here != 1 and fails[after] == DEAD)
-                row.append(DEAD if is_dead else after)
-                if not is_dead:
-                    order.append(after)
-            else:
-                row.append(DEAD if SURROGATES[0] <= cut <= SURROGATES[1] else known.get(cut, 1))
-        rows[here] = tuple(row)
-    return smallest(Alphabet(cuts), rows, 1, set(order))
+    begun = {"", *(word[:n] for word in words for n in range(len(word)))}
+    characters = "".join(sorted({*"".join(words)}))
+
+    def step(last: str, character: str) -> str | None:
+        longer = last + character
+        if longer.endswith(words):
+            return None
+        return next(longer[n:] for n in range(len(longer) + 1) if longer[n:] in begun)
+
+    other = next(each for each in map(chr, count()) if each not in characters)
+    return Language.of_steps("", step, lambda _: True, characters, others=other)
