@@ -6,7 +6,7 @@ In: a text. Out: a :class:`QuoteGrammar`, whose machine reads the pieces of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cfgguide.automata.pieces import PieceAutomaton, Unit
@@ -14,7 +14,7 @@ from cfgguide.base import archive
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.engine.byte_machine.piece_masks import PieceMachine
 from cfgguide.errors import GrammarError, VocabularyError, shown
-from cfgguide.grammar.grammar import LEXERS, Grammar
+from cfgguide.grammar.grammar import Grammar, GrammarOnRequest
 from cfgguide.schema.quoted_strings import Quote
 
 if TYPE_CHECKING:
@@ -79,32 +79,23 @@ def quotes_again(packed: Any) -> ByteMachine:
     return source._replace(missing=frozenset(missing)).machine()
 
 
-class QuoteGrammar(Grammar):
+class QuoteGrammar(GrammarOnRequest):
     """A grammar of the pieces of a text; :func:`quote_of` makes it."""
 
     has_tables = False
-    lexer: str | None = LEXERS["lalr"][0]
-
-    def __init__(self, source: QuoteSource) -> None:
-        object.__setattr__(self, "source", source)
-
     source: QuoteSource
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "text":
-            raise GrammarError(
-                "quotes have no text in Lark's language, and are no parts of other grammars: let "
-                "the whole answer be a quote"
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    def __init__(self, source: QuoteSource) -> None:
+        vars(self)["source"] = source
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, QuoteGrammar):
-            return NotImplemented
-        return self.source == other.source
+    def _written(self) -> str:
+        raise GrammarError(
+            "quotes have no text in Lark's language, and are no parts of other grammars: let the "
+            "whole answer be a quote"
+        )
 
-    def __hash__(self) -> int:
-        return hash(self.source)
+    def _key(self) -> Hashable:
+        return self.source
 
     def __repr__(self) -> str:
         return f"QuoteGrammar({shown(self.source.text)}, unit={self.source.unit!r})"

@@ -270,29 +270,31 @@ class Language(Lettered):
         is_accepting: Callable[[Key], bool],
         characters: str,
         *,
+        others: str = "",
         most: int = MAX_STATES,
     ) -> Language:
         """Return the language of an automaton over some characters; None is its dead state.
 
-        It may have `most` states.
+        `others` is a character that stands for all others, if there are any. It may have `most`
+        states.
 
         Raises
         ------
         SchemaError
             If it has too many states.
         """
-        points = sorted(map(ord, characters))
-        cuts = sorted({0, *points, *(point + 1 for point in points)})
-        places = [cuts.index(point) for point in points]
+        points = set(map(ord, characters))
+        between = (SURROGATES[0], SURROGATES[1] + 1) if others else ()
+        cuts = sorted({0, *between, *points, *(point + 1 for point in points)})
+        letters = [
+            chr(cut) if cut in points else "" if cut == SURROGATES[0] else others for cut in cuts
+        ]
         numbers = Numbered[Key | None](None, start)
         rows: list[Row] = [(DEAD,) * len(cuts)]
         for state in itertools.islice(numbers.order, 1, None):  # grows while it is walked
             _check_size(len(rows), most)
             assert state is not None, "the dead state comes first"
-            row = [DEAD] * len(cuts)
-            for point, place in zip(points, places, strict=True):
-                row[place] = numbers[step(state, chr(point))]
-            rows.append(tuple(row))
+            rows.append(tuple([numbers[step(state, each)] if each else DEAD for each in letters]))
         ends = {at for key, at in numbers.items() if key is not None and is_accepting(key)}
         return smallest(Alphabet(cuts), rows, 1, ends)
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import codecs
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from html import escape
+from itertools import chain
 from typing import TypeVar
 
 from cfgguide.base.limits import Limits
@@ -230,17 +232,9 @@ def _lexemes_of_a_way(recognizer: Recognizer, text: bytes) -> list[Lexeme]:
 
     They are up to the first byte that Lark refuses.
     """
-    lexing = Lexing.of(recognizer)
-    for byte in text:
-        following = lexing.after(recognizer, byte)
-        if following is None:
-            break
-        lexing = following
-    ways = sorted(
-        lexing.ways.items(),
-        key=lambda way: not recognizer.is_sentence(Configuration((way[0],), lexing.context)),
-    )
-    hypothesis, way = ways[0]
+    begun = Lexing.of(recognizer)
+    (lexing,) = deque(chain([begun], begun.steps(recognizer, text)), maxlen=1)
+    hypothesis, way = lexing.likeliest(recognizer)
     found = [*way.lexemes(text)]
     terminal_id = int(recognizer.scanner.match[hypothesis.scanner_state])
     if terminal_id != NO_MATCH:

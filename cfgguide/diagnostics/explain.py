@@ -222,25 +222,19 @@ class Explainer(ExplainsTokens):
 
     def advance(self, piece: bytes) -> None:
         """Go on after a piece that may follow."""
-        for byte in piece:
-            lexing = self._lexing.after(self._recognizer, byte)
-            assert lexing is not None, "a sentence can follow"
+        for lexing in self._lexing.steps(self._recognizer, piece):
             self._left -= max(lexing.n_compared - _FEW, 0)
             if self._left < 0:
                 raise LimitError("the text has too many readings to tell how each goes on")
             self._lexing = lexing
         self._text += piece
+        assert self._lexing.n_bytes == len(self._text), "a sentence can follow"
 
     def explain(
         self, piece: bytes, *, is_allowed: bool | None = None, token_id: int | None = None
     ) -> Explanation:
         """Return why a piece may follow, or why not."""
-        steps = [self._lexing]
-        for byte in piece:
-            following = steps[-1].after(self._recognizer, byte)
-            if following is None:
-                break
-            steps.append(following)
+        steps = [self._lexing, *self._lexing.steps(self._recognizer, piece)]
         n_live = last_live(steps, lambda lexing: self._judge.is_live(lexing.configuration))
         before = steps[n_live]
         refused = steps[n_live + 1] if n_live + 1 < len(steps) else None

@@ -14,7 +14,7 @@ apart.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -97,8 +97,7 @@ class Lexing:
     >>> from cfgguide.index import compile_recognizer
     >>> recognizer = compile_recognizer(Grammar('start: "." "." | "..."'))
     >>> lexing = Lexing.of(recognizer)
-    >>> for byte in b"..":
-    ...     lexing = lexing.after(recognizer, byte)
+    >>> *_, lexing = lexing.steps(recognizer, b"..")
     >>> [(way.start, way.lexemes(b"..")) for way in lexing.ways.values()]
     [(0, ()), (1, (Lexeme(terminal='DOT', start=0, text=b'.'),))]
     """
@@ -144,6 +143,23 @@ class Lexing:
         recognizer.check_ambiguity(len(kept))
         context = int(scanner.contexts[self.context, byte_class])
         return Lexing(kept, context, self.n_bytes + 1, len(ways))
+
+    def steps(self, recognizer: Recognizer, data: bytes) -> Iterator[Lexing]:
+        """Yield how the text is read with each byte more, up to the first that Lark refuses."""
+        lexing = self
+        for byte in data:
+            following = lexing.after(recognizer, byte)
+            if following is None:
+                break
+            lexing = following
+            yield lexing
+
+    def likeliest(self, recognizer: Recognizer) -> tuple[Hypothesis, Way]:
+        """Return one way to read the text, one that makes it a sentence if there is one."""
+        return min(
+            self.ways.items(),
+            key=lambda way: not recognizer.is_sentence(Configuration((way[0],), self.context)),
+        )
 
     def _ended(self, recognizer: Recognizer, hypothesis: Hypothesis, way: Way) -> Way:
         """Return the way on which the open lexeme has ended."""

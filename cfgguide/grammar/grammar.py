@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -492,6 +493,34 @@ class Grammar:
         )
 
     from_file = open  # what others call it
+
+
+class GrammarOnRequest(Grammar):
+    """A grammar that was made of something else than a text, which is written on request."""
+
+    lexer: str | None = LEXERS["lalr"][0]
+
+    @abstractmethod
+    def _written(self) -> str:
+        """Return its text in Lark's language."""
+
+    @abstractmethod
+    def _key(self) -> Hashable:
+        """Return what it was made of: texts may take long to write."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "text":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        text = vars(self)["text"] = self._written()
+        return text
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, GrammarOnRequest):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
 
 
 def _only_start(start: str | list[str] | tuple[str, ...]) -> str:

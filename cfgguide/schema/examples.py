@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from cfgguide.base.limits import check_step
 from cfgguide.engine.machine.protocol import AnyMachine
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
-from cfgguide.errors import SchemaError
 from cfgguide.schema.automaton import JsonLayout
-from cfgguide.schema.references import REFERENCES, Location, References
+from cfgguide.schema.references import Location, References
 
 _MAX_CHARACTERS = 2_000  # then only what has to come is written
 _MAX_DEPTH = 20  # schemas around a value
@@ -184,17 +184,13 @@ class _Writer:
 
     def _items(self, every: list[Location], above: tuple[str, ...]) -> bool:
         """Write some items; return whether there are any."""
-        below = self._references.below
-        first = [
-            below(each, keyword, number)
-            for each in every
-            for keyword in ("prefixItems", "items")
-            if isinstance(each.schema.get(keyword), list)
-            for number in range(len(each.schema[keyword]))
-        ]
-        others = [
-            below(each, "items") for each in every if isinstance(each.schema.get("items"), Mapping)
-        ]
+        first: list[Location] = []
+        others: list[Location] = []
+        for each in every:
+            first += self._references.inside(each, ["prefixItems"])
+            if isinstance(items := each.schema.get("items"), list | Mapping):
+                below = self._references.inside(each, ["items"])
+                (first if isinstance(items, list) else others).extend(below)
         least = max((each.schema.get("minItems") or 0 for each in every), default=0)
         n_alike = max(1, min(least - len(first), _MOST_ALIKE)) if others else 0
         n_written = 0
@@ -221,20 +217,10 @@ class _Writer:
             if location.path in found or not isinstance(location.schema, Mapping):
                 continue
             found[location.path] = location
-            schema = location.schema
-            for keyword in REFERENCES:
-                if keyword in schema:
-                    try:
-                        pending.append(self._references.target(location, keyword))
-                    except SchemaError:  # of a document that is not there
-                        continue
-            for keyword in ("allOf", "anyOf", "oneOf"):
-                if isinstance(schema.get(keyword), list):
-                    inside = [
-                        self._references.below(location, keyword, number)
-                        for number in range(len(schema[keyword]))
-                    ]
-                    pending += inside if keyword == "allOf" else inside[:1]
+            inside = self._references.inside
+            pending += [*self._references.targets(location), *inside(location, ["allOf"])]
+            for keyword in ("anyOf", "oneOf"):
+                pending += islice(inside(location, [keyword]), 1)
         return list(found.values())
 
 

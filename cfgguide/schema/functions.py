@@ -92,12 +92,7 @@ def read_call(function: Function, text: str) -> ToolCall[Any]:
     GenerationError
         If a validator refuses them.
     """
-    try:
-        arguments = _adapter(function).validate_json(text)
-    except (ValueError, OSError) as error:
-        name = name_of(function)
-        raise GenerationError(f"{name} does not take {shown(text)}: {error}") from error
-    return ToolCall(name_of(function), arguments, function)
+    return _called(function, text, shown(text))
 
 
 def bound(message: Message, functions: Iterable[Function]) -> Message:
@@ -127,11 +122,16 @@ def _bound(call: ToolCall[Any], functions: Mapping[str, Function]) -> ToolCall[A
     function = functions.get(call.name)
     if function is None:
         return call
+    return _called(function, json.dumps(call.arguments), str(call.arguments))
+
+
+def _called(function: Function, text: str, said: str) -> ToolCall[Any]:
+    """Return the call of a function with arguments as JSON, of which errors say something."""
+    name = name_of(function)
     try:
-        arguments = _adapter(function).validate_json(json.dumps(call.arguments))
+        return ToolCall(name, _adapter(function).validate_json(text), function)
     except (ValueError, OSError) as error:
-        raise GenerationError(f"{call.name} does not take {call.arguments}: {error}") from error
-    return ToolCall(call.name, arguments, function)
+        raise GenerationError(f"{name} does not take {said}: {error}") from error
 
 
 @functools.lru_cache(maxsize=_N_KEPT)

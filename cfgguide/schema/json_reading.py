@@ -94,8 +94,11 @@ class JsonReading:
         """Read a piece."""
         self.read(piece)
 
-    def read(self, piece: str) -> int:
-        """Read a piece up to the end of the value; return how many characters that were."""
+    def read(self, piece: str, *, is_member: bool = False) -> int:
+        """Read a piece up to the end of the value; return how many characters that were.
+
+        Or up to the end of a member of the outermost object, of which the name has come.
+        """
         n_before = self._text.seek(0, 2)
         self._text.write(piece)
         place = 0
@@ -111,6 +114,8 @@ class JsonReading:
                     self._end_scalar(n_before + place)
             else:
                 place = self._read_mark(piece, place, n_before)
+            if is_member and not self.growing:
+                break
         return place
 
     def _read_mark(self, piece: str, place: int, n_before: int) -> int:

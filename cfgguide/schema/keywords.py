@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from cfgguide.errors import SchemaError
 from cfgguide.schema.solver.listed_values import check_text, decimal_of
+
+T = TypeVar("T")
 
 MAX_COUNT = 1_000_000  # characters or items that have to come
 
@@ -84,17 +87,27 @@ OPENAPI_FORMATS = frozenset(
         *("double", "decimal", "byte", "binary", "password", "textarea", "color", "html"),
     ]
 )
-_CONDITIONS = (
-    *("type", "enum", "const", "allOf", "anyOf", "oneOf", "not", "if", "then", "else"),
-    *("dependentSchemas", "dependencies", "dependentRequired", "minimum", "exclusiveMinimum"),
-    *("maximum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern", "format"),
-    *("items", "prefixItems", "additionalItems", "contains", "minContains", "maxContains"),
-    *("minItems", "maxItems", "uniqueItems", "unevaluatedItems", "properties", "propertyNames"),
-    *("patternProperties", "additionalProperties", "required", "minProperties", "maxProperties"),
-    "unevaluatedProperties",
+# Keywords by what reads them: most schemas have none of most of these.
+APPLICATORS = (
+    *("allOf", "anyOf", "oneOf", "not", "if", "then", "else"),
+    *("dependentSchemas", "dependencies"),
 )
-_KNOWN = _ANNOTATIONS.union(_CONDITIONS)
-_BY_LETTERS = {keyword.lower(): keyword for keyword in _CONDITIONS}
+OF_NUMBERS = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf")
+OF_STRINGS = ("minLength", "maxLength", "pattern", "format")
+OF_ARRAYS = (
+    *("items", "prefixItems", "additionalItems", "contains", "minContains", "maxContains"),
+    *("minItems", "maxItems", "uniqueItems", "unevaluatedItems"),
+)
+OF_OBJECTS = (
+    *("properties", "propertyNames", "patternProperties", "additionalProperties", "required"),
+    *("dependentRequired", "minProperties", "maxProperties", "unevaluatedProperties"),
+)
+CONDITIONS = (
+    *("type", "enum", "const", *APPLICATORS),
+    *(*OF_NUMBERS, *OF_STRINGS, *OF_ARRAYS, *OF_OBJECTS),
+)
+_KNOWN = _ANNOTATIONS.union(CONDITIONS)
+_BY_LETTERS = {keyword.lower(): keyword for keyword in CONDITIONS}
 _SHORTHANDS = {"min": "minimum", "max": "maximum", "regex": "pattern", "property": "properties"}
 #: What people write for the types of JSON.
 _TYPE_NAMES = {
@@ -197,6 +210,12 @@ def meant_members(schema: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
+def listed_in(schema: Mapping[str, Any]) -> list[Any] | None:
+    """Return the values that a schema lists itself; None if it lists none."""
+    listed: list[Any] | None = schema.get("enum", [schema["const"]] if "const" in schema else None)
+    return listed
+
+
 def is_of_schema(schema: Mapping[str, Any]) -> bool:
     """Return whether a mapping has anything that a schema has, or nothing at all."""
     named = {"name", "schema", "json_schema", "parameters", "function", "strict"}
@@ -259,6 +278,15 @@ def unknown_keywords(schema: Mapping[str, Any], dialect: str) -> list[str]:
     ]
 
 
+@contextlib.contextmanager
+def said_of(place: str) -> Iterator[None]:
+    """Let errors of schemas say what they are of."""
+    try:
+        yield
+    except SchemaError as error:
+        raise SchemaError(f"{place}: {error.args[0]}") from None
+
+
 class Keywords:
     """The keywords of one schema, and its path."""
 
@@ -270,18 +298,16 @@ class Keywords:
         """Raise an error about a keyword."""
         raise SchemaError(f"at {self.path}/{keyword}: {keyword} {expected}")
 
-    def check(self, keyword: str, check: Callable[..., None], *args: Any) -> None:
-        """Check the value of a keyword; if `check` raises, name the keyword.
+    def check(self, keyword: str, check: Callable[..., T], *args: Any) -> T:
+        """Return what is made of the value of a keyword; if `check` raises, name the keyword.
 
         Raises
         ------
         SchemaError
             As `check`.
         """
-        try:
-            check(*args)
-        except SchemaError as error:
-            raise SchemaError(f"at {self.path}/{keyword}: {error.args[0]}") from None
+        with said_of(f"at {self.path}/{keyword}"):
+            return check(*args)
 
     def listed(self, keyword: str) -> list[Any]:
         """Return the array of a keyword; empty if it is not there."""

@@ -13,6 +13,7 @@ items. All others keep what :mod:`cfgguide.schema.solver.objects` and
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
@@ -47,7 +48,39 @@ _MANY_NAMES = 100
 _MOST_ITEMS = 500_000  # that come before an array can end: no model writes as many
 
 
-class PlainMembers:
+Lexemes = tuple[ScalarAutomaton, Sequence[int]]  # names, and the tag of each of their tags
+
+
+def _names_of(listed: Sequence[str], others: Sequence[Language | None]) -> Lexemes:
+    """Return listed names, and others by the languages that they are in; None for all others."""
+    tags = range(len(listed) + len(others))
+    if None not in others:
+        languages = [each for each in others if each is not None]
+        return PropertyNames(listed, strings_in(tuple(languages)) if languages else None), tags
+    return (PropertyNames(listed, plain_strings()) if listed else any_strings()), tags
+
+
+class _Members:
+    """Objects, some of whose names are listed."""
+
+    _names: Sequence[str]
+
+    @property
+    @abstractmethod
+    def lexemes(self) -> Lexemes:
+        """The names, and the tag of each of their tags."""
+
+    def lexemes_for(self, _allowed: int) -> Lexemes:
+        """Return names of which some are allowed, and the tag of each of their tags."""
+        return self.lexemes
+
+    @property
+    def n_listed(self) -> int:
+        """Number of listed names."""
+        return len(self._names)
+
+
+class PlainMembers(_Members):
     """Objects for which all nodes are to hold, which ask for no more than names and values."""
 
     are_counted = False  # so a name may come twice
@@ -61,7 +94,6 @@ class PlainMembers:
         self._names = tuple(in_order(nodes))
         required = {name for node in nodes for name in node.required}
         self._required = sum(1 << tag for tag, name in enumerate(self._names) if name in required)
-        self._known: dict[int, Goal] = {}
         self.start: int = 0  # the names seen, as bits; or in order one more than the last
 
     @property
@@ -103,23 +135,7 @@ class PlainMembers:
     @cached_property
     def lexemes(self) -> tuple[ScalarAutomaton, Sequence[int]]:
         """The names, and the tag of each of their tags."""
-        groups = self._groups
-        tags = range(self.n_tags)
-        if any(language is not None for language, _ in groups):
-            languages = [language for language, _ in groups if language is not None]
-            return PropertyNames(self._names, strings_in(tuple(languages))), tags
-        if not self._names and groups:
-            return any_strings(), tags
-        return PropertyNames(self._names, plain_strings() if groups else None), tags
-
-    def lexemes_for(self, _allowed: int) -> tuple[ScalarAutomaton, Sequence[int]]:
-        """Return names of which some are allowed, and the tag of each of their tags."""
-        return self.lexemes
-
-    @property
-    def n_listed(self) -> int:
-        """Number of listed names."""
-        return len(self._names)
+        return _names_of(self._names, [language for language, _ in self._groups])
 
     @property
     def n_tags(self) -> int:
@@ -162,14 +178,14 @@ class PlainMembers:
 
     def goal(self, _state: int, tag: int) -> Goal:
         """Return what the value of a property is to be."""
-        if tag not in self._known:
-            n_names = len(self._names)
-            self._known[tag] = self._search.goal(
-                self._search.property_values(self._values, self._names[tag])
-                if tag < n_names
-                else self._groups[tag - n_names][1]
-            )
-        return self._known[tag]
+        return self._goal(tag)
+
+    @remembered
+    def _goal(self, tag: int) -> Goal:
+        n_names = len(self._names)
+        if tag >= n_names:
+            return self._search.goal(self._groups[tag - n_names][1])
+        return self._search.goal(self._search.property_values(self._values, self._names[tag]))
 
     def after(self, state: int, tag: int, _goal: Goal, _class_tag: int) -> int:
         """Return the state after a property."""
@@ -199,7 +215,6 @@ class PlainItems:
         self._least, self._most = bounds
         self._prefix = values.n_prefix
         self._cap = max(self._prefix, self._least)
-        self._known: dict[int, Goal] = {}
         self.start = 0
         self._are_different = values.has_different_items
 
@@ -233,11 +248,9 @@ class PlainItems:
         """Return the tag of the array if it ends now, or `DEAD_END`."""
         return 0 if state >= self._least else DEAD_END
 
+    @remembered
     def _item(self, index: int) -> Goal:
-        if index not in self._known:
-            values = self._search.item_values(self._values, index)
-            self._known[index] = self._search.goal(values)
-        return self._known[index]
+        return self._search.goal(self._search.item_values(self._values, index))
 
     def goal(self, state: int) -> Goal | None:
         """Return what the next item is to be; None if there may be none."""
@@ -278,20 +291,19 @@ class _Tracked:
         return type(self)(self._search, goal), goal
 
 
-class TrackedMembers(_Tracked):
+class TrackedMembers(_Tracked, _Members):
     """Objects whose classes matter."""
 
     def __init__(self, search: Search, goal: Goal) -> None:
         super().__init__(search, goal)
         self._tracked = search.tracked(goal.values)
         self._machine = self._tracked.objects
+        self._names = self._machine.names
         self.are_counted = self._machine.are_counted
         self.is_every = goal.is_every
         self._allowed: dict[Any, int] = {}
         self._plans: dict[Any, list[tuple[int, Plan]]] = {}  # of the names that are allowed
         self._within: dict[Any, int] = {}  # tags of which what is allowed in a state is a part
-        self._known: dict[tuple[Any, int], Goal] = {}
-        self._endings: dict[Any, int] = {}
         self.start = self._machine.start
 
     @property
@@ -300,34 +312,24 @@ class TrackedMembers(_Tracked):
         return "object" in self._tracked.values.takes_more
 
     @cached_property
-    def lexemes(self) -> tuple[ScalarAutomaton, Sequence[int]]:
+    def lexemes(self) -> Lexemes:
         """The names, and the tag of each of their tags."""
-        names = self._machine.names
-        tags = range(self.n_tags)
-        others = self._machine.name_classes[len(names) :]
-        if len(others) == 1 and not isinstance(others[0].names, Language):  # all others
-            return (PropertyNames(names, plain_strings()) if names else any_strings()), tags
-        languages = [each.names for each in others if isinstance(each.names, Language)]
-        return PropertyNames(names, strings_in(tuple(languages))), tags
+        others = [each.names for each in self._machine.name_classes[self.n_listed :]]
+        return _names_of(self._names, [o if isinstance(o, Language) else None for o in others])
 
     @cached_property
-    def _listed(self) -> tuple[ScalarAutomaton, Sequence[int]]:
+    def _listed(self) -> Lexemes:
         """The listed names only."""
-        return PropertyNames(self._machine.names, None), range(self.n_tags)
+        return _names_of(self._names, [])
 
-    def lexemes_for(self, allowed: int) -> tuple[ScalarAutomaton, Sequence[int]]:
+    def lexemes_for(self, allowed: int) -> Lexemes:
         """Return names of which some are allowed, and the tag of each of their tags.
 
         If no other names are allowed, only the listed ones: states inside of others do not ask.
         """
-        has_others = allowed >> len(self._machine.names)
+        has_others = allowed >> self.n_listed
         is_plain = isinstance(self.lexemes[0], PropertyNames)
         return self._listed if is_plain and not has_others else self.lexemes
-
-    @property
-    def n_listed(self) -> int:
-        """Number of listed names."""
-        return len(self._machine.names)
 
     @property
     def n_tags(self) -> int:
@@ -354,13 +356,10 @@ class TrackedMembers(_Tracked):
             self._plans[state] = plans
         return reduce(or_, (names for names, _ in plans), 0)
 
+    @remembered
     def ending(self, state: Any) -> int:
         """Return the tag of the object if it ends now, or `DEAD_END`."""
-        known = self._endings.get(state)
-        if known is None:
-            known = _tag(self.whole, self._tracked.ending("object", state), "object")
-            self._endings[state] = known
-        return known
+        return _tag(self.whole, self._tracked.ending("object", state), "object")
 
     def may_skip(self, state: Any, first: int, tag: int) -> bool:
         """Return whether it can end without the listed names from `first` on, before a tag."""
@@ -370,11 +369,10 @@ class TrackedMembers(_Tracked):
         """Return what sees the value of a property."""
         return self._search.values.of(self._machine.symbol(state, tag).nodes)
 
+    @remembered
     def goal(self, state: Any, tag: int) -> Goal:
         """Return what the value of a property is to be."""
-        if (state, tag) not in self._known:
-            self._known[state, tag] = self._search.part(self.whole, "object", state, tag)
-        return self._known[state, tag]
+        return self._search.part(self.whole, "object", state, tag)
 
     def after(self, state: Any, tag: int, goal: Goal, class_tag: int) -> Any:
         """Return the state after a property, whose value has met some goal."""
@@ -407,7 +405,6 @@ class TrackedItems(_Tracked):
         super().__init__(search, goal)
         self._tracked = search.tracked(goal.values)
         self._machine = self._tracked.arrays
-        self._known: dict[Any, Goal] = {}
         self.start = self._machine.start
 
     #: Not asked: what items may be depends on those before.
@@ -439,12 +436,10 @@ class TrackedItems(_Tracked):
         """Return the tag of the array if it ends now, or `DEAD_END`."""
         return _tag(self.whole, self._tracked.ending("array", state), "array")
 
+    @remembered
     def goal(self, state: Any) -> Goal | None:
         """Return what the next item is to be; None if there may be none."""
-        if state not in self._known:
-            index = self._machine.index(state)
-            self._known[state] = self._search.part(self.whole, "array", state, index)
-        goal = self._known[state]
+        goal = self._search.part(self.whole, "array", state, self._machine.index(state))
         return goal if goal.cases else None
 
     def after(self, state: Any, goal: Goal, class_tag: int) -> Any:
@@ -491,8 +486,6 @@ class ListedParts:
         self._tags = [tag for _, tag in listed]
         self._states: dict[tuple[tuple[int, ...], int], Remaining] = {}
         self._nodes: dict[Hashable, Node] = {}  # by value: of equal ones the first
-        self._goals: dict[tuple[Remaining, int], Goal] = {}
-        self._known: dict[tuple[Remaining, int], _Groups] = {}
         self.start = self._state(tuple(range(len(listed))), 0)
 
     def _state(self, constants: tuple[int, ...], passed: int) -> Remaining:
@@ -509,12 +502,6 @@ class ListedParts:
             groups.setdefault(node, []).append(number)
         return groups
 
-    def _asked(self, state: Remaining, tag: int, groups: _Groups) -> Goal:
-        """Return what the next value is to be."""
-        if (state, tag) not in self._goals:
-            self._goals[state, tag] = self._goal(groups)
-        return self._goals[state, tag]
-
     def _goal(self, groups: Iterable[Node]) -> Goal:
         """Return that a value is one of those of some nodes."""
         cases = [Case(frozenset((node,)), is_whole=True) for node in groups]
@@ -526,7 +513,7 @@ class ListedParts:
         return tuple(groups[node])
 
 
-class ListedMembers(ListedParts):
+class ListedMembers(ListedParts, _Members):
     """Listed objects."""
 
     are_counted = False
@@ -554,25 +541,13 @@ class ListedMembers(ListedParts):
                 {tags[name]: _length(value) + len(name) for name, value in members}
             )
         self._bits = [sum(1 << tag for tag in members) for members in self._members]
-        self._in_order: dict[int, list[Property]] = {}
-        self.lexemes: tuple[ScalarAutomaton, Sequence[int]] = (
-            PropertyNames(self._names, None),
-            range(self.n_tags),
-        )
+        self.n_tags = self.n_listed
+        _ = self.lexemes  # made now, and not in the middle of a text
 
-    def lexemes_for(self, _allowed: int) -> tuple[ScalarAutomaton, Sequence[int]]:
-        """Return names of which some are allowed, and the tag of each of their tags."""
-        return self.lexemes
-
-    @property
-    def n_listed(self) -> int:
-        """Number of listed names."""
-        return len(self._names)
-
-    @property
-    def n_tags(self) -> int:
-        """Number of tags of names."""
-        return len(self._names)
+    @cached_property
+    def lexemes(self) -> Lexemes:
+        """The names, and the tag of each of their tags."""
+        return _names_of(self._names, [])
 
     def _left(self, state: Remaining, number: int) -> int:
         """Return the names of a constant that still have to come, as bits."""
@@ -605,19 +580,18 @@ class ListedMembers(ListedParts):
             not self._left(state, number) & before for number in state.constants
         )
 
+    @remembered
     def _groups(self, state: Remaining, tag: int) -> _Groups:
-        key = (state, tag)
-        if key not in self._known:
-            self._known[key] = self._grouped(
-                (self._members[number][tag], number)
-                for number in state.constants
-                if self._next(state, number) >> tag & 1
-            )
-        return self._known[key]
+        return self._grouped(
+            (self._members[number][tag], number)
+            for number in state.constants
+            if self._next(state, number) >> tag & 1
+        )
 
+    @remembered
     def goal(self, state: Remaining, tag: int) -> Goal:
         """Return what the value of a property is to be."""
-        return self._asked(state, tag, self._groups(state, tag))
+        return self._goal(self._groups(state, tag))
 
     def after(self, state: Remaining, tag: int, goal: Goal, class_tag: int) -> Remaining:
         """Return the state after a property, whose value has met some goal."""
@@ -631,14 +605,10 @@ class ListedMembers(ListedParts):
         left = self._left(state, number)
         return [each for each in self._properties(number) if left >> each[0] & 1]
 
+    @remembered
     def _properties(self, number: int) -> list[Property]:
         """Return the properties of a constant, in the order of their tags."""
-        found = self._in_order.get(number)
-        if found is None:
-            found = self._in_order[number] = [
-                (tag, self._goal([node])) for tag, node in sorted(self._members[number].items())
-            ]
-        return found
+        return [(tag, self._goal([node])) for tag, node in sorted(self._members[number].items())]
 
     def _length_left(self, state: Remaining, number: int) -> int:
         left = self._left(state, number)
@@ -678,18 +648,18 @@ class ListedItems(ListedParts):
         number = next(whole, None)
         return DEAD_END if number is None else self._tags[number]
 
+    @remembered
     def _groups(self, state: Remaining) -> _Groups:
-        key, place = (state, 0), state.passed
-        if key not in self._known:
-            self._known[key] = self._grouped(
-                (self._items[n][place], n) for n in state.constants if len(self._items[n]) > place
-            )
-        return self._known[key]
+        place = state.passed
+        return self._grouped(
+            (self._items[n][place], n) for n in state.constants if len(self._items[n]) > place
+        )
 
+    @remembered
     def goal(self, state: Remaining) -> Goal | None:
         """Return what the next item is to be; None if there may be none."""
         groups = self._groups(state)
-        return self._asked(state, 0, groups) if groups else None
+        return self._goal(groups) if groups else None
 
     def after(self, state: Remaining, goal: Goal, class_tag: int) -> Remaining:
         """Return the state after the item, which has met some goal."""

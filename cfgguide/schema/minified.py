@@ -12,7 +12,6 @@ from typing import Any
 
 from cfgguide.automata.pattern_notations import without_head
 from cfgguide.base.limits import check_step
-from cfgguide.errors import SchemaError
 from cfgguide.schema.keywords import OWN_KEYWORDS
 from cfgguide.schema.references import REFERENCES, Location, References, steps_below
 from cfgguide.schema.typescript import words_of
@@ -56,18 +55,13 @@ class _Minifier:
         if location.path in self._reached or not isinstance(location.schema, Mapping):
             return
         self._reached[location.path] = None
-        for keyword in REFERENCES:
-            reference = location.schema.get(keyword)
-            if not isinstance(reference, str):
-                continue
-            self._is_called = self._is_called or not reference.startswith("#")
-            try:
-                self._reach(self._references.target(location, keyword))
-            except SchemaError:  # of a document that is not there
-                continue
-        for steps in steps_below(location.schema):
-            if steps[0] not in _DEFINITIONS:
-                self._reach(self._references.below(location, *steps))
+        references = [location.schema.get(keyword, "#") for keyword in REFERENCES]
+        self._is_called |= not all(str(each).startswith("#") for each in references)
+        inside = [each for each in location.schema if each not in _DEFINITIONS]
+        for each in self._references.targets(location):
+            self._reach(each)
+        for each in self._references.inside(location, inside):
+            self._reach(each)
 
     def schema(self) -> Any:
         """Return the schema."""

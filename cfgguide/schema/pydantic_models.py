@@ -24,7 +24,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from cfgguide.automata import time_ranges
@@ -32,7 +32,7 @@ from cfgguide.automata.number_ranges import whole_numbers
 from cfgguide.automata.pattern_notations import headed
 from cfgguide.errors import GrammarError
 from cfgguide.schema import pydantic_strings as strings
-from cfgguide.schema.keywords import FINITE, FROM_NAMES, UNCHECKED, WHOLE
+from cfgguide.schema.keywords import FINITE, FROM_NAMES, UNCHECKED, WHOLE, listed_in
 from cfgguide.schema.quoted_strings import Quote
 
 if TYPE_CHECKING:
@@ -219,30 +219,25 @@ def _generator() -> type[GenerateJsonSchema]:
 
         def date_schema(self, schema: core_schema.DateSchema) -> JsonSchemaValue:
             """Return the schema of a date."""
-            low, high = _bounds(schema, timedelta(days=1), date.min, date.max)
+            low, high = _bounds(schema, partial(_stepped, timedelta(days=1)))
             low, high = _in_time(schema, low, high, date.today())
             return _text(time_ranges.dates(low, high))
 
         def time_schema(self, schema: core_schema.TimeSchema) -> JsonSchemaValue:
             """Return the schema of a time of day."""
-            low, high = schema.get("ge"), schema.get("le")
-            above, below = schema.get("gt"), schema.get("lt")
-            if above is not None:
-                low = _later(above, 1) if low is None else max(low, _later(above, 1))
-            if below is not None:
-                high = _later(below, -1) if high is None else min(high, _later(below, -1))
+            low, high = _bounds(schema, _later)
             return _text(time_ranges.times(low, high, zone=_zone(schema)))
 
         def datetime_schema(self, schema: core_schema.DatetimeSchema) -> JsonSchemaValue:
             """Return the schema of a date with a time."""
-            low, high = _bounds(schema, timedelta(microseconds=1), datetime.min, datetime.max)
+            low, high = _bounds(schema, partial(_stepped, timedelta(microseconds=1)))
             midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
             low, high = _in_time(schema, low, high, midnight)
             return _text(time_ranges.datetimes(low, high, zone=_zone(schema)))
 
         def timedelta_schema(self, schema: core_schema.TimedeltaSchema) -> JsonSchemaValue:
             """Return the schema of a duration."""
-            bounds = _bounds(schema, timedelta(microseconds=1), timedelta.min, timedelta.max)
+            bounds = _bounds(schema, partial(_stepped, timedelta(microseconds=1)))
             return _text(time_ranges.durations(*bounds))
 
         def url_schema(self, schema: core_schema.UrlSchema) -> JsonSchemaValue:
@@ -395,16 +390,20 @@ def _all_of(schema: Schema, patterns: Sequence[str]) -> Schema:
     return {**schema, "allOf": [*schema.get("allOf", ()), *rest]}
 
 
-def _bounds(schema: Mapping[str, Any], step: timedelta, least: Any, most: Any) -> tuple[Any, Any]:
+def _bounds(schema: Mapping[str, Any], next_to: Callable[[Any, int], Any]) -> tuple[Any, Any]:
     """Return the bounds of a core schema, which are in their range."""
     low, high, above, below = (schema.get(each) for each in ("ge", "le", "gt", "lt"))
     if above is not None:
-        after = most if _naive(above) == most else above + step
-        low = after if low is None else max(low, after)
+        low = next_to(above, 1) if low is None else max(low, next_to(above, 1))
     if below is not None:
-        before = least if _naive(below) == least else below - step
-        high = before if high is None else min(high, before)
+        high = next_to(below, -1) if high is None else min(high, next_to(below, -1))
     return low, high
+
+
+def _stepped(step: timedelta, bound: Any, sign: int) -> Any:
+    """Return the next bound in a direction, or the same if it is the last."""
+    last = type(bound).max if sign > 0 else type(bound).min
+    return last if _naive(bound) == last else bound + sign * step
 
 
 def _in_time(schema: Mapping[str, Any], low: Any, high: Any, today: Any) -> tuple[Any, Any]:
@@ -481,7 +480,7 @@ def _as_text(schema: Schema, definitions: Mapping[Any, Any]) -> Schema | None:
         parts = [_as_text(each, definitions) for each in schema["anyOf"]]
         known = [each for each in parts if each is not None]
         return {"anyOf": known} if known else None
-    listed = schema.get("enum", [schema["const"]] if "const" in schema else None)
+    listed = listed_in(schema)
     if listed is not None:
         kinds = (str, int, float) if FROM_NAMES in schema else (str,)
         texts = [
@@ -555,7 +554,7 @@ def _exact(schema: Any, definitions: Mapping[str, Any]) -> Any:
     if not isinstance(schema, dict):
         return schema
     result = dict(schema)
-    below: Callable[[Any], Any] = functools.partial(_exact, definitions=definitions)
+    below: Callable[[Any], Any] = partial(_exact, definitions=definitions)
     for keyword in ("$defs", "properties", "patternProperties"):
         if keyword in schema:
             result[keyword] = {name: below(part) for name, part in schema[keyword].items()}

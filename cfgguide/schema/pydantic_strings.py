@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import json
 import zoneinfo
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from math import ceil, floor
 from typing import Any
 
 from cfgguide.automata.number_ranges import decimal_numbers, whole_numbers
 from cfgguide.automata.rewrite import escaped
 from cfgguide.automata.string_formats import IPV4, IPV6
+from cfgguide.schema.keywords import listed_in
 
 Schema = Mapping[str, Any]
 
@@ -210,6 +212,14 @@ def _fraction(most: int) -> str:
     return f"(?:\\.[0-9]{{1,{most}}})?" if most > 0 else ""
 
 
+#: Keywords that are followed, beside the type.
+_KNOWN = {
+    "integer": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    "number": ("minimum", "maximum"),
+    "string": ("minLength", "maxLength"),
+    "array": ("items", "prefixItems", "minItems", "maxItems"),
+    "object": ("properties", "required", "additionalProperties"),
+}
 _TEXT = '"(?:[^"\\\\\\x00-\\x1f]|\\\\["\\\\\\/bfnrt]){%s}"'
 _MOST_LETTERS = 20_000  # of a pattern
 
@@ -253,7 +263,7 @@ def _json(schema: Any, definitions: Mapping[str, Schema], seen: tuple[str, ...])
         if name in seen or name not in definitions:
             raise _NotRegularError
         return _json(definitions[name], definitions, (*seen, name))
-    listed = schema.get("enum", [schema["const"]] if "const" in schema else None)
+    listed = listed_in(schema)
     if listed is not None:
         known("enum", "const")
         return "|".join(escaped(json.dumps(each, ensure_ascii=False)) for each in listed)
@@ -262,33 +272,27 @@ def _json(schema: Any, definitions: Mapping[str, Schema], seen: tuple[str, ...])
             known(keyword)
             return "|".join(below(each) for each in schema[keyword])
     kind = schema.get("type")
+    known(*_KNOWN.get(str(kind), ()))
     if kind == "null":
-        known()
         return "null"
     if kind == "boolean":
-        known()
         return "true|false"
     if kind == "integer":
-        known("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
         low, high = whole_bounds(schema)
         return whole_numbers(low, high) if asked > {"type"} else "-?(?:0|[1-9][0-9]{0,18})"
     if kind == "number":
-        known("minimum", "maximum")
         bounds = [schema.get(keyword) for keyword in ("minimum", "maximum")]
         if bounds == [None, None]:
             return DECIMAL[1:-1]
         return decimal_numbers(*(None if each is None else Decimal(str(each)) for each in bounds))
     if kind == "string":
-        known("minLength", "maxLength")
         return _TEXT % f"{schema.get('minLength', 0)},{schema.get('maxLength', '')}"
     if kind == "array":
-        known("items", "prefixItems", "minItems", "maxItems")
         if "prefixItems" in schema:
             return "\\[" + ", ".join(below(each) for each in schema["prefixItems"]) + "\\]"
         least, most = schema.get("minItems", 0), schema.get("maxItems")
         return f"\\[{_many(below(schema.get('items', True)), least, most)}\\]"
     if kind == "object":
-        known("properties", "required", "additionalProperties")
         if "properties" not in schema:
             value = below(schema.get("additionalProperties", True))
             member = f"{_TEXT % '0,'}: {value}"
@@ -333,27 +337,10 @@ def _members(members: Sequence[tuple[str, bool]]) -> str:
 
 def whole_bounds(schema: Schema) -> tuple[int | None, int | None]:
     """Return the bounds of the whole numbers of a schema, which are in their range."""
-    low = _extreme(max, [_up(schema.get("minimum"), 0), _up(schema.get("exclusiveMinimum"), 1)])
-    high = _extreme(
-        min, [_down(schema.get("maximum"), 0), _down(schema.get("exclusiveMaximum"), 1)]
-    )
-    return low, high
 
+    def given(keyword: str) -> list[Any]:
+        return [] if schema.get(keyword) is None else [schema[keyword]]
 
-def _extreme(choose: Callable[..., int], found: Iterable[int | None]) -> int | None:
-    given = [each for each in found if each is not None]
-    return choose(given) if given else None
-
-
-def _up(bound: Any, strict: int) -> int | None:
-    if bound is None:
-        return None
-    whole = int(bound // 1)
-    return whole + strict if whole == bound else whole + 1
-
-
-def _down(bound: Any, strict: int) -> int | None:
-    if bound is None:
-        return None
-    whole = int(bound // 1)
-    return whole - strict if whole == bound else whole
+    lows = [*map(ceil, given("minimum")), *(floor(n) + 1 for n in given("exclusiveMinimum"))]
+    highs = [*map(floor, given("maximum")), *(ceil(n) - 1 for n in given("exclusiveMaximum"))]
+    return max(lows, default=None), min(highs, default=None)

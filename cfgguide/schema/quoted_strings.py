@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from cfgguide.automata.language import accepts
 from cfgguide.automata.pieces import UNITS, PieceAutomaton, Unit
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError, SchemaError, shown
+from cfgguide.grammar.combinators.patterns import check_encodable
 from cfgguide.schema.keywords import QUOTE
 
 if TYPE_CHECKING:
@@ -73,12 +74,7 @@ class Quote:
                 f"the text has {len(text)} characters, and at most {MAX_CHARACTERS} can be quoted; "
                 "give the part that matters"
             )
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise GrammarError(
-                f"{shown(text)} holds a surrogate, which UTF-8 cannot encode"
-            ) from None
+        check_encodable(text)
         if self.pieces.is_empty:
             raise GrammarError(f"there is nothing to quote: the text {shown(text)} has no {unit}")
 

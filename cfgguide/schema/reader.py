@@ -7,10 +7,11 @@ does not know are ignored; without it, 2020-12 is assumed, and keywords of all d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
+from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
 from typing import Any
 
@@ -37,7 +38,13 @@ from cfgguide.automata.string_formats import (
 from cfgguide.base.limits import check_step
 from cfgguide.errors import SchemaError, shown
 from cfgguide.schema.keywords import (
+    APPLICATORS,
+    CONDITIONS,
     FINITE,
+    OF_ARRAYS,
+    OF_NUMBERS,
+    OF_OBJECTS,
+    OF_STRINGS,
     OPENAPI_FORMATS,
     OWN_KEYWORDS,
     QUOTE,
@@ -56,6 +63,7 @@ from cfgguide.schema.references import (
     OLD_ITEMS,
     REFERENCES,
     WRITTEN_WHOLE,
+    Alike,
     Location,
     References,
 )
@@ -84,34 +92,7 @@ TOO_LARGE = (
     "with what else is asked of the same values it needs too large an automaton; use smaller "
     "bounds or fewer patterns for one value"
 )
-# Keywords by what reads them: most schemas have none of most of these.
-_APPLICATORS = frozenset(
-    [
-        *("allOf", "anyOf", "oneOf", "not", "if", "then", "else"),
-        *("dependentSchemas", "dependencies"),
-    ]
-)
 _NAMING = frozenset(["title", "description"])
-_OF_NUMBERS = frozenset(
-    ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf"]
-)
-_OF_NAMES = frozenset(["patternProperties", "propertyNames"])
-_OF_STRINGS = frozenset(["minLength", "maxLength", "pattern", "format"])
-_OF_ARRAYS = frozenset(
-    [
-        *("items", "prefixItems", "additionalItems", "contains", "minContains", "maxContains"),
-        *("minItems", "maxItems", "uniqueItems", "unevaluatedItems"),
-    ]
-)
-_OF_OBJECTS = frozenset(
-    [
-        *("properties", "patternProperties", "additionalProperties", "propertyNames", "required"),
-        *("dependentRequired", "minProperties", "maxProperties", "unevaluatedProperties"),
-    ]
-)
-_CONDITIONS = frozenset(["type", "enum", "const"]).union(
-    _APPLICATORS, _OF_NUMBERS, _OF_STRINGS, _OF_ARRAYS, _OF_OBJECTS
-)
 
 
 class SchemaReader:
@@ -158,8 +139,7 @@ class SchemaReader:
         self._formats = formats
         self._best_effort = best_effort
         self._nodes: dict[object, Node] = {}
-        self._keys: dict[int, tuple[Hashable, Any]] = {}  # by id; holds schemas
-        self._numbers: dict[tuple[Hashable, ...], tuple[int]] = {}  # by content
+        self._alike = Alike()
         #: Formats of which a part is written, where they stand, and the conditions.
         self._parts: list[tuple[Node, str, str, list[Condition]]] = []
         self._unread: list[tuple[Node, Location]] = []
@@ -267,32 +247,13 @@ class SchemaReader:
         # Whatever it is called, it asks for the same: hundreds of kinds have members in common.
         if isinstance(schema, Mapping) and not _NAMING.isdisjoint(schema):
             schema = {key: schema[key] for key in schema if key not in _NAMING}
-        key = (location.base, location.scope, location.dialect, self._key_of(schema))
+        key = (location.base, location.scope, location.dialect, self._alike.key(schema))
         if key not in self._nodes:
             if len(self._nodes) >= MAX_NODES:
                 raise SchemaError(f"the schema has more than {MAX_NODES} schemas; split it")
             self._nodes[key] = Node(location.path)
             self._unread.append((self._nodes[key], location))
         return self._nodes[key]
-
-    def _key_of(self, schema: Any) -> Hashable:
-        """Return what is equal for equal schemas, and no others: each part is looked at once."""
-        check_step()
-        if isinstance(schema, str):
-            return schema
-        known = self._keys.get(id(schema))
-        if known is not None:
-            return known[0]
-        content: tuple[Hashable, ...]
-        if isinstance(schema, dict | Mapping):
-            content = (*schema, *map(self._key_of, schema.values()))
-        elif isinstance(schema, list | tuple):
-            content = (list, *map(self._key_of, schema))
-        else:
-            return type(schema), str(schema)  # 1, 1.0 and True are equal, but not the same
-        number = self._numbers.setdefault(content, (len(self._numbers),))
-        self._keys[id(schema)] = number, schema
-        return number
 
     def _read(self, node: Node, location: Location) -> None:
         schema = location.schema
@@ -315,16 +276,16 @@ class SchemaReader:
                 node.all_of += (self._node(self._references.target(location, keyword)),)
         self._read_values(node, location, reads)
         if not OWN_KEYWORDS.isdisjoint(schema):
-            self._read_types(node, schema, location.path)
-        if not _APPLICATORS.isdisjoint(schema):
+            self._read_types(node, reads)
+        if not schema.keys().isdisjoint(APPLICATORS):
             self._read_applicators(node, location, reads)
-        if not _OF_NUMBERS.isdisjoint(schema):
+        if not schema.keys().isdisjoint(OF_NUMBERS):
             self._read_numbers(node, location, reads)
-        if not _OF_STRINGS.isdisjoint(schema):
+        if not schema.keys().isdisjoint(OF_STRINGS):
             self._read_strings(node, reads)
-        if not _OF_ARRAYS.isdisjoint(schema):
+        if not schema.keys().isdisjoint(OF_ARRAYS):
             self._read_array(node, location, reads)
-        if not _OF_OBJECTS.isdisjoint(schema):
+        if not schema.keys().isdisjoint(OF_OBJECTS):
             self._read_object(node, location, reads)
 
     def _known_part(self, location: Location) -> Mapping[str, Any]:
@@ -332,14 +293,14 @@ class SchemaReader:
         schema: Mapping[str, Any] = location.schema
         draft = f"draft {location.dialect}"
         if "$ref" in schema and location.dialect in NO_SIBLINGS:
-            ignored = [keyword for keyword in schema if keyword in _CONDITIONS]
+            ignored = [keyword for keyword in schema if keyword in CONDITIONS]
             why = f"{draft} ignores what stands beside $ref"
         else:
             ignored = unknown_keywords(schema, location.dialect)
             why = f"{draft} does not know it"
         for keyword in ignored:
             self._note(f"{location.path}/{keyword}", why)
-        for keyword in schema.keys() - _CONDITIONS:
+        for keyword in schema:
             meant = meant_keyword(keyword)
             if meant is not None:
                 path = f"{location.path}/{keyword}"
@@ -387,28 +348,22 @@ class SchemaReader:
                 extra = Node(f"{location.path}/const", values=found)
                 node.all_of += (extra,)
 
-    def _read_types(self, node: Node, schema: Mapping[str, Any], path: str) -> None:
+    def _read_types(self, node: Node, reads: Keywords) -> None:
         """Read what the schema of a type says, and no other."""
+        schema = reads.schema
         if UNCHECKED in schema:
-            self._warn(path, f"{schema[UNCHECKED]}; texts may be refused after all")
+            self._warn(reads.path, f"{schema[UNCHECKED]}; texts may be refused after all")
         if not self._has_common_spaces:  # tidy numbers are whole and finite anyway
             if WHOLE in schema:
                 node.numbers += (Condition(numbers.written_whole),)
             if FINITE in schema:
                 node.numbers += (Condition(numbers.finite),)
         if QUOTE in schema:
-            self._add_quote(node, f"{path}/{QUOTE}", schema[QUOTE])
-
-    def _add_quote(self, node: Node, path: str, value: Any) -> None:
-        """Add the condition that a string is a quote."""
-        try:
-            quote = Quote.of_keyword(value)
-        except SchemaError as error:
-            raise SchemaError(f"at {path}: {error.args[0]}") from None
-        condition = Condition(quote.pieces, is_met=True)
-        node.strings += (condition,)
-        self._together["string"] = None
-        self._growing.append((node, path, condition))
+            quote = reads.check(QUOTE, Quote.of_keyword, schema[QUOTE])
+            condition = Condition(quote.pieces, is_met=True)
+            node.strings += (condition,)
+            self._together["string"] = None
+            self._growing.append((node, f"{reads.path}/{QUOTE}", condition))
 
     def _values(self, location: Location, values: list[Any]) -> ListedValues:
         nested, scalars = list[Any](), list[Any]()
@@ -473,16 +428,16 @@ class SchemaReader:
             if divisor <= 0:
                 reads.fail("multipleOf", "is a number above 0")
             self._together["number"] = None
-            node.numbers += self._guarded(reads, "multipleOf", _multiples_condition, divisor)
+            node.numbers += self._guarded(f"{reads.path}/multipleOf", _multiples_of, divisor)
 
     def _guarded(
-        self, reads: Keywords, keyword: str, make: Callable[[Any], Condition], argument: Any
+        self, path: str, make: Callable[[Any], Condition], argument: Any
     ) -> tuple[Condition, ...]:
         """Return a condition; give up if it cannot be made: then there is none."""
         try:
             return (make(argument),)
         except SchemaError as error:
-            self.give_up(f"{reads.path}/{keyword}", str(error.args[0]))
+            self.give_up(path, str(error.args[0]))
             return ()
 
     def _read_strings(self, node: Node, reads: Keywords) -> None:
@@ -518,14 +473,10 @@ class SchemaReader:
 
     def _add_pattern(self, node: Node, path: str, pattern: str) -> None:
         """Add the condition that a string matches a pattern; give up if it cannot be made."""
-        try:
-            condition = _pattern_condition(pattern, is_late=True)
-        except SchemaError as error:
-            self.give_up(path, str(error.args[0]))
-            return
-        node.strings += (condition,)
-        if isinstance(condition.made, GrowingAutomaton) and not condition.made.is_deterministic:
-            self._growing.append((node, path, condition))
+        for condition in self._guarded(path, partial(_pattern_condition, is_late=True), pattern):
+            node.strings += (condition,)
+            if isinstance(condition.made, GrowingAutomaton) and not condition.made.is_deterministic:
+                self._growing.append((node, path, condition))
 
     def _read_array(self, node: Node, location: Location, reads: Keywords) -> None:
         is_old = location.dialect in OLD_ITEMS
@@ -550,10 +501,11 @@ class SchemaReader:
     def _read_object(self, node: Node, location: Location, reads: Keywords) -> None:
         for name in reads.checked_names("properties"):
             node.properties[name] = self._below(location, "properties", name)
-        if not _OF_NAMES.isdisjoint(reads.schema):
+        if "patternProperties" in reads.schema or "propertyNames" in reads.schema:
             self._together["name"] = None
         for pattern in reads.checked_names("patternProperties"):
-            for condition in self._guarded(reads, "patternProperties", _pattern_condition, pattern):
+            path = f"{reads.path}/patternProperties"
+            for condition in self._guarded(path, _pattern_condition, pattern):
                 below = self._below(location, "patternProperties", pattern)
                 node.patterns += ((condition.language, below),)
         if "additionalProperties" in reads.schema:
@@ -601,7 +553,7 @@ def _pattern_condition(pattern: str, *, is_late: bool = False) -> Condition:
     return Condition(made, partial(pattern_text, pattern, spelled), is_met=is_met)
 
 
-def _multiples_condition(divisor: Decimal) -> Condition:
+def _multiples_of(divisor: Decimal) -> Condition:
     return Condition(numbers.later_multiples(divisor))
 
 
@@ -613,21 +565,12 @@ def _check_references(root: Node) -> None:
     SchemaError
         If one does.
     """
-    state: dict[Node, bool] = {}  # False while the nodes that it refers to are visited
-    for first in reachable(root):
-        stack: list[tuple[Node, Iterator[Node]]] = [(first, iter([first]))]
-        while stack:
-            check_step()
-            here, others = stack[-1]
-            below = next(others, None)
-            if below is None:
-                stack.pop()
-                state[here] = True
-            elif below not in state:
-                state[below] = False
-                stack.append((below, below.in_place))
-            elif not state[below] and len(stack) > 1:
-                raise SchemaError(
-                    f"at {below.path or '/'}: the schema refers to itself before anything of the "
-                    "value is looked at; it never ends"
-                )
+    nodes = reachable(root)
+    try:
+        TopologicalSorter({node: node.in_place for node in nodes}).prepare()
+    except CycleError as error:
+        first = next(node for node in nodes if node in error.args[1])
+        raise SchemaError(
+            f"at {first.path or '/'}: the schema refers to itself before anything of the value is "
+            "looked at; it never ends"
+        ) from None

@@ -10,7 +10,7 @@ Source: JSON Schema Core 2020-12, sections 8.2 and 9.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
@@ -178,6 +178,11 @@ class References:
             path = f"{path}/{step}" if isinstance(step, int) else f"{path}/{_escaped(step)}"
         return self._opened(Location(schema, base, path, dialect, scope))
 
+    def inside(self, location: Location, keywords: Iterable[str]) -> Iterator[Location]:
+        """Yield the locations of the schemas under some keywords of one, in their order."""
+        for steps in steps_below(location.schema, keywords):
+            yield self.below(location, *steps)
+
     def constant(self, location: Location, schema: Any) -> Location:
         """Return a location for a schema that stands for a value."""
         return Location(schema, "constant:", location.path, LATEST)
@@ -218,6 +223,16 @@ class References:
             outer = (base for base in location.scope if base in self._recursive)
             found = self._resources[next(outer, found.base)]
         return found._replace(scope=location.scope)
+
+    def targets(self, location: Location) -> Iterator[Location]:
+        """Yield what the references of a schema lead to, as far as they lead to anything."""
+        for keyword in REFERENCES:
+            if keyword in location.schema:
+                try:
+                    target = self.target(location, keyword)
+                except SchemaError:  # of a document that is not there
+                    continue
+                yield target
 
     def _target_from_root(self, location: Location, keyword: str, fragment: str) -> Location:
         """Return what a fragment leads to in the whole schema, as its authors often mean.
@@ -275,6 +290,33 @@ class References:
         return found
 
 
+class Alike:
+    """What is equal for equal schemas, and for no others: each part is looked at once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Hashable, Any]] = {}  # by id; holds schemas
+        self._numbers: dict[tuple[Hashable, ...], tuple[int]] = {}  # by content
+
+    def key(self, schema: Any) -> Hashable:
+        """Return it."""
+        check_step()
+        if isinstance(schema, str):
+            return schema
+        known = self._known.get(id(schema))
+        if known is not None:
+            return known[0]
+        content: tuple[Hashable, ...]
+        if isinstance(schema, dict | Mapping):
+            content = (*schema, *map(self.key, schema.values()))
+        elif isinstance(schema, list | tuple):
+            content = (list, *map(self.key, schema))
+        else:
+            return type(schema), str(schema)  # 1, 1.0 and True are equal, but not the same
+        number = self._numbers.setdefault(content, (len(self._numbers),))
+        self._known[id(schema)] = number, schema
+        return number
+
+
 @cache
 def _metaschemas() -> dict[str, Any]:
     """Return the metaschemas of all drafts and their parts, by their URIs without a scheme."""
@@ -308,12 +350,15 @@ def _joined(base: str, reference: str) -> str:
     return base + reference if reference.startswith("#") else urljoin(base, reference)
 
 
-def steps_below(schema: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
-    """Yield the ways from a schema to those directly inside of it."""
-    for keyword, value in schema.items():
+def steps_below(
+    schema: Mapping[str, Any], keywords: Iterable[str] | None = None
+) -> Iterator[tuple[str | int, ...]]:
+    """Yield the ways from a schema to those directly inside of it; under some keywords, or all."""
+    for keyword in schema if keywords is None else keywords:
         check_step()
-        if keyword not in _WITH_SCHEMAS:
+        if keyword not in _WITH_SCHEMAS or keyword not in schema:
             continue
+        value = schema[keyword]
         is_mapping = isinstance(value, dict | Mapping)
         if keyword in _SINGLE and (is_mapping or isinstance(value, bool)):
             yield (keyword,)

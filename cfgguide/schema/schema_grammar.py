@@ -18,7 +18,7 @@ from cfgguide.base.limits import Limits, Steps
 from cfgguide.base.locks import new_lock
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine, Source
 from cfgguide.errors import SchemaError, shown
-from cfgguide.grammar.grammar import LEXERS, Grammar
+from cfgguide.grammar.grammar import Grammar, GrammarOnRequest
 from cfgguide.schema.automaton import JsonLayout, SchemaAutomaton
 from cfgguide.schema.completions import new_automaton
 from cfgguide.schema.solver.classes import ValueClasses
@@ -27,7 +27,7 @@ from cfgguide.schema.solver.search import Search
 from cfgguide.schema.writer import SchemaWriter, Whitespace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from cfgguide.engine.index.index import Index
     from cfgguide.engine.machine.partial import Reading
@@ -111,10 +111,6 @@ class SchemaOptions:
             )
 
 
-def _steps_of(options: SchemaOptions) -> Steps:
-    return Steps(Limits(max_seconds=options.max_seconds, max_memory=options.max_memory))
-
-
 def _are_separators(given: object) -> bool:
     return (
         isinstance(given, tuple | list)
@@ -124,7 +120,7 @@ def _are_separators(given: object) -> bool:
     )
 
 
-class SchemaGrammar(Grammar):
+class SchemaGrammar(GrammarOnRequest):
     """A grammar of the JSON texts that a schema allows.
 
     Parameters
@@ -154,47 +150,34 @@ class SchemaGrammar(Grammar):
         left_out: tuple[tuple[str, str], ...] = (),
         steps: Steps | None = None,
     ) -> None:
-        for name, value in (
-            ("schema", schema),
-            ("options", options),
-            ("_root", root),
-            ("left_out", left_out),
-            ("_steps", steps or _steps_of(options)),
-            ("_lock", new_lock()),
-            ("_made", None),
-        ):
-            object.__setattr__(self, name, value)
+        limits = Limits(max_seconds=options.max_seconds, max_memory=options.max_memory)
+        vars(self).update(
+            schema=schema,
+            options=options,
+            root=root,
+            left_out=left_out,
+            _steps=steps or Steps(limits),
+            _lock=new_lock(),
+        )
         made = self._new_automaton()
         if not made.has_sentence:
             raise SchemaError(_why_nothing(root, made.search))
         made.check_alternatives()
         made.check_values()
-        object.__setattr__(self, "_made", made)
+        vars(self)["_made"] = made
 
     has_tables = False
     schema: str
     options: SchemaOptions
+    root: Node  # of the whole schema
     left_out: tuple[tuple[str, str], ...]
-    lexer: str | None = LEXERS["lalr"][0]
 
-    def __getattr__(self, name: str) -> Any:
-        if name != "text":
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        text = self._written()
-        object.__setattr__(self, "text", text)
-        return text
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, SchemaGrammar):
-            return NotImplemented
-        return (self.schema, self.options) == (other.schema, other.options)
-
-    def __hash__(self) -> int:
-        return hash((self.schema, self.options))
+    def _key(self) -> Hashable:
+        return self.schema, self.options
 
     def __repr__(self) -> str:
         shown = self.schema if len(self.schema) <= 60 else f"{self.schema[:60]}..."
-        return f"SchemaGrammar({shown})"
+        return f"{type(self).__name__}({shown})"
 
     def __copy__(self) -> SchemaGrammar:
         return self  # it never changes
@@ -218,12 +201,6 @@ class SchemaGrammar(Grammar):
 
         return JsonReading()
 
-    @property
-    def root(self) -> Node:
-        """The node of the whole schema."""
-        root: Node = self._root
-        return root
-
     def own_machine(
         self, vocabulary: Vocabulary, compile: Callable[[Grammar, Vocabulary], Index]
     ) -> ByteMachine | None:
@@ -243,15 +220,13 @@ class SchemaGrammar(Grammar):
     def automaton(self) -> SchemaAutomaton:
         """Return an automaton that nobody else has: it changes as it reads."""
         with self._lock:
-            made: SchemaAutomaton | None = self._made
-            object.__setattr__(self, "_made", None)
+            made: SchemaAutomaton | None = vars(self).pop("_made", None)
         return self._new_automaton() if made is None else made
 
     def _new_automaton(self) -> SchemaAutomaton:
-        root: Node = self._root
         is_ordered = self.options.order == "declared"
         layout = self.options.layout
-        return new_automaton(root, layout, is_ordered=is_ordered, steps=self._steps)
+        return new_automaton(self.root, layout, is_ordered=is_ordered, steps=self._steps)
 
     def _written(self) -> str:
         """Return the grammar in Lark's language.
@@ -261,10 +236,9 @@ class SchemaGrammar(Grammar):
         SchemaError
             If it would be too large, or Lark's language cannot say it.
         """
-        root: Node = self._root
         is_ordered, layout = self.options.order == "declared", self.options.layout
         try:
-            value_classes = ValueClasses(root, is_ordered, is_tidy=layout.is_tidy)
+            value_classes = ValueClasses(self.root, is_ordered, is_tidy=layout.is_tidy)
             writer = SchemaWriter(value_classes, Whitespace.of(layout))
             text = writer.text(frozenset(value_classes.root))
         except RecursionError:

@@ -20,18 +20,18 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 from cfgguide.automata.pattern_notations import without_head
 from cfgguide.base.limits import check_step
-from cfgguide.errors import SchemaError
 from cfgguide.schema.keywords import QUOTE
 from cfgguide.schema.quoted_strings import Quote
 from cfgguide.schema.references import (
     NO_SIBLINGS,
     OLD_ITEMS,
-    REFERENCES,
+    Alike,
     Location,
     References,
 )
@@ -50,9 +50,11 @@ _MOST_REFERENCES = 100  # in a row
 _LAST_LINE = 100  # characters, at most, of what says how much is left out, with the first
 _NAME_COSTS, _WORTH = 12, 60  # characters: what has a name saves so many at least
 
-_MAPPED = ("properties", "patternProperties")
-_LISTED = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
-_ONE = ("items", "additionalProperties", "additionalItems")
+#: Keywords with schemas of which the type of one is made.
+_PARTS = (
+    *("allOf", "anyOf", "oneOf", "prefixItems", "items", "properties", "patternProperties"),
+    *("additionalProperties", "additionalItems"),
+)
 _NAME = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 _NOT_IN_NAMES = re.compile(r"\W+", re.ASCII)
 _BLANKS = re.compile(r"\s+")
@@ -66,6 +68,9 @@ _OF_KIND = {
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
 _KINDS = frozenset(["any", "never", "integer", "boolean", "null", *_OF_KIND])
+
+
+_Key = tuple[Hashable, str]  # what equal schemas share, and their base
 
 
 class _Type(NamedTuple):
@@ -137,10 +142,9 @@ class _Writer:
 
     def __init__(self, schema: Any, registry: Mapping[str, Any]) -> None:
         self._references = References(schema, registry)
-        self._numbers: dict[object, int] = {}
-        self._number_by_id: dict[int, int] = {}
-        self._uses: Counter[tuple[int, str]] = Counter()
-        self._recursive: set[tuple[int, str]] = set()
+        self._alike = Alike()
+        self._uses: Counter[_Key] = Counter()
+        self._recursive: set[_Key] = set()
         self._count(self._references.root, ())
 
     def text(self, longest: int, deepest: int, most: int) -> str:
@@ -152,8 +156,8 @@ class _Writer:
             If it has more than `most` characters.
         """
         self._longest, self._deepest, self._left = longest, deepest, most
-        self._names: dict[tuple[int, str], str] = {}
-        self._made: dict[tuple[int, str], _Type] = {}
+        self._names: dict[_Key, str] = {}
+        self._made: dict[_Key, _Type] = {}
         whole = self._named(self._references.root, "", 0)
         parts = [*(f"// {note}" for note in whole.notes), whole.text]
         if whole.text in self._names.values():  # it contains itself, and its type stands first
@@ -173,22 +177,8 @@ class _Writer:
 
     # -- what is written several times ----------------------------------------------------------
 
-    def _number(self, value: Any) -> int:
-        """Return a number, which equal values share."""
-        if id(value) in self._number_by_id:
-            return self._number_by_id[id(value)]
-        key: object = (type(value), value)
-        if isinstance(value, Mapping):
-            key = ("{", *((name, self._number(each)) for name, each in value.items()))
-        elif isinstance(value, list):
-            key = ("[", *map(self._number, value))
-        number = self._numbers.setdefault(key, len(self._numbers))
-        if isinstance(value, Mapping | list):  # all of which are there as long as the schema
-            self._number_by_id[id(value)] = number
-        return number
-
-    def _key(self, location: Location) -> tuple[int, str]:
-        return self._number(location.schema), location.base
+    def _key(self, location: Location) -> _Key:
+        return self._alike.key(location.schema), location.base
 
     def _meant(self, location: Location) -> Location:
         """Return what a schema refers to that is a reference and nothing else."""
@@ -196,10 +186,10 @@ class _Writer:
             schema = location.schema
             if not isinstance(schema, Mapping) or schema.keys() != {"$ref"}:
                 return location
-            location = self._target(location, "$ref") or location._replace(schema=True)
+            location = next(self._references.targets(location), location._replace(schema=True))
         return location._replace(schema=True)  # they lead in a circle
 
-    def _count(self, location: Location, above: tuple[tuple[int, str], ...]) -> None:
+    def _count(self, location: Location, above: tuple[_Key, ...]) -> None:
         """Count how often equal schemas are written, and find those that contain themselves."""
         check_step()
         location = self._meant(location)
@@ -210,34 +200,9 @@ class _Writer:
         if key in above:
             self._recursive.add(key)
         if self._uses[key] == 1:
-            for below in self._inside(location):
+            references = self._references
+            for below in chain(references.targets(location), references.inside(location, _PARTS)):
                 self._count(below, (*above, key))
-
-    def _inside(self, location: Location) -> Iterator[Location]:
-        """Yield the schemas of which the type of one is made."""
-        schema, below = location.schema, self._references.below
-        for keyword in REFERENCES:
-            target = self._target(location, keyword)
-            if target is not None:
-                yield target
-        for keyword in _LISTED:
-            if isinstance(schema.get(keyword), list):
-                yield from (below(location, keyword, n) for n in range(len(schema[keyword])))
-        for keyword in _MAPPED:
-            if isinstance(schema.get(keyword), Mapping):
-                yield from (below(location, keyword, name) for name in schema[keyword])
-        for keyword in _ONE:
-            if isinstance(schema.get(keyword), Mapping):
-                yield below(location, keyword)
-
-    def _target(self, location: Location, keyword: str) -> Location | None:
-        """Return what a reference leads to; None if there is none, or nothing there."""
-        if keyword not in location.schema:
-            return None
-        try:
-            return self._references.target(location, keyword)
-        except SchemaError:
-            return None
 
     def _named(self, location: Location, margin: str, depth: int) -> _Type:
         """Return a type, or its name if that is shorter."""
@@ -265,7 +230,7 @@ class _Writer:
     def _new_name(self, location: Location) -> str:
         """Return a name of a type: what the schema calls it."""
         steps = [each for each in location.path.split("/") if not each.isdigit()]
-        while steps and steps[-1] in (*_LISTED, *_MAPPED, *_ONE, ""):
+        while steps and steps[-1] in (*_PARTS, ""):
             steps.pop()
         name = _NOT_IN_NAMES.sub("_", steps[-1] if steps else "").strip("_") or "Value"
         name = name if _NAME.fullmatch(name) else f"T{name}"
@@ -279,19 +244,15 @@ class _Writer:
 
     def _type(self, location: Location, margin: str, depth: int) -> _Type:
         """Return the type of a schema; lines after the first are indented by a margin."""
-        schema, below = location.schema, self._references.below
-        targets = [self._target(location, keyword) for keyword in REFERENCES]
-        parts = [self._named(each, margin, depth) for each in targets if each is not None]
+        schema, references = location.schema, self._references
+        parts = [self._named(each, margin, depth) for each in references.targets(location)]
         if "$ref" not in schema or location.dialect not in NO_SIBLINGS:
             parts.insert(0, self._own(location, margin, depth))
             for keyword in ("anyOf", "oneOf"):
                 if isinstance(schema.get(keyword), list):
                     parts.append(self._union(location, keyword, margin, depth))
-            if isinstance(schema.get("allOf"), list):
-                numbers = range(len(schema["allOf"]))
-                parts += [
-                    self._named(below(location, "allOf", each), margin, depth) for each in numbers
-                ]
+            others = references.inside(location, ["allOf"])
+            parts += [self._named(each, margin, depth) for each in others]
         notes = [*self._told(schema), *(note for each in parts for note in each.notes)]
         said = list({each.text: each for each in parts if each.text != "any"}.values())
         if len(said) > 1 and any(each.text.startswith("{") for each in said):
@@ -303,10 +264,8 @@ class _Writer:
 
     def _union(self, location: Location, keyword: str, margin: str, depth: int) -> _Type:
         """Return a union; of a value that may be null, what is noted of the value."""
-        branches = [
-            self._named(self._references.below(location, keyword, number), margin, depth)
-            for number in range(len(location.schema[keyword]))
-        ]
+        inside = self._references.inside(location, [keyword])
+        branches = [self._named(each, margin, depth) for each in inside]
         if any(each.text == "any" for each in branches):
             return _Type("any")
         values = [each for each in branches if each.text != "null"]
@@ -394,8 +353,8 @@ class _Writer:
         is_old = location.dialect in OLD_ITEMS or "prefixItems" not in schema
         keyword, others = ("items", "additionalItems") if is_old else ("prefixItems", "items")
         if isinstance(schema.get(keyword), list):
-            numbers = range(len(schema[keyword]))
-            first = [self._named(below(location, keyword, each), margin, depth) for each in numbers]
+            inside = self._references.inside(location, [keyword])
+            first = [self._named(each, margin, depth) for each in inside]
         rest = _Type("any")
         others = others if first else "items"
         if isinstance(schema.get(others), Mapping):

@@ -22,7 +22,7 @@ from cfgguide.errors import GrammarError, SchemaError, shown
 from cfgguide.grammar.combinators.parts import Composed
 from cfgguide.grammar.combinators.patterns import checked, choice, grammar_of, regex
 from cfgguide.grammar.rules.facts import not_known
-from cfgguide.schema.references import REFERENCES, Location, References, steps_below
+from cfgguide.schema.references import Location, References, steps_below
 
 T = TypeVar("T")
 UNKNOWN = "unknown"  # of a choice or a pattern
@@ -218,13 +218,8 @@ class _SchemaRewriter:
             seen.add(location.path)
             if "object" in (schema.get("type") or ()) or not _OBJECTS.isdisjoint(schema):
                 return True
-            for keyword in REFERENCES:
-                if keyword in schema:
-                    pending.append(self._references.target(location, keyword))
-            for keyword in ("allOf", "anyOf", "oneOf"):
-                if isinstance(schema.get(keyword), list):
-                    numbers = range(len(schema[keyword]))
-                    pending += [self._references.below(location, keyword, each) for each in numbers]
+            pending += self._references.targets(location)
+            pending += self._references.inside(location, ["allOf", "anyOf", "oneOf"])
         return False
 
 

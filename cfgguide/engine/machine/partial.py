@@ -101,3 +101,21 @@ class TextReading:
     def partial(self, machine: AnyMachine, configuration: Any) -> Partial[str]:
         """Return the text so far."""
         return Partial("".join(self._pieces))
+
+
+def n_kept(text: str, marks: Sequence[str], longest: int = 0) -> int:
+    """Return how many characters at the end of a text may begin one of some marks.
+
+    A mark that is there counts with what follows it, up to a length.
+
+    Examples
+    --------
+    >>> n_kept("a <tool", ("<tool_call>",)), n_kept("a < b", ("<tool_call>",))
+    (5, 0)
+    """
+    n_most = max(longest, *map(len, marks))
+    for begin in range(max(0, len(text) - n_most), len(text)):
+        rest = text[begin:]
+        if any(mark.startswith(rest) or rest.startswith(mark) for mark in marks):
+            return len(rest)
+    return 0

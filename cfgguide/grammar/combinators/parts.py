@@ -9,14 +9,14 @@ grammars of parts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from cfgguide.automata.preference import is_longest_first
 from cfgguide.automata.rewrite import with_common_spaces
-from cfgguide.grammar.grammar import LEXERS, Grammar
+from cfgguide.grammar.grammar import Grammar, GrammarOnRequest
 from cfgguide.grammar.rules.special_tokens import told_apart, word_of
 
 
@@ -129,7 +129,7 @@ class Repeated:
 Part = Regular | Free | Embedded | Special | Sequence | Either | Repeated
 
 
-class Composed(Grammar):
+class Composed(GrammarOnRequest):
     """A grammar that was made of parts, and can be a part.
 
     Its text is written at its first use, since some parts cannot stand alone. The special tokens
@@ -144,39 +144,29 @@ class Composed(Grammar):
     """
 
     part: Part
-    lexer: str | None = LEXERS["lalr"][0]
 
     def __init__(self, part: Part, write: Callable[[Any], str]) -> None:
         terminals = special_terminals(token_sets(part))
-        object.__setattr__(self, "part", part)
-        object.__setattr__(self, "special", tuple(sorted(terminals.items())))
-        object.__setattr__(self, "_write", write)
+        vars(self).update(part=part, special=tuple(sorted(terminals.items())), _write=write)
 
-    def __getattr__(self, name: str) -> Any:
-        if name != "text":
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        text = self._write(self.part)
-        object.__setattr__(self, "text", text)
+    def _written(self) -> str:
+        text: str = self._write(self.part)
         return text
 
-    def __eq__(self, other: object) -> bool:
-        """Whether the parts are the same: texts may take long to write."""
-        if not isinstance(other, Composed):
-            return NotImplemented
-        return self.part == other.part
-
-    def __hash__(self) -> int:
-        return hash(self.part)
+    def _key(self) -> Hashable:
+        return self.part
 
     def for_tokens(self, special_tokens: Mapping[str, int]) -> Grammar:
         """Return the grammar; where schemas are parts, as a message around their own machines."""
         if all(each.has_tables for each in grammars_in(self.part)):
             return self
-        if "_message" not in self.__dict__:  # to find out takes as long as to compile
-            from cfgguide.schema.messages.message_grammar import message_of
+        return self._message or self
 
-            object.__setattr__(self, "_message", message_of(self.part))
-        return self.__dict__["_message"] or self
+    @cached_property
+    def _message(self) -> Grammar | None:  # to find out takes as long as to compile
+        from cfgguide.schema.messages.message_grammar import message_of
+
+        return message_of(self.part)
 
     @property
     def whole_pattern(self) -> str | None:

@@ -236,12 +236,17 @@ def checked(text: object) -> str:
     """
     if not isinstance(text, str):
         raise GrammarError(f"expected a text, not {type(text).__name__}: {shown(text)}")
+    check_encodable(text)
+    check_length(text)
+    return text
+
+
+def check_encodable(text: str) -> None:
+    """Raise an error if UTF-8 cannot encode a text."""
     try:
         text.encode()
     except UnicodeEncodeError:
         raise GrammarError(f"{shown(text)} holds a surrogate, which UTF-8 cannot encode") from None
-    check_length(text)
-    return text
 
 
 def check_length(text: str) -> None:

@@ -32,7 +32,7 @@ import numpy as np
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.models.decoding.prefix_tree import NextTokens, PrefixNode, PrefixTree
 from cfgguide.schema.automaton import SchemaAutomaton
-from cfgguide.schema.json_reading import NOTHING, JsonReading, Leaves
+from cfgguide.schema.json_reading import Leaves
 
 MAX_CALLS = 64  # sequences that the model is asked for, for the alternatives of one leaf
 _MOST_KEPT = 4_000  # tokens of a step that is kept: inside of free strings there are more
@@ -362,13 +362,11 @@ class Confidences:
 
 def _is_json(text: str) -> bool:
     """Return whether a text is JSON, and not that of a message."""
-    reading = JsonReading()
     try:
         json.loads(text)
-        reading.read(text + "\n")
     except (ValueError, RecursionError):
         return False
-    return reading.value is not NOTHING
+    return True
 
 
 def _kind(byte: int) -> type | None:

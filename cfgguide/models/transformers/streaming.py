@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from cfgguide.base.symbols import SYMBOLS
 from cfgguide.engine.index.index import Index
-from cfgguide.engine.machine.partial import Partial, Reading
+from cfgguide.engine.machine.partial import Partial, Reading, n_kept
 from cfgguide.errors import GenerationError
 from cfgguide.guide.repetition import Loop
 from cfgguide.models.decoding.prefix_tree import PrefixNode
@@ -271,10 +271,7 @@ class TextSoFar:
             self._add(text[: min(places)])
             self.is_complete = self._is_sentence()
             return True
-        longest = max(map(len, self._stops))
-        begins = range(max(0, len(text) - longest + 1), len(text))
-        rests = (n for n in begins if any(stop.startswith(text[n:]) for stop in self._stops))
-        begin = next(rests, len(text))
+        begin = len(text) - n_kept(text, self._stops)
         self._held = text[begin:]
         self._add(text[:begin])
         if piece and (piece.encode().endswith(token) or token[0] in SYMBOLS):

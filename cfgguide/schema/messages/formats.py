@@ -138,6 +138,11 @@ def tag(begin: str | Tag, content: Tag, end: str) -> Tag:
     return {"type": "tag", "begin": begin, "content": content, "end": end}
 
 
+def _calls(wanted: Wanted, begin: str, end: str) -> list[Tag]:
+    """Return the tags of all calls; `NAME` in the beginning stands for the tool's."""
+    return [tag(begin.replace("NAME", call.name), call.arguments, end) for call in wanted.calls]
+
+
 def _several(tags: list[Tag], separator: str, wanted: Wanted) -> Tag:
     """Return one call, or several if there may be."""
     return {
@@ -150,9 +155,11 @@ def _several(tags: list[Tag], separator: str, wanted: Wanted) -> Tag:
 
 
 def _after_text(before: Tag, calls: Tag, wanted: Wanted) -> Tag:
-    """Return calls, and text before them if nothing is required."""
+    """Return calls, and text before them if nothing is required; without tools, that alone."""
     if wanted.is_required:
         return calls
+    if not wanted.calls:
+        return before
     return sequence(before, {"type": "optional", "content": calls})
 
 
@@ -164,10 +171,7 @@ def _in_tool_call(
     def made(wanted: Wanted) -> Tag:
         if not wanted.calls:
             return text("<tool_call>", *others)
-        tags = [
-            tag(f"<tool_call>{begin.replace('NAME', call.name)}", call.arguments, end)
-            for call in wanted.calls
-        ]
+        tags = _calls(wanted, f"<tool_call>{begin}", end)
         if wanted.is_required:
             return _several(tags, separator, wanted)
         return {
@@ -184,10 +188,7 @@ def _in_tool_call(
 def _llama3(wanted: Wanted) -> Tag:
     if not wanted.calls:
         return text('{"name"')
-    tags = [
-        tag(f'{{"name": "{call.name}", "parameters": ', call.arguments, "}")
-        for call in wanted.calls
-    ]
+    tags = _calls(wanted, '{"name": "NAME", "parameters": ', "}")
     calls = _several(tags, "; ", wanted)
     if wanted.is_required:
         return calls
@@ -196,8 +197,6 @@ def _llama3(wanted: Wanted) -> Tag:
 
 
 def _mistral(wanted: Wanted) -> Tag:
-    if not wanted.calls:
-        return text("[TOOL_CALLS]")
     identifier = {"type": "regex", "pattern": '(?:, "id": "[A-Za-z0-9]{9}")?'}
     tags = [
         tag(f'{{"name": "{call.name}", "arguments": ', sequence(call.arguments, identifier), "}")
@@ -215,11 +214,8 @@ def _one_by_one(opening: str, begin: str, end: str, *others: str) -> Callable[[W
     def made(wanted: Wanted) -> Tag:
         if not wanted.calls:
             return text(opening)
-        tags = [
-            tag(f"{opening}{begin.replace('NAME', call.name)}", call.arguments, end)
-            for call in wanted.calls
-        ]
-        return _after_text(text(opening, *others), _several(tags, "", wanted), wanted)
+        calls = _several(_calls(wanted, f"{opening}{begin}", end), "", wanted)
+        return _after_text(text(opening, *others), calls, wanted)
 
     return made
 
@@ -251,13 +247,7 @@ def _harmony(wanted: Wanted) -> Tag:
 
 def _deepseek(begin: str, end: str, separator: str) -> Callable[[Wanted], Tag]:
     def made(wanted: Wanted) -> Tag:
-        if not wanted.calls:
-            return text("<｜tool▁calls▁begin｜>")
-        tags = [
-            tag(f"<｜tool▁call▁begin｜>{begin.replace('NAME', call.name)}", call.arguments, end)
-            for call in wanted.calls
-        ]
-        several = _several(tags, separator, wanted)
+        several = _several(_calls(wanted, f"<｜tool▁call▁begin｜>{begin}", end), separator, wanted)
         calls = tag("<｜tool▁calls▁begin｜>", several, "<｜tool▁calls▁end｜>")
         return _after_text(text("<｜tool▁calls▁begin｜>"), calls, wanted)
 
@@ -266,8 +256,6 @@ def _deepseek(begin: str, end: str, separator: str) -> Callable[[Wanted], Tag]:
 
 def _kimi_k2(wanted: Wanted) -> Tag:
     section = "<|tool_calls_section_begin|>"
-    if not wanted.calls:
-        return text(section)
     number = {"type": "regex", "pattern": "0|[1-9][0-9]{0,3}"}  # of the call in the conversation
     after = exact("<|tool_call_argument_begin|>")
     tags = [
@@ -287,12 +275,7 @@ def _in_block(begin: str, call_begin: str, call_end: str, end: str) -> Callable[
 
     def made(wanted: Wanted) -> Tag:
         before = text(begin, call_begin.partition("NAME")[0])
-        if not wanted.calls:
-            return before
-        tags = [
-            tag(call_begin.replace("NAME", call.name), call.arguments, call_end)
-            for call in wanted.calls
-        ]
+        tags = _calls(wanted, call_begin, call_end)
         calls = tag(f"{begin}\n", _several(tags, "", wanted), end)
         if wanted.is_required:  # templates write line breaks before it
             return sequence({"type": "regex", "pattern": "\n{0,2}"}, calls)
@@ -307,22 +290,28 @@ _BEGINS = ("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>")
 _OF_DEEPSEEK = (*_BEGINS, "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>")
 _ON_ONE_LINE = (", ", ": ")
 
+
+def _begin(text: str, before: str = "", after: str = "") -> re.Pattern[str]:
+    """Return what a call begins with: a text with its name, between other patterns."""
+    return re.compile(f"{before}{re.escape(text).replace('NAME', _NAME)}(?={after})")
+
+
 FORMATS: dict[str, Format] = {
     "qwen": Format(
         _in_tool_call('\n{"name": "NAME", "arguments": ', "}\n</tool_call>"),
-        re.compile(rf'<tool_call>\n{{"name": "{_NAME}", "arguments": '),
+        _begin('<tool_call>\n{"name": "NAME", "arguments": '),
         ("<tool_call>",),
         marks=("<tool_call>", "</tool_call>"),
     ),
     "llama3": Format(
         _llama3,
-        re.compile(rf'{{"name": "{_NAME}", "parameters": '),
+        _begin('{"name": "NAME", "parameters": '),
         ('{"name": "',),
         marks=("<|python_tag|>",),
     ),
     "mistral": Format(
         _mistral,
-        re.compile(rf'(?:\[TOOL_CALLS\] ?\[|, ){{"name": "{_NAME}", "arguments": '),
+        _begin('{"name": "NAME", "arguments": ', r"(?:\[TOOL_CALLS\] ?\[|, )"),
         ("[TOOL_CALLS]", ', {"name": "'),
         marks=("[TOOL_CALLS]",),
     ),
@@ -346,14 +335,14 @@ FORMATS: dict[str, Format] = {
     ),
     "deepseek_v3": Format(
         _deepseek("function<｜tool▁sep｜>NAME\n```json\n", "\n```<｜tool▁call▁end｜>", "\n"),
-        re.compile(rf"{_CALLS}<｜tool▁call▁begin｜>function<｜tool▁sep｜>{_NAME}\n```json\n"),
+        _begin("<｜tool▁call▁begin｜>function<｜tool▁sep｜>NAME\n```json\n", _CALLS),
         _BEGINS,
         separators=_ON_ONE_LINE,
         marks=_OF_DEEPSEEK,
     ),
     "deepseek_v31": Format(
         _deepseek("NAME<｜tool▁sep｜>", "<｜tool▁call▁end｜>", ""),
-        re.compile(rf"{_CALLS}<｜tool▁call▁begin｜>{_NAME}<｜tool▁sep｜>"),
+        _begin("<｜tool▁call▁begin｜>NAME<｜tool▁sep｜>", _CALLS),
         _BEGINS,
         separators=_ON_ONE_LINE,
         marks=_OF_DEEPSEEK,
@@ -373,19 +362,19 @@ FORMATS: dict[str, Format] = {
     ),
     "qwen3_coder": Format(
         _in_tool_call("\n<function=NAME>\n", "</function>\n</tool_call>", "<function="),
-        re.compile(rf"<tool_call>\n<function={_NAME}>\n"),
+        _begin("<tool_call>\n<function=NAME>\n"),
         ("<tool_call>",),
         style="qwen_xml",
     ),
     "glm45": Format(
         _in_tool_call("NAME\n", "</tool_call>"),
-        re.compile(rf"<tool_call>{_NAME}\n"),
+        _begin("<tool_call>NAME\n"),
         ("<tool_call>",),
         style="glm45_xml",
     ),
     "glm47": Format(
         _in_tool_call("NAME", "</tool_call>", separator=""),
-        re.compile(rf"<tool_call>{_NAME}(?=<)"),
+        _begin("<tool_call>NAME", after="<"),
         ("<tool_call>",),
         style="glm_xml",
     ),
@@ -396,7 +385,7 @@ FORMATS: dict[str, Format] = {
             "</｜DSML｜invoke>\n",
             "</｜DSML｜function_calls>",
         ),
-        re.compile(rf'(?:<｜DSML｜function_calls>\n)?<｜DSML｜invoke name="{_NAME}">\n'),
+        _begin('<｜DSML｜invoke name="NAME">\n', "(?:<｜DSML｜function_calls>\n)?"),
         ("<｜DSML｜function_calls>", "<｜DSML｜invoke name="),
         style="deepseek_xml",
     ),
@@ -404,19 +393,19 @@ FORMATS: dict[str, Format] = {
         _in_block(
             "<minimax:tool_call>", '<invoke name="NAME">\n', "</invoke>\n", "</minimax:tool_call>"
         ),
-        re.compile(rf'(?:<minimax:tool_call>\n)?<invoke name="{_NAME}">\n'),
+        _begin('<invoke name="NAME">\n', "(?:<minimax:tool_call>\n)?"),
         ("<minimax:tool_call>", "<invoke name="),
         style="minimax_xml",
     ),
     "gemma4": Format(
         _one_by_one("<|tool_call>", "call:NAME", "<tool_call|>"),
-        re.compile(rf"<\|tool_call>call:{_NAME}(?={{)"),
+        _begin("<|tool_call>call:NAME", after="{"),
         ("<|tool_call>",),
         style="gemma4",
     ),
     "functiongemma": Format(
         _one_by_one("<start_function_call>", "call:NAME", "<end_function_call>"),
-        re.compile(rf"<start_function_call>call:{_NAME}(?={{)"),
+        _begin("<start_function_call>call:NAME", after="{"),
         ("<start_function_call>",),
         style="functiongemma",
     ),

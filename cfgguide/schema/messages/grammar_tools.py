@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -77,20 +77,9 @@ class ToolGrammar(Composed):
         self, message: Part, reading: MessageReading, options: tuple[tuple[str, Any], ...]
     ) -> None:
         super().__init__(composed(message, (), partial(grammar_of_schema, options)).part, text_of)
-        object.__setattr__(self, "message", message)
-        object.__setattr__(self, "reading", reading)
-        object.__setattr__(self, "options", options)
+        vars(self).update(message=message, reading=reading, options=options)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ToolGrammar):
-            return NotImplemented
-        return self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    @property
-    def _key(self) -> tuple[object, ...]:
+    def _key(self) -> Hashable:
         return (self.message, self.reading.key, self.options)
 
     def parse(self, text: str) -> Message:

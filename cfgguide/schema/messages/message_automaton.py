@@ -98,14 +98,17 @@ class MessageAutomaton(SchemaAutomaton):
         """Check that nothing comes right after a number with which that could go on."""
         if "number" not in root.kinds:
             return
-        follows = {byte for data, _ in after.moves for byte in data}
-        for number, _ in after.values:
-            follows |= {byte for kind in self.roots[number].kinds for byte in _BEGINS[kind]}
+        follows = {byte for data, _ in after.moves for byte in data} | self._begins(after)
         if not follows.isdisjoint(_IN_NUMBERS):
             raise UnsupportedTagError(
                 f"{chr(min(follows & _IN_NUMBERS))!r} may come right after a number, and nothing "
                 "would tell where that ends: put a text between them that begins otherwise"
             )
+
+    def _begins(self, state: StructureState) -> set[int]:
+        """Return the bytes with which values begin that may come in a state."""
+        kinds = {kind for number, _ in state.values for kind in self.roots[number].kinds}
+        return {byte for kind in kinds for byte in _BEGINS[kind]}
 
     def state_of(self, number: int) -> int:
         """Return the state of the automaton for one of the structure."""
@@ -127,8 +130,7 @@ class MessageAutomaton(SchemaAutomaton):
                 if states[target].text != part.text:
                     return LEFT
                 return target if states[target].distance < part.distance else None
-        kinds = {kind for value, _ in part.values for kind in self.roots[value].kinds}
-        return LEFT if any(byte in _BEGINS[kind] for kind in kinds) else None
+        return LEFT if byte in self._begins(part) else None
 
     def _row_of_part(self, state: int, at: Part) -> None:
         part = self.structure.states[at.number]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
 from contextlib import suppress
 from dataclasses import asdict
@@ -46,7 +46,7 @@ from cfgguide.schema.messages.parts import (
     values_in,
 )
 from cfgguide.schema.messages.structural_tag import TagReader
-from cfgguide.schema.messages.structure import ALL_BYTES, Structure, token_name
+from cfgguide.schema.messages.structure import ALL_BYTES, Structure
 from cfgguide.schema.schema_grammar import SchemaGrammar, SchemaOptions, SchemaSource
 from cfgguide.schema.typed_reading import Shape, TypedReading
 
@@ -90,35 +90,23 @@ class MessageGrammar(SchemaGrammar, Generic[T]):
         answer: Any = None,
     ) -> None:
         left_out = [each for grammar in values.values() for each in grammar.left_out]
-        for name, value in (
-            ("schema", tag),
-            ("options", options),
-            ("left_out", tuple(left_out)),
-            ("_part", part),
-            ("_values", dict(values)),
-            ("_steps", steps),
-            ("reading", reading),
-            ("answer", answer),
-        ):
-            object.__setattr__(self, name, value)
+        vars(self).update(
+            schema=tag,
+            options=options,
+            left_out=tuple(left_out),
+            part=part,
+            _values=dict(values),
+            _steps=steps,
+            reading=reading,
+            answer=answer,
+        )
 
+    part: Part
     reading: MessageReading
     answer: Any
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, MessageGrammar):
-            return NotImplemented
-        return self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def _key(self) -> tuple[object, ...]:
+    def _key(self) -> Hashable:
         return self.schema, self.options, self.reading.key, self.answer
-
-    def __repr__(self) -> str:
-        shown = self.schema if len(self.schema) <= 60 else f"{self.schema[:60]}..."
-        return f"MessageGrammar({shown})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`: what it was read from."""
@@ -174,19 +162,12 @@ class MessageGrammar(SchemaGrammar, Generic[T]):
             "terminals for that: Grammar(text, special={...})"
         )
 
-    @property
-    def part(self) -> Part:
-        """The message."""
-        part: Part = self._part
-        return part
-
     def symbols_in(self, special_tokens: Mapping[str, int]) -> dict[str, tuple[str | int, ...]]:
         """Return the tokens of a vocabulary that the message has, by names."""
         found: dict[str, tuple[str | int, ...]] = {}
-        for part in every(self._part):
+        for part in every(self.part):
             if isinstance(part, Token):
-                named = part.token if isinstance(part.token, str) else token_name(part.token)
-                found[named] = (part.token,)
+                found[part.name] = (part.token,)
             elif isinstance(part, Exact):
                 found |= {name: (name,) for name in special_tokens if name in part.text}
         return found
@@ -203,8 +184,8 @@ class MessageGrammar(SchemaGrammar, Generic[T]):
         """
         numbers = symbols_of(symbols)
         automaton = MessageAutomaton(
-            partial(Structure, self._part, numbers, spelled),
-            [self._values[value.key].root for value in values_in(self._part)],
+            partial(Structure, self.part, numbers, spelled),
+            [self._values[value.key].root for value in values_in(self.part)],
             numbers,
             self.options.layout,
             is_ordered=self.options.order == "declared",

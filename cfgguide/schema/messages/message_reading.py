@@ -18,12 +18,11 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
-from cfgguide.engine.machine.partial import Partial, Path, Reading
+from cfgguide.engine.machine.partial import Partial, Path, Reading, n_kept
 from cfgguide.engine.machine.protocol import AnyMachine
 from cfgguide.schema.json_reading import NOTHING, is_listed
 from cfgguide.schema.messages.formats import FORMATS
 from cfgguide.schema.messages.message import ArgumentsReading, Message, MessageReading, ToolCall
-from cfgguide.schema.messages.pair_values import n_kept
 
 _MAX_HEAD = 400  # characters of what stands before the arguments of a call
 # The parts of a message in Harmony, beside its calls.
@@ -107,9 +106,8 @@ class MessageSoFar:
         self._content: list[str] = []
         self._thoughts: list[str] = []
         self._calls: list[tuple[str, ArgumentsReading]] = []
-        self._block = "" if form is None or form.has_thinking else "text"  # that is being read
-        if form is None:
-            self._block = "text"
+        has_blocks = form is not None and form.has_thinking
+        self._block = "" if has_blocks else "text"  # that is being read
 
     def feed(self, piece: str) -> None:
         """Read a piece."""

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import json
 import re
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cfgguide.engine.machine.partial import Path, n_kept
 from cfgguide.errors import SchemaError, shown
 from cfgguide.schema.json_reading import NOTHING, JsonReading
 
@@ -208,8 +210,8 @@ def argument_types(parameters: Schema) -> dict[str, dict[str, Any]]:
     }
 
 
-class PairReading:
-    r"""Reads the pairs of one call as they are written; asked as a :class:`JsonReading` is.
+class _Reading:
+    """Reads arguments that are no JSON: it writes them as JSON, which is read as they come.
 
     Parameters
     ----------
@@ -217,11 +219,60 @@ class PairReading:
         How they are written.
     arguments : mapping
         The types of the tool's arguments (:func:`argument_types`).
+    """
 
-    Attributes
-    ----------
-    value : dict
-        The arguments; `NOTHING` until something else than a pair has come.
+    def __init__(self, style: Style, arguments: Mapping[str, Any]) -> None:
+        self._style = style
+        self._arguments = arguments
+        self._json = JsonReading()  # of the same in JSON
+        self._text = ""  # that is not read yet
+        self._kind = ""  # of what is being read
+
+    @property
+    def value(self) -> Any:
+        """The arguments; `NOTHING` until they are whole."""
+        return self._json.value
+
+    @property
+    def growing(self) -> Path | None:
+        """The way to what is being read; None if all is."""
+        return self._json.growing
+
+    def so_far(self, *, is_listed: bool = False) -> Any:
+        """Return the arguments so far; of a listed text nothing until it is whole."""
+        name, *inner = self.growing or ("",)
+        known = self._arguments.get(str(name), {})
+        is_hidden = bool(self._style.quote) if inner else known.get("listed", False)
+        return self._json.so_far(is_listed=is_listed or is_hidden)
+
+    def read(self, piece: str) -> int:
+        """Read a piece up to the end of the arguments; return how many characters that were."""
+        self._text += piece
+        while self.value is NOTHING and self._text and self._step():
+            pass
+        return len(piece) - (0 if self.value is NOTHING else min(len(self._text), len(piece)))
+
+    @abstractmethod
+    def _step(self) -> bool:
+        """Read some of the text; return whether more can be read."""
+
+    def _read_string(self, end: str) -> bool:
+        """Read more of a string, in which quotes and backslashes are mere characters.
+
+        Return whether what ends it has come.
+        """
+        text, found, rest = self._text.partition(end)
+        kept = 0 if found else n_kept(text, (end,))
+        written = json.dumps(text[: len(text) - kept], ensure_ascii=False)[1:-1]
+        self._json.read(written + '"' * bool(found))
+        self._text = rest if found else text[len(text) - kept :]
+        return bool(found)
+
+
+class PairReading(_Reading):
+    r"""Reads the pairs of one call as they are written; asked as a :class:`JsonReading` is.
+
+    They end where something else than a pair comes.
 
     Examples
     --------
@@ -232,100 +283,52 @@ class PairReading:
     """
 
     def __init__(self, style: Style, arguments: Mapping[str, Any]) -> None:
-        self.value: Any = NOTHING
-        self._style = style
-        self._arguments = arguments
-        self._read: dict[str, Any] = {}
-        self._text = ""  # that is not read yet
-        self._name: str | None = None  # of the pair that is being read
+        super().__init__(style, arguments)
+        self._json.read("{")
         self._types = frozenset([STRING])
-        self._parts: list[str] = []  # of a text
-        self._json: JsonReading | None = None
 
-    def read(self, piece: str) -> int:
-        """Read a piece up to the end of the arguments; return how many characters that were."""
-        self._text += piece
-        while self.value is NOTHING and (self._begin() if self._name is None else self._go_on()):
-            pass
-        return len(piece) - (0 if self.value is NOTHING else min(len(self._text), len(piece)))
+    def _step(self) -> bool:
+        end = self._style.end
+        if self._kind == "":
+            return self._begin()
+        if self._kind == "string":
+            is_whole = self._read_string(end)
+        elif self._kind == "json":
+            if self.growing:
+                self._text = self._text[self._json.read(self._text, is_member=True) :]
+            is_whole = not self.growing and len(self._text) >= len(end)
+            self._text = self._text.removeprefix(end) if is_whole else self._text
+        else:  # what it is may depend on all of it
+            text, found, rest = self._text.partition(end)
+            is_whole = bool(found)
+            if is_whole:
+                self._json.read(json.dumps(value_of(text, self._types)) + "\n")
+                self._text = rest
+        self._kind = "" if is_whole else self._kind
+        return is_whole
 
     def _begin(self) -> bool:
-        """Read what begins a pair; return whether more can be read."""
+        """Read what begins a pair, or ends the pairs; return whether a pair has begun."""
         found = self._style.pair.match(self._text)
         if found is None:
             head = self._style.begin.partition("NAME")[0]
             if not self._text.startswith(head) and not head.startswith(self._text):
-                self.value = self._read
+                self._json.read("}")
             return False
         self._text = self._text[found.end() :]
-        self._name, *said = found.groups()
-        known = self._arguments.get(str(self._name), {}).get("types", [STRING])
-        self._types = frozenset(known)
+        name, *said = found.groups()
+        self._types = frozenset(self._arguments.get(name, {}).get("types", [STRING]))
         is_json = STRING not in self._types or said == ["false"]
-        self._json, self._parts = JsonReading() if is_json else None, []
+        self._kind = "json" if is_json else "string" if self._types == {STRING} else "text"
+        self._json.read(json.dumps(name) + (':"' if self._kind == "string" else ":"))
         return True
 
-    def _go_on(self) -> bool:
-        """Read more of a value; return whether more can be read."""
-        end = self._style.end
-        if self._json is not None:
-            if self._json.value is NOTHING:
-                self._text = self._text[self._json.read(self._text) :]
-            if self._json.value is NOTHING or len(self._text) < len(end):
-                return False
-            self._add(self._json.value, self._text.removeprefix(end))
-            return True
-        text, found, rest = self._text.partition(end)
-        if found:
-            self._parts.append(text)
-            self._add(value_of("".join(self._parts), self._types), rest)
-            return True
-        kept = n_kept(text, (end,))
-        self._parts.append(text[: len(text) - kept])
-        self._text = text[len(text) - kept :]
-        return False
 
-    def _add(self, value: Any, rest: str) -> None:
-        self._read[str(self._name)] = value
-        self._name, self._text = None, rest
-
-    @property
-    def growing(self) -> tuple[str | int, ...] | None:
-        """The way to what is being read; None if all is."""
-        if self.value is not NOTHING:
-            return None
-        if self._name is None:
-            return ()
-        inner = None if self._json is None else self._json.growing
-        return (self._name, *(inner or ()))
-
-    def so_far(self, *, is_listed: bool = False) -> dict[str, Any]:
-        """Return the arguments so far; of a listed text nothing until it is whole."""
-        value = dict(self._read)
-        if self._name is None:
-            return value
-        if self._json is not None:
-            inner = self._json.so_far(is_listed=is_listed)
-            return value if inner is NOTHING else {**value, self._name: inner}
-        is_whole_only = self._arguments.get(self._name, {}).get("listed", False)
-        if self._types == {STRING} and not is_whole_only:
-            self._parts = ["".join(self._parts)]
-            value[self._name] = self._parts[0]
-        return value
-
-
-class ObjectReading:
+class ObjectReading(_Reading):
     r"""Reads an object of bare names as it is written; asked as a :class:`JsonReading` is.
 
     A string inside of a list or of another object is shown when it is whole: the types of the
     arguments do not say whether it is one of a list of texts.
-
-    Parameters
-    ----------
-    style : Style
-        How it is written.
-    arguments : mapping
-        The types of the tool's arguments (:func:`argument_types`).
 
     Examples
     --------
@@ -335,39 +338,9 @@ class ObjectReading:
     ({'a': 'Rome, "Ita', 'b': [1]}, ('b', 1))
     """
 
-    def __init__(self, style: Style, arguments: Mapping[str, Any]) -> None:
-        self._quote = style.quote
-        self._arguments = arguments
-        self._json = JsonReading()  # of the same in JSON
-        self._text = ""  # that is not read yet
-        self._kind = ""  # of what is being read: "string", "name" or neither
-
-    @property
-    def value(self) -> Any:
-        """The arguments; `NOTHING` until they are whole."""
-        return self._json.value
-
-    @property
-    def growing(self) -> tuple[str | int, ...] | None:
-        """The way to what is being read; None if all is."""
-        return self._json.growing
-
-    def so_far(self, *, is_listed: bool = False) -> Any:
-        """Return the arguments so far; of a listed text nothing until it is whole."""
-        name, *inner = self.growing or ("",)
-        known = self._arguments.get(str(name), {})
-        return self._json.so_far(is_listed=bool(inner) or known.get("listed", False))
-
-    def read(self, piece: str) -> int:
-        """Read a piece up to the end of the arguments; return how many characters that were."""
-        self._text += piece
-        while self._text and self.value is NOTHING and self._step():
-            pass
-        return len(piece) - (0 if self.value is NOTHING else len(self._text))
-
     def _step(self) -> bool:
         """Read a name, a string or a character; return whether more can be read."""
-        text, quote = self._text, self._quote
+        text, quote = self._text, self._style.quote
         if self._kind == "name" and text[0] != "}":
             name, found, rest = text.partition(":")
             if found:
@@ -375,14 +348,9 @@ class ObjectReading:
                 self._text, self._kind = rest, ""
             return bool(found)
         if self._kind == "string":
-            inner, found, rest = text.partition(quote)
-            kept = 0 if found else n_kept(inner, (quote,))
-            # Quotes and backslashes are no more than characters here.
-            self._json.read(json.dumps(inner[: len(inner) - kept], ensure_ascii=False)[1:-1])
-            self._json.read('"' if found else "")
-            self._text = rest if found else inner[len(inner) - kept :]
-            self._kind = "" if found else "string"
-            return bool(found)
+            is_whole = self._read_string(quote)
+            self._kind = "" if is_whole else "string"
+            return is_whole
         if text.startswith(quote):
             self._json.read('"')
             self._text, self._kind = text.removeprefix(quote), "string"
@@ -394,21 +362,3 @@ class ObjectReading:
         is_in_object = bool(containers) and isinstance(containers[-1].value, dict)
         self._text, self._kind = text[1:], "name" if is_in_object and text[0] in "{," else ""
         return True
-
-
-def n_kept(text: str, marks: tuple[str, ...], longest: int = 0) -> int:
-    """Return how many characters at the end of a text may begin one of some marks.
-
-    A mark that is there counts with what follows it, up to a length.
-
-    Examples
-    --------
-    >>> n_kept("a <tool", ("<tool_call>",)), n_kept("a < b", ("<tool_call>",))
-    (5, 0)
-    """
-    n_most = max(longest, *map(len, marks))
-    for begin in range(max(0, len(text) - n_most), len(text)):
-        rest = text[begin:]
-        if any(mark.startswith(rest) or rest.startswith(mark) for mark in marks):
-            return len(rest)
-    return 0

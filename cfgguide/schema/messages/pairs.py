@@ -30,6 +30,7 @@ from cfgguide.automata.language import Language, difference, intersection
 from cfgguide.errors import SchemaError, shown
 from cfgguide.grammar.llguidance.languages import language_of
 from cfgguide.schema.json_schema import json_schema, read_schema
+from cfgguide.schema.keywords import listed_in, said_of
 from cfgguide.schema.messages.pair_values import (
     NOTES,
     STRING,
@@ -118,10 +119,8 @@ def checked(
         If it is wrong; it says where.
     """
     options: dict[str, Any] = {"tidy": is_tidy, "formats": formats, "registry": registry}
-    try:
+    with said_of(f"in the schema at {path}"):
         return read_schema(schema, best_effort=True, **options)[0]
-    except SchemaError as error:
-        raise SchemaError(f"in the schema at {path}: {error.args[0]}") from None
 
 
 def _refuse(odd: frozenset[str], what: str, path: str) -> None:
@@ -190,7 +189,7 @@ class _Pairs:
         others, found = mine - {STRING}, []
         if STRING not in kinds:
             return [(False, self._value(schema, mine, path))]
-        listed = part.get("enum", [part["const"]] if "const" in part else None)
+        listed = listed_in(part)
         if STRING in mine and (listed is None or any(isinstance(each, str) for each in listed)):
             found.append((True, self._string(schema, kinds, path)))
         if listed is not None and others:
@@ -219,10 +218,8 @@ class _Pairs:
             has_common_spaces=self._is_tidy,
             formats=self._formats,
         )
-        try:
+        with said_of(f"in the schema at {path}"):
             is_empty = raw_language(made).is_empty
-        except SchemaError as error:
-            raise SchemaError(f"in the schema at {path}: {error.args[0]}") from None
         if is_empty and kinds == {STRING}:
             raise UnsupportedTagError(
                 f"at {path}: no string that it allows can be written in this format"

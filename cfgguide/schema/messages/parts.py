@@ -42,6 +42,11 @@ class Token:
 
     token: str | int
 
+    @property
+    def name(self) -> str:
+        """What its symbol is called."""
+        return self.token if isinstance(self.token, str) else f"<[{self.token}]>"
+
 
 @dataclass(frozen=True)
 class AnyText:

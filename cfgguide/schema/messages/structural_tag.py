@@ -25,6 +25,7 @@ from typing import Any
 
 from cfgguide.automata.pattern_notations import read, with_common_spaces
 from cfgguide.errors import SchemaError, shown
+from cfgguide.schema.keywords import said_of
 from cfgguide.schema.messages.pair_values import STYLES
 from cfgguide.schema.messages.pairs import pairs
 from cfgguide.schema.messages.parts import (
@@ -139,10 +140,8 @@ class TagReader:
 
     def _pattern(self, spec: Mapping[str, Any], path: str) -> Part:
         pattern = _text(spec, "pattern", path)
-        try:
+        with said_of(f"at {path}/pattern"):
             read(pattern)  # as it is written: later it is a part of another one
-        except SchemaError as error:
-            raise SchemaError(f"at {path}/pattern: {error.args[0]}") from None
         return Pattern(with_common_spaces(pattern) if self._has_common_spaces else pattern)
 
     def _value(self, spec: Mapping[str, Any], path: str) -> Part:
@@ -193,14 +192,8 @@ class TagReader:
             self.part(each, f"{path}/elements/{number}") for number, each in enumerate(elements)
         )
 
-    def _optional(self, spec: Mapping[str, Any], path: str) -> Part:
-        return Repeat(self._content(spec, path), 0, 1)
-
-    def _plus(self, spec: Mapping[str, Any], path: str) -> Part:
-        return Repeat(self._content(spec, path), 1)
-
-    def _star(self, spec: Mapping[str, Any], path: str) -> Part:
-        return Repeat(self._content(spec, path))
+    def _several(self, spec: Mapping[str, Any], path: str) -> Part:
+        return Repeat(self._content(spec, path), *_TIMES[spec["type"]])
 
     def _repeat(self, spec: Mapping[str, Any], path: str) -> Part:
         least, most = spec.get("min"), spec.get("max")
@@ -283,6 +276,7 @@ class TagReader:
         return rule[0], self.part(rule[1], path)
 
 
+_TIMES = {"optional": (0, 1), "plus": (1, None), "star": (0, None)}
 _Read = Callable[[TagReader, Mapping[str, Any], str], Part]
 
 _READERS: dict[str, _Read] = {
@@ -293,9 +287,7 @@ _READERS: dict[str, _Read] = {
     "token": TagReader._token,
     "sequence": TagReader._sequence,
     "or": TagReader._choice,
-    "optional": TagReader._optional,
-    "plus": TagReader._plus,
-    "star": TagReader._star,
+    **dict.fromkeys(("optional", "plus", "star"), TagReader._several),
     "repeat": TagReader._repeat,
     "tag": TagReader._tag,
     "triggered_tags": TagReader._triggered,
@@ -387,15 +379,9 @@ def _text(spec: object, name: str, path: str) -> str:
     value = _object(spec, path).get(name)
     if not isinstance(value, str):
         raise SchemaError(f"at {path}/{name}: that is a text, not {shown(value)}")
-    _check_texts([value], f"{path}/{name}")
+    with said_of(f"at {path}/{name}"):
+        check_text(value)
     return value
-
-
-def _check_texts(texts: Iterable[str], path: str) -> None:
-    try:
-        check_text("".join(texts))
-    except SchemaError as error:
-        raise SchemaError(f"at {path}: {error.args[0]}") from None
 
 
 def _texts(spec: Mapping[str, Any], name: str, path: str) -> tuple[str, ...]:
@@ -403,7 +389,8 @@ def _texts(spec: Mapping[str, Any], name: str, path: str) -> tuple[str, ...]:
     texts = tuple(spec.get(name) or ()) if isinstance(spec.get(name), list | tuple | None) else None
     if texts is None or not all(isinstance(each, str) for each in texts):
         raise SchemaError(f"at {path}/{name}: that is a list of texts")
-    _check_texts(texts, f"{path}/{name}")
+    with said_of(f"at {path}/{name}"):
+        check_text("".join(texts))
     if name != "end" and "" in texts:
         raise SchemaError(f"at {path}/{name}: the empty text is everywhere")
     return texts

@@ -17,19 +17,17 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, count
+from itertools import count
 
-from cfgguide.automata.alphabet import Alphabet
 from cfgguide.automata.charset import (
     END,
-    SURROGATES,
     ByteTree,
     CharacterClass,
     branches_of,
     utf8_tree,
 )
 from cfgguide.automata.ecma_patterns import pattern_language
-from cfgguide.automata.language import DEAD, Language, smallest, trie_of
+from cfgguide.automata.language import DEAD, Language
 from cfgguide.automata.pattern_notations import as_whole
 from cfgguide.base.numbered import Numbered
 from cfgguide.base.sets import reached_from
@@ -167,8 +165,9 @@ class Structure:
             )
             values: dict[int, set[int]] = {}
             for each in states:
-                for value, target in fragments.values.get(each, ()):
-                    values.setdefault(value, set()).add(target)
+                for read, target in fragments.moves.get(each, ()):
+                    if isinstance(read, int):
+                        values.setdefault(read, set()).add(target)
             made.values = tuple([(value, number_of(after)) for value, after in values.items()])
             self._check(made)
             self.states.append(made)
@@ -205,7 +204,8 @@ class Structure:
 
 def _moves(fragments: _Fragments, states: States) -> list[tuple[bytes, tuple[int, ...]]]:
     """Return the bytes that a set of states reads, grouped by what they lead to."""
-    edges = [edge for each in sorted(states) for edge in fragments.edges.get(each, ())]
+    moves = (move for each in sorted(states) for move in fragments.moves.get(each, ()))
+    edges = [(read, target) for read, target in moves if isinstance(read, bytes)]
     if len(edges) < 2:
         return [(data, (target,)) for data, target in edges]
     targets: dict[int, list[int]] = {}
@@ -227,9 +227,9 @@ class _Fragments:
         names = sorted(symbols, key=len, reverse=True)
         self._names = re.compile("(" + "|".join(map(re.escape, names)) + ")") if names else None
         self._count = count()
-        self.edges: dict[int, list[tuple[bytes, int]]] = {}
+        #: What is read, one of some bytes or a value by its number, and the state after it.
+        self.moves: dict[int, list[tuple[bytes | int, int]]] = {}
         self.empty: dict[int, list[int]] = {}
-        self.values: dict[int, list[tuple[int, int]]] = {}
         self.texts: dict[int, int] = {}
         self.limits: list[int] = []
         self.needed: set[int] = set()
@@ -243,7 +243,7 @@ class _Fragments:
 
     def reads(self, state: int) -> bool:
         """Return whether anything is read in a state."""
-        return state in self.edges or state in self.values
+        return state in self.moves
 
     def closure(self, states: Iterable[int]) -> States:
         """Return some states, and those that are reached without reading anything."""
@@ -251,29 +251,26 @@ class _Fragments:
 
     def keep_live(self, end: int, spelled: frozenset[int]) -> None:
         """Remove what leads to no end: it would be a dead end in the middle of a message."""
-        if spelled != ALL_BYTES:
-            self.edges = {
-                state: [(bytes([each for each in data if each in spelled]), to) for data, to in row]
-                for state, row in self.edges.items()
-            }
         before: dict[int, list[int]] = {}
-        leads = chain(
-            ((state, to) for state, row in self.edges.items() for data, to in row if data),
-            ((state, to) for state, row in self.values.items() for _, to in row),
-            ((state, to) for state, row in self.empty.items() for to in row),
-        )
-        for state, to in leads:
-            before.setdefault(to, []).append(state)
+        for state, row in self.moves.items():
+            if spelled != ALL_BYTES:
+                row[:] = [
+                    (bytes(filter(spelled.__contains__, read)), to)
+                    if isinstance(read, bytes)
+                    else (read, to)
+                    for read, to in row
+                ]
+            for read, to in row:
+                if read != b"":
+                    before.setdefault(to, []).append(state)
+        for state, targets in self.empty.items():
+            for to in targets:
+                before.setdefault(to, []).append(state)
         live = reached_from([end], lambda state: before.get(state, ()))
-        self.edges = {
+        self.moves = {
             state: kept
-            for state, row in self.edges.items()
-            if (kept := [edge for edge in row if edge[0] and edge[1] in live])
-        }
-        self.values = {
-            state: values
-            for state, row in self.values.items()
-            if (values := [value for value in row if value[1] in live])
+            for state, row in self.moves.items()
+            if (kept := [move for move in row if move[0] != b"" and move[1] in live])
         }
 
     def _symbol(self, name: str) -> bytes:
@@ -291,8 +288,7 @@ class _Fragments:
             case Exact():
                 self._bytes(self.spelled(part.text), start, end)
             case Token():
-                name = part.token if isinstance(part.token, str) else token_name(part.token)
-                self._bytes(self._symbol(name), start, end)
+                self._bytes(self._symbol(part.name), start, end)
             case AnyText():
                 self._text(text_without(part.excludes), start, end, part.max_tokens)
             case Pattern():
@@ -302,7 +298,7 @@ class _Fragments:
             case RawText():
                 self._text(raw_language(part), start, end)
             case Value():
-                self.values.setdefault(start, []).append((self._values[part.key], end))
+                self._move(start, self._values[part.key], end)
             case Sequence():
                 for each in part.parts:
                     after = self.new()
@@ -330,9 +326,12 @@ class _Fragments:
         self.needed |= set(data)
         for byte in data:
             after = self.new()
-            self.edges.setdefault(start, []).append((bytes([byte]), after))
+            self._move(start, bytes([byte]), after)
             start = after
         self._empty(start, end)
+
+    def _move(self, start: int, read: bytes | int, end: int) -> None:
+        self.moves.setdefault(start, []).append((read, end))
 
     def _empty(self, start: int, end: int) -> None:
         self.empty.setdefault(start, []).append(end)
@@ -394,20 +393,15 @@ class _Fragments:
         for low, high, rest in branches_of(tree):
             data = bytes(range(low, high + 1))
             if rest == END:
-                self.edges.setdefault(start, []).append((data, end))
+                self._move(start, data, end)
                 continue
             is_new = (rest, end) not in inside
             if is_new:
                 inside[rest, end] = self.new()
             after = inside[rest, end]
-            self.edges.setdefault(start, []).append((data, after))
+            self._move(start, data, after)
             if is_new:
                 self._characters(rest, after, end, inside)
-
-
-def token_name(token_id: int) -> str:
-    """Return what the symbol of a token is called that is given by its id."""
-    return f"<[{token_id}]>"
 
 
 @lru_cache(maxsize=256)
@@ -417,24 +411,14 @@ def text_without(words: tuple[str, ...]) -> Language:
     >>> text_without(("ab",)).accepts("aab"), text_without(("ab",)).accepts("ba")
     (False, True)
     """
-    nodes, ends = trie_of(words)
-    points = sorted({ord(character) for word in words for character in word})
-    cuts = sorted({0, SURROGATES[0], SURROGATES[1] + 1, *points, *(point + 1 for point in points)})
-    rows: list[tuple[int, ...]] = [(DEAD,) * len(cuts)] * len(nodes)
-    fails = {1: 1}
-    order = [1]
-    for here in order:  # which grows; a node comes after the one that it falls back to
-        known = dict(zip(cuts, rows[fails[here]], strict=True)) if here != 1 else {}
-        row = []
-        for cut in cuts:
-            after = nodes[here].get(chr(cut)) if cut in points else None
-            if after is not None:
-                fails[after] = known.get(cut, 1)
-                is_dead = after in ends or (here != 1 and fails[after] == DEAD)
-                row.append(DEAD if is_dead else after)
-                if not is_dead:
-                    order.append(after)
-            else:
-                row.append(DEAD if SURROGATES[0] <= cut <= SURROGATES[1] else known.get(cut, 1))
-        rows[here] = tuple(row)
-    return smallest(Alphabet(cuts), rows, 1, set(order))
+    begun = {"", *(word[:n] for word in words for n in range(len(word)))}
+    characters = "".join(sorted({*"".join(words)}))
+
+    def step(last: str, character: str) -> str | None:
+        longer = last + character
+        if longer.endswith(words):
+            return None
+        return next(longer[n:] for n in range(len(longer) + 1) if longer[n:] in begun)
+
+    other = next(each for each in map(chr, count()) if each not in characters)
+    return Language.of_steps("", step, lambda _: True, characters, others=other)

@@ -166,9 +166,7 @@ class ArrayMachine(MemberMachine):
                 failed.update(self._unique)
             else:
                 used |= {value}
-        resolved = state.failed
-        if failed != resolved:
-            resolved = self._failures.resolved(failed)
+        resolved, left = self._resolved(state, failed, pending)
         # Nothing asks for different items any more: states that differ in this alone become one.
         if resolved.issuperset(self._unique):
             used, n_others = _NOTHING, 0
@@ -176,7 +174,7 @@ class ArrayMachine(MemberMachine):
             min(state.n_parts + 1, self._cap),
             resolved,
             contained,
-            frozenset([each for each in pending if each[0] not in resolved]) or _NOTHING,
+            left,
             used,
             n_others,
         )

@@ -7,7 +7,7 @@ objects as schemas that only they meet; and whether a value meets the nodes that
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property, partial
 from typing import Any
@@ -186,10 +186,7 @@ class Part:
             n_contained = sum(self._contains(node, n) for n in items)
             if not is_within(n_contained, node.n_contains):
                 return False
-        rest = node.unevaluated_items
-        return rest is None or all(
-            self._part(n).meets(rest) or self._is_evaluated(node, n) for n in items
-        )
+        return self._rest_holds(node, items)
 
     def _contains(self, node: Node, n: int) -> bool:
         return node.contains is not None and self._part(n).meets(node.contains)
@@ -206,9 +203,13 @@ class Part:
             return False
         if not all(self._part(n).meets(child) for n in names for child in node.of_property(n)):
             return False
-        rest = node.unevaluated
+        return self._rest_holds(node, names)
+
+    def _rest_holds(self, node: Node, places: Iterable[str | int]) -> bool:
+        """Return whether what is not evaluated meets what a node asks of it."""
+        rest = node.rest_of(self._kind)
         return rest is None or all(
-            self._part(n).meets(rest) or self._is_evaluated(node, n) for n in names
+            self._part(n).meets(rest) or self._is_evaluated(node, n) for n in places
         )
 
     def _is_evaluated(self, node: Node, place: str | int) -> bool:
@@ -216,13 +217,12 @@ class Part:
         seen = self._value.keys() if isinstance(place, str) else ()
         for other in evaluators(node, self.meets, seen):
             if isinstance(place, str):
-                is_own, rest = bool(other.of_property(place)), other.unevaluated
+                is_own = bool(other.of_property(place))
             else:
                 is_own = bool(other.of_item(place)) or (
                     other.contains_evaluates and self._contains(other, place)
                 )
-                rest = other.unevaluated_items
-            if is_own or (rest is not None and other is not node):
+            if is_own or (other.rest_of(self._kind) is not None and other is not node):
                 return True
         return False
 

@@ -28,6 +28,8 @@ from cfgguide.schema.solver.truth import (
 )
 
 ValueClass = frozenset[Node]  # those nodes of a context that hold
+_NOTHING: frozenset[Any] = frozenset()
+
 Problem = tuple[str, str]  # a path, and what cannot be guaranteed there
 
 
@@ -76,12 +78,16 @@ def listed(node: Node, kind: str) -> Condition | None:
     return node.values.numbers if kind == "number" else node.values.strings
 
 
+def asked_by(node: Node, kind: str) -> list[Condition]:
+    """Return a node's conditions on numbers or strings, the list of them too."""
+    values = listed(node, kind)
+    return [*conditions(node, kind), *([] if values is None else [values])]
+
+
 def scalar_holds(node: Node, kind: str, known: dict[int, bool]) -> bool:
     """Return whether a node's conditions on a scalar hold; `known` is keyed by conditions' ids."""
-    if not all(known[id(condition)] for condition in conditions(node, kind)):
-        return False
-    values = listed(node, kind)
-    return node.values is None or (values is not None and known[id(values)])
+    has_values = node.values is None or listed(node, kind) is not None
+    return has_values and all(known[id(each)] for each in asked_by(node, kind))
 
 
 class MemberMachine:
@@ -157,6 +163,16 @@ class MemberMachine:
             pending.add((node, *part))
         else:
             failed.add(node)
+
+    def _resolved(
+        self, state: Any, failed: set[Node], pending: Iterable[tuple[Any, ...]]
+    ) -> tuple[frozenset[Node], frozenset[tuple[Any, ...]]]:
+        """Return all that has failed by now, and what still waits for other nodes."""
+        resolved = state.failed
+        if failed != resolved:
+            resolved = self._failures.resolved(failed)
+        left = [each for each in pending if each[0] not in resolved]
+        return resolved, frozenset(left) if left else _NOTHING
 
     def _truths(
         self, state: Any, holds: Callable[[Node], bool], seen: Collection[str] = ()

@@ -131,15 +131,6 @@ class ObjectClauses(Clauses[ObjectMachine]):
                 check_step()
                 yield [(Comes(number, False),), (Comes(number, True),)]
 
-    def _failing_by(self, node: Node) -> Iterator[Alternative]:
-        number_of = self._machine.number_of
-        yield from ((Comes(number_of(name), False),) for name in node.required)
-        for name, others in node.needs.items():
-            for other in others:
-                yield Comes(number_of(name), True), Comes(number_of(other), False)
-        for name, dependent in node.dependent.items():
-            yield Comes(number_of(name), True), Holds(dependent, False)
-
 
 class ObjectPlanner(Planner[ObjectMachine, Properties]):
     """Finds plans for one state of an object."""

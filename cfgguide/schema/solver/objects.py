@@ -27,9 +27,8 @@ from cfgguide.schema.solver.member_automata import (
     MemberSymbol,
     Problem,
     ValueClass,
-    conditions,
+    asked_by,
     holds_in,
-    listed,
     scalar_holds,
     seen_by,
 )
@@ -162,15 +161,7 @@ class ObjectMachine(MemberMachine):
         self._numbers = {name: number for number, name in enumerate(self._names)}
         # Where names have an order, a required name needs no memory: who requires a name that is
         # passed fails at once. Whether one of these names came is asked later as well.
-        conditional = {
-            name
-            for node in asking
-            for name in (
-                *node.needs,
-                *node.dependent,
-                *(n for ns in node.needs.values() for n in ns),
-            )
-        }
+        conditional = {name for node in asking for name in _conditional_names(node)}
         self._tracked = sum(1 << self._numbers[name] for name in conditional)
         requiring: dict[str, list[Node]] = {name: [] for name in self._names}
         for node in asking:
@@ -215,13 +206,7 @@ class ObjectMachine(MemberMachine):
         """The classes of names, those of single names first."""
         naming = [node.names.meant for node in self._asking if node.names is not None]
         inner = closure(naming)
-        asked = [
-            condition
-            for node in inner
-            for condition in (*conditions(node, "string"), listed(node, "string"))
-            if condition is not None
-        ]
-
+        asked = [condition for node in inner for condition in asked_by(node, "string")]
         alike = {_NOTHING: _NOTHING}
 
         def accepted(memberships: Sequence[bool]) -> frozenset[Node]:
@@ -395,10 +380,7 @@ class ObjectMachine(MemberMachine):
             if not self._is_ordered or self._tracked >> number & 1:
                 seen |= 1 << number
         self._add_effect(number, state.failed, value_class, failed, pending)
-        resolved = state.failed
-        if failed != resolved:
-            resolved = self._failures.resolved(frozenset(failed))
-        left = frozenset([each for each in pending if each[0] not in resolved]) or _NOTHING
+        resolved, left = self._resolved(state, failed, pending)
         after = Properties(seen, last, n_named, n_others, resolved, left)
         return self._states.setdefault(after, after)
 
@@ -513,6 +495,11 @@ def in_order(nodes: Sequence[Node]) -> list[str]:
 def _names_of(node: Node) -> Iterator[str]:
     yield from node.properties
     yield from node.required
+    yield from _conditional_names(node)
+
+
+def _conditional_names(node: Node) -> Iterator[str]:
+    """Yield the names of which it matters later whether they came."""
     for name, others in node.needs.items():
         yield name
         yield from others

@@ -300,11 +300,7 @@ class Clauses(Generic[Machine]):
 
     def _holding(self, node: Node) -> Iterator[Sequence[Alternative]]:
         yield from self._holding_alone(node)
-        yield from ([(Holds(other, True),)] for other in node.all_of)
-        if node.negated is not None:
-            yield [(Holds(node.negated, False),)]
-        if node.values is not None:
-            yield [(Holds(other, True),) for other in node.values.nodes]
+        yield from _holding_beside(node)
         if node.conditional is not None:
             condition, then, other = node.conditional
             # The shorter alternative comes first: it asks for less, and the first that works is
@@ -351,9 +347,9 @@ class Clauses(Generic[Machine]):
     def _holding_by(self, node: Node) -> Iterator[Sequence[Alternative]]:
         """Yield what a node asks for by keywords of its kind of value only."""
 
-    @abstractmethod
     def _failing_by(self, node: Node) -> Iterator[Alternative]:
         """Yield what lets a node fail by such keywords."""
+        return map(_refuted, self._holding_by(node))
 
     def decided(self, node: Node) -> list[Clause]:
         """Return clauses after which it is known what the keywords that a node sees evaluate."""
@@ -365,13 +361,29 @@ class Clauses(Generic[Machine]):
             yield [(Holds(other, True),), (Holds(other, False),)]
 
 
+def _holding_beside(node: Node) -> Iterator[Sequence[Alternative]]:
+    """Yield what a node asks of others that surely have to hold, or to fail, with it."""
+    yield from ([(Holds(other, True),)] for other in node.all_of)
+    if node.negated is not None:
+        yield [(Holds(node.negated, False),)]
+    if node.values is not None:
+        yield [(Holds(other, True),) for other in node.values.nodes]
+
+
+def _refuted(alternatives: Sequence[Alternative]) -> Alternative:
+    """Return what lets all alternatives fail, in which all but the last literals tell them apart.
+
+    >>> here, there = Comes(0, True), Comes(1, True)
+    >>> _refuted([(Comes(0, False),), (here, there)])
+    (Comes(number=0, is_true=True), Comes(number=1, is_true=False))
+    """
+    last: list[Any] = [alternative[-1] for alternative in alternatives]
+    return tuple(literal._replace(is_true=not literal.is_true) for literal in last)
+
+
 def _failing_beside(node: Node) -> Iterator[Alternative]:
     """Yield what lets a node fail by other nodes."""
-    yield from ((Holds(other, False),) for other in node.all_of)
-    if node.negated is not None:
-        yield (Holds(node.negated, True),)
-    if node.values is not None:
-        yield tuple(Holds(other, False) for other in node.values.nodes)
+    yield from map(_refuted, _holding_beside(node))
     for branches in (node.any_of, node.one_of):
         if branches is not None:
             yield tuple(Holds(other, False) for other in branches)

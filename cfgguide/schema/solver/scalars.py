@@ -22,7 +22,7 @@ from cfgguide.automata.numbers import decimals, tidy
 from cfgguide.base.limits import check_step
 from cfgguide.engine.byte_machine.scalars import is_within
 from cfgguide.schema.solver.goals import Goal
-from cfgguide.schema.solver.member_automata import ValueClass, conditions, listed, scalar_holds
+from cfgguide.schema.solver.member_automata import ValueClass, asked_by, listed, scalar_holds
 from cfgguide.schema.solver.nodes import Condition, Node, is_typed
 from cfgguide.schema.solver.truth import Truths, truths
 
@@ -220,12 +220,8 @@ class ScalarClasses:
         self._below = below
         self._kind = kind
         self._is_tidy = is_tidy and kind == "number"
-        asked: dict[int, Condition] = {}
-        for node in below:
-            for condition in (*conditions(node, kind), listed(node, kind)):
-                if condition is not None and kind in node.kinds:
-                    asked[id(condition)] = condition
-        self._asked = list(asked.values())
+        asked = [each for node in below if kind in node.kinds for each in asked_by(node, kind)]
+        self._asked = list({id(each): each for each in asked}.values())
         self._lists = [each for each in self._asked if each.words is not None]
         self._others = [each for each in self._asked if each.words is None]
         self._universe = [decimals()] if kind == "number" else []
@@ -288,10 +284,10 @@ class ScalarClasses:
         place_of = {id(condition): place for place, condition in enumerate(self._asked)}
         decided, places, others = [], [], []
         for node in self._below:
-            values = listed(node, self._kind)
-            own = [*conditions(node, self._kind), *([] if values is None else [values])]
+            own = asked_by(node, self._kind)
             never = node.is_false or self._kind not in node.kinds
-            is_one = len(own) == 1 and (values is None) == (node.values is None)
+            is_listed = listed(node, self._kind) is not None
+            is_one = len(own) == 1 and is_listed == (node.values is not None)
             if is_one and node.is_alone and not never:
                 decided.append(node)
                 places.append(place_of[id(own[0])])

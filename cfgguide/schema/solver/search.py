@@ -236,13 +236,16 @@ class Search:
     def literals(self, goal: Goal, kind: str, state: Any) -> Iterator[tuple[Literal, ...]]:
         """Yield what has to come true for an array or object to meet each case of a goal."""
         for case in goal.cases:
-            if kind in case.kinds and case.holds.isdisjoint(state.failed):
-                is_possible = self._may_be_array if kind == "array" else _may_be_object
-                if is_possible(goal.values, case.holds):
-                    yield (
-                        *(Holds(node, True) for node in goal.values.nodes if node in case.holds),
-                        *(Holds(node, False) for node in goal.failing(case)),
-                    )
+            if (
+                kind in case.kinds
+                and case.holds.isdisjoint(state.failed)
+                and all(may_hold(node, kind) for node in case.holds)
+                and (kind == "object" or self._may_be_array(goal.values, case.holds))
+            ):
+                yield (
+                    *(Holds(node, True) for node in goal.values.nodes if node in case.holds),
+                    *(Holds(node, False) for node in goal.failing(case)),
+                )
 
     def planner(self, values: Values, kind: str, state: Any) -> Any:
         """Return what makes plans for a state of an array or object."""
@@ -257,9 +260,8 @@ class Search:
     def _clauses_of(self, tracked: Tracked, kind: str) -> Any:
         key = (tracked, kind)
         if key not in self._clauses:
-            self._clauses[key] = (
-                ArrayClauses(tracked.arrays) if kind == "array" else ObjectClauses(tracked.objects)
-            )
+            clauses: Any = ArrayClauses if kind == "array" else ObjectClauses
+            self._clauses[key] = clauses(tracked.machine(kind))
         return self._clauses[key]
 
     def part(self, goal: Goal, kind: str, state: Any, number: int) -> Goal:
@@ -290,12 +292,10 @@ class Search:
         return self.goal(values, [*whole, *nested])
 
     def _may_be_array(self, values: Values, holding: frozenset[Node]) -> bool:
-        """Return whether nodes may hold for an array, by their kinds and the items they need.
+        """Return whether nodes may hold for an array, by the items they need.
 
         The automaton of the arrays doesn't know how many different items there are.
         """
-        if not all(may_hold(node, "array") for node in holding):
-            return False
         arrays = self.tracked(values).arrays
         if not arrays.must_differ(arrays.start):
             return True
@@ -388,7 +388,3 @@ def _question(values: Values, case: Case | None) -> Hashable:
     The values live as long as the search, so no others ever have their id.
     """
     return id(values), *(map(values.bits, case[:2]) if case is not None else ())
-
-
-def _may_be_object(_values: Values, holding: frozenset[Node]) -> bool:
-    return all(may_hold(node, "object") for node in holding)

@@ -23,7 +23,7 @@ from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.scalars import Bounds
 from cfgguide.schema.solver.arrays import told_apart
 from cfgguide.schema.solver.listed_values import Part, SpellingError
-from cfgguide.schema.solver.member_automata import ValueClass, conditions, listed, seen_by
+from cfgguide.schema.solver.member_automata import ValueClass, asked_by, listed, seen_by
 from cfgguide.schema.solver.nodes import (
     KINDS,
     Condition,
@@ -138,9 +138,6 @@ class Values:
 
     @remembered
     def _listed_of(self, kind: str) -> ClassifiedConstants | None:
-        return self._classified(kind)
-
-    def _classified(self, kind: str) -> ClassifiedConstants | None:
         """Return the listed values with their classes; None if spellings decide on these."""
         found: dict[Hashable, Constant] = {}
         for node in self.nodes:
@@ -260,12 +257,8 @@ class Values:
         nodes = self._asked.get(kind)
         if nodes is None:
             return None
-        found: dict[int, Condition] = {}
-        for node in nodes:
-            for condition in (*conditions(node, kind), listed(node, kind)):
-                if condition is not None:
-                    found[id(condition)] = condition
-        return list(found.values())
+        asked = [each for node in nodes for each in asked_by(node, kind)]
+        return list({id(each): each for each in asked}.values())
 
     @property
     def array_nodes(self) -> Sequence[Node]:
@@ -429,11 +422,8 @@ def _require_values(node: Node, kind: str) -> None:
     assert values is not None, "it lists values"
     if kind in ("array", "object"):
         raise _AlternativesError if values.nodes else _FailsError
-    if kind == "number" and values.numbers is None:
-        raise _FailsError
-    if kind == "string" and values.strings is None:
-        raise _FailsError
-    if kind in CONSTANTS and kind not in values.constants:
+    is_listed = kind in values.constants if kind in CONSTANTS else listed(node, kind) is not None
+    if not is_listed:
         raise _FailsError
 
 

@@ -24,7 +24,7 @@ from cfgguide.engine.index.index import Index
 from cfgguide.engine.index.memo import Step
 from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.engine.machine.lr_machine import LrMachine
-from cfgguide.engine.machine.recognizer import Configuration, Recognizer
+from cfgguide.engine.machine.recognizer import Recognizer
 from cfgguide.engine.vocabulary.notebook import text_of
 from cfgguide.errors import CfgGuideError, TextError
 from cfgguide.grammar.grammar import Grammar
@@ -173,19 +173,13 @@ class Reading:
         offsets = self.offsets
         del self.lexings[offsets[n_kept] + 1 :]
         data = self.data[: offsets[self.n_read]]
-        for byte in data[len(self.lexings) - 1 :]:
-            following = self.lexings[-1].after(recognizer, byte)
-            assert following is not None, "the token may stand there"
-            self.lexings.append(following)
+        self.lexings += self.lexings[-1].steps(recognizer, data[len(self.lexings) - 1 :])
 
     def lexemes(self) -> list[Lexeme]:
         """Return the lexemes of one way to read the text, the one that is open last."""
         recognizer, lexing = self.compiled.recognizer, self.lexings[-1]
-        context, data = lexing.context, self.data[: lexing.n_bytes]
-        hypothesis, way = min(
-            lexing.ways.items(),
-            key=lambda item: not recognizer.is_sentence(Configuration((item[0],), context)),
-        )
+        data = self.data[: lexing.n_bytes]
+        hypothesis, way = lexing.likeliest(recognizer)
         found = list(way.lexemes(data))
         if way.start < len(data):
             state = hypothesis.scanner_state
