@@ -457,6 +457,8 @@ class SchemaReader:
             else:
                 self._add_pattern(node, f"{reads.path}/pattern", pattern)
         name = reads.schema.get("format")
+        if not isinstance(name, str | None):
+            self._warn(f"{reads.path}/format", "it is no name of a format, so any text may come")
         if self._formats and isinstance(name, str):
             written = PARTS.get(name, name)
             if written in FORMATS:
@@ -494,7 +496,12 @@ class SchemaReader:
             node.n_contains = (1 if least is None else least, reads.count("maxContains"))
             node.contains_evaluates = not is_old
         node.n_items = (reads.count("minItems") or 0, reads.count("maxItems"))
-        node.is_unique = reads.schema.get("uniqueItems") is True
+        is_unique = reads.schema.get("uniqueItems", False)
+        if not isinstance(is_unique, bool):
+            self._warn(
+                f"{reads.path}/uniqueItems", "it is neither true nor false, so items may repeat"
+            )
+        node.is_unique = is_unique is True
         if "unevaluatedItems" in reads.schema:
             node.unevaluated_items = self._below(location, "unevaluatedItems")
 

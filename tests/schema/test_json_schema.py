@@ -266,6 +266,18 @@ def test_a_part_of_a_format_is_written_and_said() -> None:
         assert not is_accepted({"format": "idn-hostname"}, '"a b"')
 
 
+@pytest.mark.parametrize(
+    ("schema", "where"),
+    [
+        ({"uniqueItems": "yes"}, "at /uniqueItems: it is neither true nor false"),
+        ({"items": {"format": 3}}, "at /items/format: it is no name"),
+    ],
+)
+def test_what_is_no_value_of_a_keyword_is_told(schema: Any, where: str) -> None:
+    with pytest.warns(SchemaWarning, match=where):
+        json_schema(schema)
+
+
 def test_what_cannot_be_guaranteed_is_left_out_with_a_warning() -> None:
     schema = {"type": "array", "items": {"multipleOf": 0.123456789}}
     with pytest.warns(SchemaWarning, match="/items/multipleOf"):
