@@ -16,13 +16,14 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache, reduce
-from itertools import pairwise
+from functools import cached_property, lru_cache, reduce
+from itertools import chain, pairwise
 from math import inf
 
 from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES, ByteTree, CharacterClass
 from cfgguide.base.limits import check_step
 from cfgguide.base.remembered import remembered_up_to
+from cfgguide.base.sets import members
 
 _N_KEPT = 256  # alphabets of classes, and of several automata
 _N_SETS = 1_000  # of letters, of which an alphabet remembers the characters
@@ -74,14 +75,23 @@ class Alphabet:
     @remembered_up_to(_N_SETS)
     def ranges(self, letters: int) -> Ranges:
         """Return the characters of some letters, given as bits."""
+        check_step(0)
         found: list[tuple[int, int]] = []
-        for first, last, letter in self.intervals():
-            if letters >> letter & 1:
-                if found and found[-1][1] == first - 1:
-                    found[-1] = (found[-1][0], last)
-                else:
-                    found.append((first, last))
+        for first, last in sorted(chain(*[self._intervals_of[each] for each in members(letters)])):
+            if found and found[-1][1] == first - 1:
+                found[-1] = (found[-1][0], last)
+            else:
+                found.append((first, last))
         return tuple(found)
+
+    @cached_property
+    def _intervals_of(self) -> list[list[tuple[int, int]]]:
+        """The first and the last code points of the intervals of each letter."""
+        found: list[list[tuple[int, int]]] = [[] for _ in range(self.n_letters)]
+        for first, last, letter in self.intervals():
+            check_step(0)
+            found[letter].append((first, last))
+        return found
 
     @remembered_up_to(_N_SETS)
     def spelled(self, spelling: Callable[[Ranges], ByteTree], letters: int) -> ByteTree:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import cached_property
+from itertools import chain
 from math import inf
 
 import numpy as np
@@ -49,6 +50,7 @@ class Distances:
     def __init__(self, following: Sequence[Collection[int]], ends: Collection[int]) -> None:
         before: list[list[int]] = [[] for _ in following]
         for state, targets in enumerate(following):
+            check_step(0)
             for target in targets:
                 before[target].append(state)
         self._following = following
@@ -67,10 +69,10 @@ class Distances:
 
     def _set_longest(self, before: list[list[int]], live: list[int]) -> None:
         """Set the longest ways: those of states whose followers are all known, backwards."""
-        n_open = {
-            state: sum(self.shortest[each] < inf for each in self._following[state])
-            for state in live
-        }
+        n_open = {}
+        for state in live:
+            check_step(0)
+            n_open[state] = sum(self.shortest[each] < inf for each in self._following[state])
         ready = [state for state in live if n_open[state] == 0]
         for state in ready:  # grows while it is walked
             check_step(0)
@@ -82,6 +84,7 @@ class Distances:
         for state in live:
             self.longest[state] = 0 if state in done else inf  # a loop is on the way
         for state in ready:
+            check_step(0)
             ways = [self.longest[each] + 1 for each in self._following[state]]
             self.longest[state] = max(ways, default=0)
 
@@ -90,7 +93,7 @@ class Distances:
         """The first and the second states of all moves, int32."""
         n_moves = [len(each) for each in self._following]
         firsts = np.repeat(np.arange(len(n_moves), dtype=np.int32), n_moves)
-        seconds = np.fromiter((to for each in self._following for to in each), dtype=np.int32)
+        seconds = np.fromiter(chain.from_iterable(self._following), dtype=np.int32)
         return firsts, seconds
 
 

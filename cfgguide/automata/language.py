@@ -340,7 +340,11 @@ class Language(Lettered):
     def _by_letter(self) -> tuple[Row, ...]:
         letters = self.alphabet.letters
         firsts = [letters.index(letter) for letter in range(1, self.alphabet.n_letters)]
-        return tuple((DEAD, *[row[first] for first in firsts]) for row in self.rows)
+        found = []
+        for row in self.rows:
+            check_step(0)
+            found.append((DEAD, *map(row.__getitem__, firsts)))
+        return tuple(found)
 
     def row(self, state: int) -> Row:
         """Return the next states of a state, by letters."""
@@ -353,7 +357,10 @@ class Language(Lettered):
     @cached_property
     def distances(self) -> Distances:
         """How far it is from each state to the ends."""
-        targets = [[each for each in dict.fromkeys(row) if each != DEAD] for row in self.rows]
+        targets = []
+        for row in self.rows:
+            check_step(0)
+            targets.append([each for each in dict.fromkeys(row) if each != DEAD])
         return Distances(targets, self.accepting)
 
     def shortest(self, state: int) -> float:

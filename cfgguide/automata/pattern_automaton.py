@@ -818,6 +818,7 @@ class PatternAutomaton(GrownAutomaton):
         row = []
         for targets in map(tuple, after):
             if targets not in known:
+                check_step(0)
                 known[targets] = self._number(self._program.needed(targets))
             row.append(known[targets])
         return tuple(row)

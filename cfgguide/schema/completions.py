@@ -749,7 +749,9 @@ class MemoryCompletions:
     def _names(self, members: Members, tag: int, used: frozenset[Hashable]) -> Iterator[bytes]:
         """Yield the names with a tag that have not come."""
         if tag < members.n_listed:
-            yield self.shortest.name(members, tag)
+            name = self.shortest.name(members, tag)
+            if name is not None:
+                yield name
             return
         lexemes, _ = members.lexemes_for(1 << tag)
         number = 0

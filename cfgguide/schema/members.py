@@ -195,6 +195,7 @@ class PlainMembers(_Members):
 
     def path(self, state: int, _cost: Cost) -> list[Property]:
         """Return the properties that still have to come."""
+        check_step(0)
         tags = range(state if self._is_ordered else 0, len(self._names))
         missing = self._required if self._is_ordered else self._required & ~state
         needed = [tag for tag in tags if missing >> tag & 1]
@@ -267,7 +268,9 @@ class PlainItems:
         """Return what the items are that still have to come; None if those are too many."""
         if self._least - state > _MOST_ITEMS:
             return None
-        return [self._item(min(index, self._prefix)) for index in range(state, self._least)]
+        first = [self._item(index) for index in range(state, min(self._prefix, self._least))]
+        n_others = self._least - max(state, self._prefix)
+        return first + max(n_others, 0) * [self._item(self._prefix)]
 
 
 class _Tracked:

@@ -218,11 +218,10 @@ class ShortestValues:
     def _property(self, members: Members, asked: Property) -> Written | None:
         check_step()
         tag, goal = asked
-        written = self.of(goal)
-        if written is None:
+        written, name = self.of(goal), self.name(members, tag)
+        if written is None or name is None:
             return None
-        text = self.name(members, tag) + self._automaton.layout.colon + written.text
-        return Written(text, written.tag)
+        return Written(name + self._automaton.layout.colon + written.text, written.tag)
 
     def _any(self, members: Members, state: Any) -> Written | None:
         """Return a short property, and what has to follow, where none has to come."""
@@ -230,18 +229,17 @@ class ShortestValues:
         tags = [tag for tag in range(members.n_tags) if allowed >> tag & 1]
         found = []
         for tag in [*tags[:_MAX_NAMES], *tags[_MAX_NAMES:][-1:]]:
-            rest = self.after_name(members, state, tag)
-            if rest is not None:
-                found.append(Written(self.name(members, tag) + rest.text, rest.tag))
+            rest, name = self.after_name(members, state, tag), self.name(members, tag)
+            if rest is not None and name is not None:
+                found.append(Written(name + rest.text, rest.tag))
         return _least(found)
 
     @remembered
-    def name(self, members: Members, tag: int) -> bytes:
-        """Return the name with a tag, in quotes."""
+    def name(self, members: Members, tag: int) -> bytes | None:
+        """Return the name with a tag, in quotes; None if it is too long."""
         lexemes, _ = members.lexemes_for(1 << tag)
         end = self.lexemes.end(lexemes, lexemes.start, tags=1 << tag)
-        assert end is not None, "it can be written"
-        return b'"' + end.text
+        return None if end is None else b'"' + end.text
 
     def after_name(self, members: Members, state: Any, tag: int) -> Written | None:
         """Return what follows a name: colon, value, and the properties that still have to come."""
@@ -262,9 +260,10 @@ class ShortestValues:
         """Return the same where a way on that begins with the name is known, but not the best."""
         path = members.path_from(state, tag) if isinstance(members, TrackedMembers) else None
         written = None if path is None else self._written(members, state, path)
-        if written is None:
+        name = self.name(members, tag)
+        if written is None or name is None:
             return None
-        return Written(written.text[len(self.name(members, tag)) :], written.tag)
+        return Written(written.text[len(name) :], written.tag)
 
     def of_each_case(self, goal: Goal, wanted: Goal | None = None) -> Iterator[Written]:
         """Yield a shortest value, and one of each case, as what has to follow may depend on it.

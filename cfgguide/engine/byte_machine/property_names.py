@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, reduce
 from math import inf
-from operator import or_
+from operator import itemgetter, or_
 from typing import Any, NamedTuple
 
 from cfgguide.automata.charset import (
@@ -119,9 +119,10 @@ class ListedTexts:
                     data = text.translate(spelled).encode()
                     found.append((len(data), data, index))
             found.sort()
-            order = [index for *_, index in found]
+            order = list(map(itemgetter(2), found))
             ranks = [len(order)] * len(self.texts)
             for rank, index in enumerate(order):
+                check_step(0)
                 ranks[index] = rank
             self._known_ranks[used] = _Ranks(tuple(order), tuple(ranks), spelled)
         return self._known_ranks[used]

@@ -124,6 +124,7 @@ class Values:
             if listed is None:
                 others.append(node)
             for value in listed or ():
+                check_step(0)
                 by_value.setdefault(value, {})[node] = None
         return by_value, others
 
@@ -500,8 +501,13 @@ def _are_told_by_tag(branches: tuple[Node, ...]) -> bool:
 def _words(listed: list[Condition], asked: list[Condition]) -> Scalars | None:
     """Return the listed texts that meet all conditions."""
     found = set.intersection(*(set(condition.words or ()) for condition in listed))
-    words = tuple(sorted(word for word in found if all(each.meets(word) for each in asked)))
+    words = tuple(sorted(word for word in found if _is_met(word, asked)))
     return Scalars(partial(Language.of_words, words), words=words) if words else None
+
+
+def _is_met(word: str, asked: list[Condition]) -> bool:
+    check_step(0)
+    return all(each.meets(word) for each in asked)
 
 
 class AllValues:
