@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from cfgguide.automata.alphabet import Alphabet
 from cfgguide.base.kinds import BEGUN, EVERY, MOST, N_BITS, kinds_meeting
+from cfgguide.base.limits import check_step
 from cfgguide.base.sets import members
 
 Key = TypeVar("Key", bound=Hashable)
@@ -107,6 +108,7 @@ def _kinds_in(alphabet: Alphabet, letters: int) -> int:
 @lru_cache(maxsize=10_000)
 def _kinds_meeting(alphabet: Alphabet, letters: int) -> int:
     """Return the kinds that have characters of some letters."""
+    check_step(0)
     kinds = _kinds_of(alphabet)
     return reduce(or_, [kinds[letter] for letter in members(letters)], 0)
 
@@ -116,5 +118,6 @@ def _kinds_of(alphabet: Alphabet) -> list[int]:
     """Return for each letter the kinds that have characters of it."""
     found = [0] * alphabet.n_letters
     for low, high, letter in alphabet.intervals():
+        check_step(0)
         found[letter] |= kinds_meeting(((low, high),))
     return found
