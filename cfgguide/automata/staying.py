@@ -108,9 +108,9 @@ def _kinds_in(alphabet: Alphabet, letters: int) -> int:
 @lru_cache(maxsize=10_000)
 def _kinds_meeting(alphabet: Alphabet, letters: int) -> int:
     """Return the kinds that have characters of some letters."""
+    kinds, found = _kinds_of(alphabet), members(letters)
     check_step(0)
-    kinds = _kinds_of(alphabet)
-    return reduce(or_, [kinds[letter] for letter in members(letters)], 0)
+    return reduce(or_, map(kinds.__getitem__, found), 0)
 
 
 @lru_cache(maxsize=256)

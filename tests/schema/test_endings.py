@@ -614,3 +614,13 @@ def test_names_that_have_to_come_are_found_once(monkeypatch):
         guide.advance(SMALL.tokens.index(bytes((byte,))))
     guide.allowed_within(len(guide.shortest_completion()))
     assert n_found < 2 * 50
+
+
+def test_objects_with_a_name_too_long_to_write_have_no_ending() -> None:
+    schema = {"type": ["object", "null"], "required": ["x" * 150_000]}
+    guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), cfgguide.Vocabulary.of_bytes([])))
+    assert bytes(guide.shortest_completion()[:-1]) == b"null"
+    assert ord("{") not in guide.allowed_within(50)
+    guide.advance(ord("{"))
+    with pytest.raises(BudgetError, match="no way was found"):
+        guide.allowed_within(50)
