@@ -51,10 +51,6 @@ _IPV4_INTERFACE = f"{IPV4}(?:\\/(?:[0-9]|[12][0-9]|3[0-2]))?"
 _IPV6_INTERFACE = f"(?:{IPV6})(?:\\/(?:[0-9]|[1-9][0-9]|1[01][0-9]|12[0-8]))?"
 
 
-def _multiples(step: int, below: int) -> str:
-    return "|".join(map(str, reversed(range(0, below, step))))
-
-
 def _ipv4_networks() -> str:
     """Return the networks of IPv4: behind the prefix there are zeros."""
     byte = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
@@ -63,7 +59,8 @@ def _ipv4_networks() -> str:
         whole, rest = divmod(n_bits, 8)
         parts = [byte] * whole
         if whole < 4:
-            parts.append(f"(?:{_multiples(2 ** (8 - rest), 256)})")
+            step = 2 ** (8 - rest)  # between bytes that end with zeros
+            parts.append(f"(?:{'|'.join(map(str, range(256 - step, -1, -step)))})")
         parts += ["0"] * (4 - len(parts))
         address = "\\.".join(parts)
         found.append(f"{address}\\/{n_bits}")

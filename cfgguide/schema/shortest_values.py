@@ -208,6 +208,7 @@ class ShortestValues:
         texts, tags = [], []
         n_left = LONGEST
         for each in path:
+            check_step(0)
             written = self._kept(self._property, members, each)
             if written is None or (n_left := n_left - len(written.text)) < 0:
                 return None

@@ -21,6 +21,7 @@ from support.backtracking import MATCHED, READING, REPEATED, SEARCHED, USES, why
 
 import cfgguide
 from cfgguide.grammar.lark_parts import LINEAR
+from cfgguide.schema.messages.formats import FORMATS
 
 PACKAGE = Path(cfgguide.__file__).parent
 #: What of ``re`` does not match.
@@ -64,6 +65,10 @@ TRUSTED = {
     ("languages.sql.name_sets", r"f'^{re.escape(terminal)}: /\\(\\?ai:([a-z0-9_|]+)\\)'"): (
         "the bundled grammar of SQL"
     ),
+    (
+        "schema.messages.formats",
+        """f"{before}{re.escape(text).replace('NAME', _NAME)}(?={after})\"""",
+    ): "texts of ours and a name (`test_beginnings_of_calls_are_found_in_linear_time`)",
     ("schema.messages.grammar_tools", "f\"({'|'.join(map(re.escape, known))})\""): NAMES,
     ("schema.messages.message_reading", "form.call.search(self._pending)"): (
         "a piece of a text, after at most 400 characters that are kept back"
@@ -287,6 +292,11 @@ def test_tables_hold_linear_patterns(module, table):
         found = [found]
     for pattern in (each if isinstance(each, str) else each[0] for each in found):
         assert why_unproved(re.compile(pattern, re.MULTILINE), SEARCHED) is None, pattern
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_beginnings_of_calls_are_found_in_linear_time(name):
+    assert why_unproved(FORMATS[name].call, SEARCHED) is None
 
 
 def test_a_name_in_a_line_is_found_in_linear_time():

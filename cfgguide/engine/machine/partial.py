@@ -103,6 +103,21 @@ class TextReading:
         return Partial("".join(self._pieces))
 
 
+def until(text: str, mark: str) -> tuple[str, str, bool]:
+    """Return what surely comes before a mark, what is left after that, and whether the mark came.
+
+    Examples
+    --------
+    >>> until("a</b>c", "</b>"), until("a</", "</b>")
+    (('a', 'c', True), ('a', '</', False))
+    """
+    before, found, rest = text.partition(mark)
+    if found:
+        return before, rest, True
+    n_sure = len(text) - n_kept(text, (mark,))
+    return text[:n_sure], text[n_sure:], False
+
+
 def n_kept(text: str, marks: Sequence[str], longest: int = 0) -> int:
     """Return how many characters at the end of a text may begin one of some marks.
 

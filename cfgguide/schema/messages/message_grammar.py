@@ -249,9 +249,16 @@ def structural_tag(
             tag = json.loads(tag)
         except (ValueError, RecursionError) as error:
             raise SchemaError(f"the structural tag is not JSON: {error}") from None
-    options: dict[str, Any] = {"formats": formats, "best_effort": best_effort, "limits": limits}
-    options["tidy"] = tidy
-    return message_grammar(tag, MessageReading(), registry=registry, cancelled=cancelled, **options)
+    return message_grammar(
+        tag,
+        MessageReading(),
+        tidy=tidy,
+        formats=formats,
+        best_effort=best_effort,
+        registry=registry,
+        limits=limits,
+        cancelled=cancelled,
+    )
 
 
 def message_grammar(

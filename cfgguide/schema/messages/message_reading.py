@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
-from cfgguide.engine.machine.partial import Partial, Path, Reading, n_kept
+from cfgguide.engine.machine.partial import Partial, Path, Reading, n_kept, until
 from cfgguide.engine.machine.protocol import AnyMachine
 from cfgguide.schema.json_reading import NOTHING, is_listed
 from cfgguide.schema.messages.formats import FORMATS
@@ -63,11 +63,9 @@ class ThinkingReading:
             self._pending = self._pending.removeprefix(self._opening)
             self._state = "thinking" if is_there else "answer"
         if self._state == "thinking":
-            text, closing, rest = self._pending.partition(self._closing)
-            kept = 0 if closing else n_kept(text, (self._closing,))
-            self._thoughts.append(text[: len(text) - kept])
-            self._pending = rest if closing else text[len(text) - kept :]
-            self._state = "lines" if closing else "thinking"
+            thought, self._pending, is_over = until(self._pending, self._closing)
+            self._thoughts.append(thought)
+            self._state = "lines" if is_over else "thinking"
         if self._state == "lines":
             self._pending = self._pending.lstrip(_LINES)
             self._state = "answer" if self._pending else "lines"
@@ -152,14 +150,12 @@ class MessageSoFar:
         self._pending = self._pending[n_read:]
 
     def _read_block(self, end: str) -> bool:
-        text, found, rest = self._pending.partition(end)
-        kept = 0 if found else n_kept(text, (end,))
-        into = self._thoughts if self._block == "analysis" else self._content
-        into.append(text[: len(text) - kept])
+        text, rest, is_over = until(self._pending, end)
+        (self._thoughts if self._block == "analysis" else self._content).append(text)
         # The next part may begin with the mark that ends this one.
-        self._pending = found + rest if found else text[len(text) - kept :]
-        self._block = "" if found else self._block
-        return bool(found)
+        self._pending = end + rest if is_over else rest
+        self._block = "" if is_over else self._block
+        return is_over
 
     def partial(self, machine: AnyMachine, configuration: Any) -> Partial[Message]:
         """Return the message so far."""

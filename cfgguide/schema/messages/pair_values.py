@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cfgguide.engine.machine.partial import Path, n_kept
+from cfgguide.engine.machine.partial import Path, until
 from cfgguide.errors import SchemaError, shown
 from cfgguide.schema.json_reading import NOTHING, JsonReading
 
@@ -261,12 +261,9 @@ class _Reading:
 
         Return whether what ends it has come.
         """
-        text, found, rest = self._text.partition(end)
-        kept = 0 if found else n_kept(text, (end,))
-        written = json.dumps(text[: len(text) - kept], ensure_ascii=False)[1:-1]
-        self._json.read(written + '"' * bool(found))
-        self._text = rest if found else text[len(text) - kept :]
-        return bool(found)
+        text, self._text, is_whole = until(self._text, end)
+        self._json.read(json.dumps(text, ensure_ascii=False)[1:-1] + '"' * is_whole)
+        return is_whole
 
 
 class PairReading(_Reading):

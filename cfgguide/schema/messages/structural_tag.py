@@ -25,6 +25,7 @@ from typing import Any
 
 from cfgguide.automata.pattern_notations import read, with_common_spaces
 from cfgguide.errors import SchemaError, shown
+from cfgguide.schema.json_schema import parsed_schema
 from cfgguide.schema.keywords import said_of
 from cfgguide.schema.messages.pair_values import STYLES
 from cfgguide.schema.messages.pairs import pairs
@@ -342,12 +343,8 @@ def _of_old(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 def _schema(structure: Mapping[str, Any]) -> Any:
     schema = structure.get("schema")
-    if not isinstance(schema, str):
-        return schema
-    try:
-        return json.loads(schema)
-    except (ValueError, RecursionError) as error:
-        raise SchemaError(f"at /structures: the schema is not JSON: {error}") from None
+    with said_of("at /structures"):
+        return parsed_schema(schema) if isinstance(schema, str) else schema
 
 
 def _limit(spec: Mapping[str, Any], path: str) -> int | None:

@@ -341,21 +341,16 @@ class ObjectPlanner(Planner[ObjectMachine, Properties]):
         leading = machine.leading(node, number)
 
         def holds(other: Node) -> bool | None:
-            if other not in leading:
-                return False
-            return self._truth(plan, other)
+            return other in leading and self._truth(plan, other)
 
         seen = {
             name
             for other in (node, *leading)
             for name in other.dependent
-            if self._may_be_there(plan, name)
+            if self._comes(plan, machine.number_of(name)) is not False
         }
         return not leading or not any(
             machine.evaluates(other, number)
             for other in evaluators(node, holds, seen)
             if other is not node
         )
-
-    def _may_be_there(self, plan: Plan, name: str) -> bool:
-        return self._comes(plan, self.machine.number_of(name)) is not False

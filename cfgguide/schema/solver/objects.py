@@ -156,14 +156,15 @@ class ObjectMachine(MemberMachine):
         self._are_different = are_different
         self._wanted_to_fail = wanted_to_fail
         asking = sorted(self._asking, key=order)
-        self._names = tuple(in_order(asking))
+        #: The listed names, in their order; the first classes of names are theirs.
+        self.names = tuple(in_order(asking))
         self._is_ordered = is_ordered
-        self._numbers = {name: number for number, name in enumerate(self._names)}
+        self._numbers = {name: number for number, name in enumerate(self.names)}
         # Where names have an order, a required name needs no memory: who requires a name that is
         # passed fails at once. Whether one of these names came is asked later as well.
         conditional = {name for node in asking for name in _conditional_names(node)}
         self._tracked = sum(1 << self._numbers[name] for name in conditional)
-        requiring: dict[str, list[Node]] = {name: [] for name in self._names}
+        requiring: dict[str, list[Node]] = {name: [] for name in self.names}
         for node in asking:
             for name in node.required:
                 requiring[name].append(node)
@@ -195,9 +196,9 @@ class ObjectMachine(MemberMachine):
         """List the names of which there are few in a class: they may all have come."""
         languages = [each.names for each in self.name_classes if isinstance(each.names, Language)]
         found = [each.words(MAX_LISTED) or [] for each in languages]
-        for name in sorted({name for names in found for name in names}.difference(self._names)):
-            self._numbers[name] = len(self._names)
-            self._names += (name,)
+        for name in sorted({name for names in found for name in names}.difference(self.names)):
+            self._numbers[name] = len(self.names)
+            self.names += (name,)
             self._requiring += ((),)
         self.__dict__.pop("name_classes")
 
@@ -217,24 +218,24 @@ class ObjectMachine(MemberMachine):
 
         found = []
         # Listed names come first: the number of a name is also that of its class.
-        for name in self._names:
+        for name in self.names:
             check_step()
             matched = sum(1 << n for n, each in enumerate(self._patterns) if each.accepts(name))
             held = accepted([each.meets(name) for each in asked])
             found.append(NameClass(name, (), matched, held))
         # Nothing tells the other names apart, so no automaton has to be made of them.
         if not self._patterns and not asked:
-            return [*found, NameClass(None, self._names, 0, accepted([]))]
+            return [*found, NameClass(None, self.names, 0, accepted([]))]
         n_patterns = len(self._patterns)
 
         languages = [*self._patterns, *(each.language for each in asked)]
         for memberships, language in combinations(languages):
             # A class without a name of its own would promise properties that cannot be written.
-            if has_other_text(language, self._names):
+            if has_other_text(language, self.names):
                 are_in = memberships[:n_patterns]
                 matched = sum(1 << number for number, is_in in enumerate(are_in) if is_in)
                 held = accepted(memberships[n_patterns:])
-                found.append(NameClass(None, language, matched, held, self._names))
+                found.append(NameClass(None, language, matched, held, self.names))
         return found
 
     @property
@@ -245,7 +246,7 @@ class ObjectMachine(MemberMachine):
     @property
     def n_single(self) -> int:
         """How many of them are listed names."""
-        return len(self._names)
+        return len(self.names)
 
     def children(self, node: Node, number: int) -> tuple[Node, ...]:
         """Return the nodes that a node applies to the value of a property."""
@@ -269,11 +270,6 @@ class ObjectMachine(MemberMachine):
             number = self._pattern_numbers.get(id(language), -1)  # none if never asked
             found.setdefault(number, []).append(child)
         return found
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The listed names, in their order; the first classes of names are theirs."""
-        return self._names
 
     def shortest(self, number: int) -> float:
         """Return how many bytes the shortest name of a class has, in quotes, about."""
@@ -358,7 +354,7 @@ class ObjectMachine(MemberMachine):
     def symbols(self, state: Properties) -> Iterator[MemberSymbol]:
         """Yield what may come next: a property of a class."""
         for number in range(len(self.name_classes)):
-            if number >= len(self._names) or self.may_come(state, number):
+            if number >= len(self.names) or self.may_come(state, number):
                 yield self.symbol(state, number)
 
     def after(self, state: Properties, symbol: MemberSymbol, value_class: ValueClass) -> Properties:
@@ -406,9 +402,9 @@ class ObjectMachine(MemberMachine):
 
     def holding(self, state: Properties) -> tuple[dict[Node, bool], list[Problem]]:
         """Return which nodes hold for the object, and what is uncertain about that."""
-        seen = {self._names[number] for number in members(state.seen)}
+        seen = {self.names[number] for number in members(state.seen)}
         # Nodes that require a name which was passed have failed already.
-        open_names = self._names[state.last + 1 :] if self._is_ordered else self._names
+        open_names = self.names[state.last + 1 :] if self._is_ordered else self.names
         missing = set(open_names) - seen
         total = min(state.n_parts, self._cap)
         # All unlisted names that came may be one and the same.

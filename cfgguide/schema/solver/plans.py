@@ -351,12 +351,8 @@ class Clauses(Generic[Machine]):
         """Yield what lets a node fail by such keywords."""
         return map(_refuted, self._holding_by(node))
 
-    def decided(self, node: Node) -> list[Clause]:
-        """Return clauses after which it is known what the keywords that a node sees evaluate."""
-        return [*map(self.clause, self.deciding(node))]
-
     def deciding(self, node: Node) -> Iterator[Sequence[Alternative]]:
-        """Yield the same, as alternatives."""
+        """Yield what has to be decided to know what the keywords that a node sees evaluate."""
         for other in (node, *may_evaluate(node, self.kind)):
             yield [(Holds(other, True),), (Holds(other, False),)]
 
@@ -691,7 +687,7 @@ class Planner(Generic[Machine, State]):
         elif isinstance(literal, Overlooked):
             plan.overlooked.append(literal)
             # Which keywords evaluate the parts depends on which of these nodes hold.
-            plan.clauses += self._clauses.decided(literal.node)
+            plan.clauses += map(self._clauses.clause, self._clauses.deciding(literal.node))
         self._assume_of_parts(plan, literal)
         return True
 

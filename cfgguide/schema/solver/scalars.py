@@ -24,7 +24,7 @@ from cfgguide.engine.byte_machine.scalars import is_within
 from cfgguide.schema.solver.goals import Goal
 from cfgguide.schema.solver.member_automata import ValueClass, asked_by, listed, scalar_holds
 from cfgguide.schema.solver.nodes import Condition, Node, is_typed
-from cfgguide.schema.solver.truth import Truths, truths
+from cfgguide.schema.solver.truth import truths
 
 #: States of one automaton of all conditions; at 10 and a million the same work for 40 schemas of
 #: SchemaStore.
@@ -268,12 +268,13 @@ class ScalarClasses:
         truth = dict(zip(decided, map(found.__getitem__, places), strict=True))
         if others:
             known = dict(zip(map(id, self._asked), found, strict=True))
-            holds = partial(self._holds, known)
-            truth = truths(others, self._kind, holds, known=truth)
+            truth = truths(
+                others,
+                self._kind,
+                lambda node, _: scalar_holds(node, self._kind, known),
+                known=truth,
+            )
         return frozenset([node for node in self._nodes if truth[node]])
-
-    def _holds(self, known: dict[int, bool], node: Node, _: Truths) -> bool:
-        return scalar_holds(node, self._kind, known)
 
     @cached_property
     def _parted(self) -> tuple[list[Node], list[int], list[Node]]:

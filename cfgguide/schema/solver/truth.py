@@ -8,7 +8,6 @@ which nodes have evaluated a property or an item, which ``unevaluatedProperties`
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -129,14 +128,10 @@ def others_evaluate(
     left = [rest for owner, *rest in pending if owner is node]
     if not left:
         return True
-    holds = partial(_is_known_to_hold, found)
-    others = [other for other in evaluators(node, holds, seen) if other is not node]
+    # Nodes that are not there fail.
+    holding = evaluators(node, lambda other: found.get(other, False), seen)
+    others = [other for other in holding if other is not node]
     return all(any(evaluates(other, *rest) for other in others) for rest in left)
-
-
-def _is_known_to_hold(found: Mapping[Node, bool | None], node: Node) -> bool | None:
-    """Return whether a node holds; those that are not there fail."""
-    return found.get(node, False)
 
 
 def is_listed(node: Node, found: Truths) -> bool:
