@@ -31,11 +31,13 @@ from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recogn
 from cfgguide.engine.monitors.monitor import Monitor
 from cfgguide.engine.monitors.text_sets import Texts
 from cfgguide.grammar.lr.indentation import Indentation
-from cfgguide.grammar.lr.indentation_names import INLINE, JOIN
+from cfgguide.grammar.lr.indentation_names import COUNTED, INLINE, JOIN, NEWLINE
 from cfgguide.grammar.lr.stack import Stack
 
 _MAX_CANDIDATES = 50_000  # pairs of states, of about 200 bytes each
 _MAX_POSSIBLE = 2_000  # answers for all scanner states, of a few kB each
+
+_COUNTED = (COUNTED, NEWLINE)  # roles of lexemes whose bytes an indenter counts
 
 IMPOSSIBLE, POSSIBLE, BY_TEXT, BY_OTHER_TEXT = range(4)
 
@@ -82,6 +84,7 @@ class WatchingRecognizer(Recognizer):
     gaps: Gaps
     lexer: Lexer
     followed: int
+    told_apart: int
     _longer: list[int]
     _ignored: int
     _acceptable_in: dict[int, int]
@@ -140,7 +143,10 @@ class WatchingRecognizer(Recognizer):
         made._possible_at = BoundedDict(_MAX_POSSIBLE)
         made._longer = scanner.class_representatives[scanner.equivalence_classes].tolist()
         made.followed = sum(1 << each for each, is_one in enumerate(places.is_followed) if is_one)
+        made.told_apart = made.followed
         if made.indentation_reader is not None:
+            roles = made.indentation_reader.indentation_rules.roles
+            made.told_apart |= sum(1 << each for each, role in enumerate(roles) if role in _COUNTED)
             table: object = _WatchedTable()
             made.indentation_reader = made.indentation_reader.with_parse_table(table)  # type: ignore[arg-type]
         start = places.place(recognizer.initial.hypotheses[0].stack, monitor)
@@ -211,31 +217,29 @@ class WatchingRecognizer(Recognizer):
         bool or None
             None if that is not known without reading with the parser.
         """
-        if len(lexer_place.states) == 1 and not lexer_place.may_have_left:
+        if len(lexer_place.states) == 1 and not lexer_place.left:
             return self._is_possible(lexer_place.states[0][0], place, text)
         possible = [each for each in lexer_place.states if self._is_possible(each[0], place, text)]
-        if len(possible) == len(lexer_place.states) and not lexer_place.may_have_left:
+        if len(possible) == len(lexer_place.states) and not lexer_place.left:
             return True
         if any(self.gaps.can_end(*each, self._allowed(each[0], place)) for each in possible):
             return True
-        return None if possible or lexer_place.may_have_left else False
+        return None if possible or lexer_place.left else False
 
     def decided_by(
         self, lexer_place: LexerPlace, place: ParsePoint
     ) -> tuple[Texts, ...] | bool | None:
         """Return what :meth:`may_become` says of a lexeme, or the texts one of which it begins.
 
-        It is asked where no indenter drops lexemes.
-
         Returns
         -------
         tuple of Texts, or bool or None
             None if the lexeme has to be asked about with each text.
         """
-        if len(lexer_place.states) > 1 or lexer_place.may_have_left:
+        if len(lexer_place.states) > 1 or lexer_place.left:
             return None
         scanner_state = lexer_place.states[0][0]
-        if self.lexemes.ahead(scanner_state) >> self._ignored & 1:
+        if self._is_dropped(self.lexemes.ahead(scanner_state), place):
             return True
         decisive: list[Texts] = []
         for terminal_id in self._terminals(scanner_state, place.stack.state):
@@ -322,6 +326,34 @@ class WatchingRecognizer(Recognizer):
         shifted = super().shifts(stack, indentation, terminal_id)
         return tuple((_between(after), unindented) for after, unindented in shifted)
 
+    def glimpse(
+        self,
+        place: ParsePoint,
+        indentation: Indentation,
+        terminal_id: int,
+        text: bytes,
+        added: bytes,
+    ) -> tuple[ParsePoint, Indentation] | None:
+        """Return place and indentation after a lexeme; None if it is refused.
+
+        Parameters
+        ----------
+        place : ParsePoint
+            Where it began.
+        indentation : Indentation
+            Where `added` begins.
+        terminal_id : int
+            What it is.
+        text, added : bytes
+            What was read of it, and the rest.
+        """
+        if self.indentation_reader is None:
+            after = place.glimpse(terminal_id, text + added)
+            return None if after is None else (after, indentation)
+        there = self.indentation_reader.read(indentation, added, terminal_id)
+        shifted = self.shifts(WatchedStack(place, text + added), there, terminal_id)
+        return (watched(shifted[0][0]).place, shifted[0][1]) if shifted else None
+
     def is_sentence(self, configuration: Configuration) -> bool:
         """Return whether Lark parses the text if it ends here, and the monitor allows it."""
         return any(
@@ -336,10 +368,7 @@ class WatchingRecognizer(Recognizer):
         return self._is_possible(hypothesis.scanner_state, stack.place, stack.text)
 
     def _is_possible(self, scanner_state: int, place: ParsePoint, text: bytes) -> bool:
-        ahead = self.lexemes.ahead(scanner_state)
-        if ahead >> self._ignored & 1:
-            return True
-        if self.indentation_reader is not None and ahead & self._dropped(place):
+        if self._is_dropped(self.lexemes.ahead(scanner_state), place):
             return True
         for terminal_id in self._terminals(scanner_state, place.stack.state):
             may, texts = place.may(terminal_id)
@@ -374,7 +403,7 @@ class WatchingRecognizer(Recognizer):
             `POSSIBLE` or `IMPOSSIBLE`; `BY_TEXT` if its text decides, `BY_OTHER_TEXT` if that may
             be any but a few.
         """
-        dropped = self._dropped(place)
+        dropped = self.dropped(place)
         key = place.bits, place.restricted, place.endless, dropped
         known = self._possible_at.get(key)
         if known is None:
@@ -399,7 +428,14 @@ class WatchingRecognizer(Recognizer):
         answers[is_possible] = POSSIBLE
         return answers
 
-    def _dropped(self, place: ParsePoint) -> int:
+    def _is_dropped(self, ahead: int, place: ParsePoint) -> bool:
+        """Return whether one of some terminals, as bits, is ignored or dropped at a place."""
+        dropped = ahead >> self._ignored & 1 or (
+            self.indentation_reader is not None and ahead & self.dropped(place)
+        )
+        return bool(dropped)
+
+    def dropped(self, place: ParsePoint) -> int:
         """Return the terminals that an indenter reads at a place and does not feed, as bits.
 
         Line breaks are among them where the grammar takes none: that is, in brackets.
@@ -425,14 +461,6 @@ class WatchingRecognizer(Recognizer):
             )
             for wanted in (INLINE, JOIN)
         }
-
-    def may_be_dropped(self, scanner_state: int) -> bool:
-        """Return whether an indenter may drop the lexeme, so that the next begins at its place."""
-        reader = self.indentation_reader
-        if reader is None:
-            return False
-        dropped = sum(self._never_fed.values()) | 1 << reader.indentation_rules.newline
-        return bool(self.lexemes.ahead(scanner_state) & dropped)
 
     def possible_terminals(self, hypothesis: Hypothesis) -> list[int]:
         """Return the terminals that the lexeme of a hypothesis may become at its place."""
