@@ -17,16 +17,14 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.dfa import DEAD
 from cfgguide.base import archive
 from cfgguide.base.bounded import BoundedDict
 from cfgguide.base.sets import members
-from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS
-from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.engine.machine.gaps import Gaps
 from cfgguide.engine.machine.lexeme_sets import LexemeSets
 from cfgguide.engine.machine.lexer_places import Lexer, LexerPlace
 from cfgguide.engine.machine.places import ParsePoint, Places
+from cfgguide.engine.machine.reading import PlainReader
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.engine.monitors.monitor import Monitor
 from cfgguide.engine.monitors.text_sets import Texts
@@ -64,6 +62,14 @@ class WatchedStack(Stack):
         self.height = place.stack.height
         self._hash = hash((place, text))
 
+    def longer(self, added: bytes) -> WatchedStack:
+        """Return the same with more text."""
+        return WatchedStack(self.place, self.text + added) if added else self
+
+    def between(self) -> WatchedStack:
+        """Return the same without text."""
+        return WatchedStack(self.place) if self.text else self
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WatchedStack):
             return False
@@ -85,7 +91,7 @@ class WatchingRecognizer(Recognizer):
     lexer: Lexer
     followed: int
     told_apart: int
-    _longer: list[int]
+    _is_asked: list[bool]
     _ignored: int
     _acceptable_in: dict[int, int]
     _candidates: BoundedDict[tuple[int, int], tuple[int, ...]]
@@ -141,7 +147,6 @@ class WatchingRecognizer(Recognizer):
         made._acceptable_in = {}
         made._candidates = BoundedDict(_MAX_CANDIDATES)
         made._possible_at = BoundedDict(_MAX_POSSIBLE)
-        made._longer = scanner.class_representatives[scanner.equivalence_classes].tolist()
         made.followed = sum(1 << each for each, is_one in enumerate(places.is_followed) if is_one)
         made.told_apart = made.followed
         if made.indentation_reader is not None:
@@ -149,6 +154,11 @@ class WatchingRecognizer(Recognizer):
             made.told_apart |= sum(1 << each for each, role in enumerate(roles) if role in _COUNTED)
             table: object = _WatchedTable()
             made.indentation_reader = made.indentation_reader.with_parse_table(table)  # type: ignore[arg-type]
+        asked = made.lexemes.leads_to(made.followed)
+        made._is_asked = asked.tolist()
+        made._plain_reader = PlainReader(
+            recognizer.parse_table, scanner, made.indentation_reader, None, asked, _after
+        )
         start = places.place(recognizer.initial.hypotheses[0].stack, monitor)
         made.initial = Configuration(
             tuple(
@@ -168,37 +178,15 @@ class WatchingRecognizer(Recognizer):
         LimitError
             If there are more ways to read them than `max_hypotheses`.
         """
-        hypotheses, context = list(configuration.hypotheses), configuration.context
-        n_read, is_indented = 0, self.indentation_reader is not None
-        while n_read < len(data):
-            if len(hypotheses) == 1 and not hypotheses[0].obligations and not is_indented:
-                state, _, _, indentation = hypotheses[0]
-                begun = watched(hypotheses[0].stack)
-                read = self._read_plainly(state, begun.place, begun.text, context, data, n_read)
-                if read is None:
-                    return None
-                state, place, text, context, n_read = read
-                begun = WatchedStack(place, text)
-                hypotheses = [Hypothesis(state, NO_OBLIGATIONS, begun, indentation)]
-                if n_read == len(data):
-                    break
-            byte = data[n_read]
-            byte_class = self._byte_classes[byte]
-            following: list[Hypothesis] = []
-            for hypothesis in hypotheses:
-                following += self._extended(hypothesis, byte_class, byte)
-                if self._match[hypothesis.scanner_state] != NO_MATCH:
-                    for start in self.ended(hypothesis, context, byte_class):
-                        following += self._extended(start, byte_class, byte)
-            if not following:
-                return None
-            if len(following) > 1:
-                following = list(dict.fromkeys(following))
-                self.check_ambiguity(len(following))
-            hypotheses, context = following, self._contexts[context, byte_class]
-            n_read += 1
-        possible = tuple(filter(self.is_possible, hypotheses))
-        return Configuration(possible, context) if possible else None
+        after = super().advance(configuration, data)
+        if after is None:
+            return None
+        possible = tuple(filter(self.is_possible, after.hypotheses))
+        return after._replace(hypotheses=possible) if possible else None
+
+    def _followed(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+        self.check_ambiguity(len(hypotheses))
+        return hypotheses
 
     def may_become(self, lexer_place: LexerPlace, place: ParsePoint, text: bytes) -> bool | None:
         """Return whether a lexeme may become one that the monitor allows at its place.
@@ -260,58 +248,18 @@ class WatchingRecognizer(Recognizer):
         ahead = self.lexemes.ahead(scanner_state) & self._acceptable(place.stack.state)
         return sum(1 << terminal_id for terminal_id in members(ahead) if place.may(terminal_id)[0])
 
-    def _read_plainly(
-        self, state: int, place: ParsePoint, text: bytes, context: int, data: bytes, n_read: int
-    ) -> tuple[int, ParsePoint, bytes, int, int] | None:
-        """Read bytes as long as there is nothing to choose; None if they are refused.
-
-        Returns
-        -------
-        tuple of (int, Place, bytes, int, int)
-            Scanner state, place, text of the lexeme, context, and how many bytes were read.
-        """
-        transitions, match, ahead = self._transitions, self._match, self.lexemes.ahead_of
-        is_assertion, followed, ignored = self._is_assertion, self.followed, self.scanner.ignored
-        byte_classes, contexts = self._byte_classes, self._contexts
-        while n_read < len(data):
-            byte_class = byte_classes[data[n_read]]
-            target, terminal_id = transitions[state, byte_class], match[state]
-            if terminal_id == NO_MATCH:
-                if target == DEAD:
-                    return None
-                if is_assertion[target]:
-                    return state, place, text, context, n_read
-            else:
-                longer = transitions[self._longer[state], byte_class]
-                if target == DEAD and longer == DEAD:
-                    after: ParsePoint | None = place
-                    if terminal_id != ignored:
-                        after = place.after(terminal_id, text) if terminal_id < ignored else None
-                    if after is None:
-                        return None
-                    start = self._starts[self._set_of_state[after.stack.state], context]
-                    target = transitions[start, byte_class]
-                    if is_assertion[start] or is_assertion[target]:
-                        return state, place, text, context, n_read
-                    if target == DEAD:
-                        return None
-                    place, text = after, b""
-                elif target == DEAD or match[longer] == NO_MATCH or is_assertion[target]:
-                    return state, place, text, context, n_read
-            text = text + data[n_read : n_read + 1] if ahead[target] & followed else b""
-            state, context = target, contexts[context, byte_class]
-            n_read += 1
-        return state, place, text, context, n_read
-
-    def _extended(self, hypothesis: Hypothesis, byte_class: int, byte: int) -> list[Hypothesis]:
+    def extended(
+        self, hypothesis: Hypothesis, byte_class: int, byte: int | None = None
+    ) -> list[Hypothesis]:
         """Return what a hypothesis becomes if one more byte belongs to its lexeme."""
-        stack = watched(hypothesis.stack)
-        following = self.extended(hypothesis, byte_class)
-        ahead = self.lexemes.ahead
+        following = super().extended(hypothesis, byte_class)
+        if byte is None:
+            return following
+        stack, added = watched(hypothesis.stack), bytes((byte,))
         return [
-            each._replace(stack=WatchedStack(stack.place, stack.text + bytes((byte,))))
-            if ahead(each.scanner_state) & self.followed
-            else (each._replace(stack=WatchedStack(stack.place)) if stack.text else each)
+            each._replace(
+                stack=stack.longer(added) if self._is_asked[each.scanner_state] else stack.between()
+            )
             for each in following
         ]
 
@@ -320,11 +268,10 @@ class WatchingRecognizer(Recognizer):
     ) -> tuple[tuple[Stack, Indentation], ...]:
         """Return stack and indentation after a lexeme; none if it is refused."""
         if terminal_id < self.scanner.ignored and self.indentation_reader is None:
-            begun = watched(stack)
-            after = begun.place.after(terminal_id, begun.text)
-            return () if after is None else ((WatchedStack(after), indentation),)
+            after = _after(stack, terminal_id)
+            return () if after is None else ((after, indentation),)
         shifted = super().shifts(stack, indentation, terminal_id)
-        return tuple((_between(after), unindented) for after, unindented in shifted)
+        return tuple((watched(after).between(), unindented) for after, unindented in shifted)
 
     def glimpse(
         self,
@@ -510,23 +457,20 @@ class WatchingRecognizer(Recognizer):
         return texts.begins(text)
 
 
+def _after(stack: Stack, terminal_id: int) -> Stack | None:
+    """Return the stack after a terminal; None if it is refused."""
+    begun = watched(stack)
+    after = begun.place.after(terminal_id, begun.text)
+    return None if after is None else WatchedStack(after)
+
+
 class _WatchedTable:
     """What an indenter feeds, followed by the monitor."""
 
-    def shift(self, stack: Stack, terminal_id: int) -> Stack | None:
-        """Return the stack after a terminal; None if it is refused."""
-        begun = watched(stack)
-        after = begun.place.after(terminal_id, begun.text)
-        return None if after is None else WatchedStack(after)
+    shift = staticmethod(_after)
 
 
 def watched(stack: Stack) -> WatchedStack:
     """Return a stack of a configuration that a monitor follows, as what it is."""
     assert isinstance(stack, WatchedStack), "all stacks are watched here"
     return stack
-
-
-def _between(stack: Stack) -> Stack:
-    """Return a stack where no lexeme has begun."""
-    begun = watched(stack)
-    return WatchedStack(begun.place) if begun.text else begun
