@@ -67,10 +67,7 @@ cdef int _moved(
     TablesView tables, EffectSpaceView space, int column, int state, int byte_class
 ) noexcept nogil
 cdef int _inside(
-    TablesView tables, EffectSpaceView space, int state, int debt, int column
-) noexcept nogil
-cdef int _fresh(
-    TablesView tables, EffectSpaceView space, int state, int debt, int column
+    TablesView tables, EffectSpaceView space, int state, int debt, int column, bint is_fresh
 ) noexcept nogil
 @cython.locals(state=int, debt=int, column=int)
 cdef void _put_going_on(
@@ -114,8 +111,6 @@ cdef int _read(
 cdef int _contexts_after(
     TablesView tables, EffectSpaceView space, int contexts, int byte_class
 ) noexcept nogil
-@cython.locals(kind=int)
-cdef bint _goes_on(EffectSpaceView space, int readings) noexcept nogil
 cdef int _joined(EffectSpaceView space, int groups, int joined) noexcept nogil
 @cython.locals(
     is_same=bint, group=int, found=int, n_found=int, rank=int, start=int, end=int, groups=int,

@@ -493,27 +493,17 @@ def _moved(tables: Tables, space: EffectSpace, column: int, state: int, byte_cla
     return _item(space, begin)
 
 
-def _inside(tables: Tables, space: EffectSpace, state: int, debt: int, column: int) -> int:
-    """Return the reading of a lexeme that goes on, not a fresh one."""
+def _inside(
+    tables: Tables, space: EffectSpace, state: int, debt: int, column: int, is_fresh: bool
+) -> int:
+    """Return the reading of a lexeme that goes on, or of one that nothing has been read of."""
     if debt == space.first and not tables.is_followed[state]:
-        return state
+        return state + len(tables.match) if is_fresh else state
     begin = _begin(space, INSIDE)
     _put(space, state)
     _put(space, debt)
     _put(space, column)
-    _put(space, 0)
-    return _item(space, begin)
-
-
-def _fresh(tables: Tables, space: EffectSpace, state: int, debt: int, column: int) -> int:
-    """Return the reading of a lexeme that nothing has been read of."""
-    if debt == space.first and not tables.is_followed[state]:
-        return len(tables.match) + state
-    begin = _begin(space, INSIDE)
-    _put(space, state)
-    _put(space, debt)
-    _put(space, column)
-    _put(space, 1)
+    _put(space, 1 if is_fresh else 0)
     return _item(space, begin)
 
 
@@ -565,7 +555,7 @@ def _put_goal(
             if space.items[place] == tables.equivalence_classes[state]:
                 return
     moved = _moved(tables, space, column, state, byte_class)
-    _put_once(space, begin, _inside(tables, space, state, debt, moved))
+    _put_once(space, begin, _inside(tables, space, state, debt, moved, False))
 
 
 def _rest_after(space: EffectSpace, rest: int, byte_class: int) -> int:
@@ -767,21 +757,6 @@ def _contexts_after(tables: Tables, space: EffectSpace, contexts: int, byte_clas
     return known
 
 
-def _goes_on(space: EffectSpace, readings: int) -> bool:
-    """Return whether a lexeme goes on in any of the readings on top of `scratch`."""
-    for place in range(readings, space.counts[TOP]):
-        reading = space.scratch[place]
-        if reading < space.first:
-            return True
-        kind = _kind(space, reading)
-        if kind == READINGS:
-            reading = space.items[_start(space, reading)]
-            kind = INSIDE if reading < space.first else _kind(space, reading)
-        if kind == INSIDE:
-            return True
-    return False
-
-
 def _joined(space: EffectSpace, groups: int, joined: int) -> int:
     """Return which entries are equal after a byte that joins groups."""
     known = _known(space, joined, ANYWHERE)
@@ -848,8 +823,6 @@ def _step(tables: Tables, space: EffectSpace, vector: int, byte_class: int) -> N
             kind == REST or space.items[_start(space, groups)] < space.n_needed
         ):
             space.counts[TOP] = begin + 3 + n_found
-            if kind == REST and not _goes_on(space, begin + 3):
-                contexts = space.same_contexts  # they matter no more
             space.scratch[begin] = kind
             space.scratch[begin + 1] = contexts
             space.scratch[begin + 2] = groups
@@ -897,10 +870,7 @@ def _put_start(tables: Tables, space: EffectSpace, state: int) -> None:
         is_fresh = is_fresh or tables.match[space.items[place]] >= 0
     for place in range(start, end, 2):
         goal, debt = space.items[place], space.items[place + 1]
-        if is_fresh:
-            reading = _fresh(tables, space, goal, debt, space.no_column)
-        else:
-            reading = _inside(tables, space, goal, debt, space.no_column)
+        reading = _inside(tables, space, goal, debt, space.no_column, is_fresh)
         _put_once(space, begin, reading)
     reading = space.scratch[begin + 1] if space.counts[TOP] == begin + 2 else _item(space, begin)
     space.counts[TOP] = begin
