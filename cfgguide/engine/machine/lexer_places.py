@@ -29,7 +29,6 @@ from cfgguide.engine.machine.recognizer import Recognizer
 UNREAD, LEAVING = -1, -2  # instead of the number of a place
 _ANY_SET = -1  # of terminals
 _MAX_STATES = 16  # of a lexer at once; what leads to more is not followed
-_MAX_SEARCHED = 1_000  # states with their obligations
 _MAX_KNOWN = 200_000  # readings, of about 200 bytes each
 
 Int32Array = npt.NDArray[np.int32]
@@ -257,10 +256,9 @@ class Lexer:
     def _may_leave(self, owing: Obligations, byte_class: int, context: int) -> bool:
         """Return whether any lexeme could begin with a byte, after one that owes something."""
         return bool(self._lookahead.after(owing, byte_class)) and any(
-            self._may_end(*target)
+            self._lookahead.step(*possible, byte_class)
             for start in self._beginning(byte_class, context)
             for possible in self._lookahead.resolved(start, owing)
-            for target in self._lookahead.step(*possible, byte_class)
         )
 
     @remembered
@@ -273,18 +271,3 @@ class Lexer:
             elif (target := self._transitions[start, byte_class]) != DEAD:
                 by_target[target] = start
         return list(by_target.values())
-
-    @remembered
-    def _may_end(self, state: int, obligations: Obligations) -> bool:
-        """Return False if a lexeme that has begun cannot end and keep what it owes."""
-        pending = [(state, obligations)]
-        found = set(pending)
-        while pending:
-            here, owed = pending.pop()
-            if not owed or self._match[here] != NO_MATCH or len(found) > _MAX_SEARCHED:
-                return True
-            for byte_class in range(self._n_classes):
-                new = set(self._lookahead.step(here, owed, byte_class)) - found
-                found |= new
-                pending += new
-        return False
