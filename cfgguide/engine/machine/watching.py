@@ -235,7 +235,7 @@ class WatchingRecognizer(Recognizer):
             if not may:
                 continue
             if texts is None or (
-                texts.is_endless and self.lexemes.is_endless(scanner_state, terminal_id)
+                texts.is_endless and self.lexemes.endless(terminal_id)[scanner_state]
             ):
                 return True
             if texts.is_endless:
