@@ -278,9 +278,9 @@ MUTATIONS = [
     ),
     Mutation(
         "columns in effects",
-        "engine/masks/effects",
-        "        return (FORM_FEED,) if kind == FORM_FEED else (*column, kind)\n",
-        "        return column\n",
+        "engine/masks/effect_kernels",
+        "    _put(space, kind + 1)\n    return _item(space, begin)\n",
+        "    _item(space, begin)\n    return column\n",
     ),
     Mutation(
         "what is owed after a lexeme, in effects",

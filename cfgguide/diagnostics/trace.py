@@ -132,11 +132,9 @@ class Lexing:
         for hypothesis, way in self.ways.items():
             for following in recognizer.extended(hypothesis, byte_class):
                 ways.setdefault(following, way)
-            begun = recognizer.begun(hypothesis, self.context, byte_class)
-            if begun:
-                ended = self._ended(recognizer, hypothesis, way)
-                for following in begun:
-                    ways.setdefault(following, ended)
+            for start in recognizer.ended(hypothesis, self.context, byte_class):
+                for following in recognizer.extended(start, byte_class):
+                    ways.setdefault(following, self._ended(recognizer, hypothesis, way))
         if not ways:
             return None
         kept = {each: ways[each] for each in recognizer.without_covered([*ways])}

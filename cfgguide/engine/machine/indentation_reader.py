@@ -135,7 +135,7 @@ class IndentationReader:
         column: int | None = NO_COLUMN
         if self._roles[terminal_id] == COUNTED:
             n_digits = int((self.indentation_rules.byte_kinds()[list(lexeme)] == DIGIT).sum())
-            column = min(n_digits, self.indentation_rules.max_digits + 1)
+            column = min(indentation.column + n_digits, self.indentation_rules.max_digits + 1)
         if terminal_id == self.indentation_rules.newline:
             column = indentation.column
             for kind, alike in groupby(lexeme.translate(self._kind_of_byte)):

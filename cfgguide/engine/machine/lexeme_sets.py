@@ -56,10 +56,17 @@ class LexemeSets:
     @remembered
     def endless(self, terminal_id: int) -> npt.NDArray[np.bool_]:
         """Return from which states there is no longest lexeme of a terminal."""
-        states = np.flatnonzero(self._reached[:, terminal_id]).tolist()
-        known = np.zeros(len(self._reached), dtype=np.bool_)
-        known[[state for state in states if self.is_endless(state, terminal_id)]] = True
-        return known
+        endless = self._reached[:, terminal_id].copy()
+        states = np.flatnonzero(endless)
+        while len(states):  # those are left out from which nothing that is left is reached
+            goes_on = np.zeros(len(states), dtype=np.bool_)
+            for moves in self._scanner.moves:
+                goes_on |= endless[moves[states]].any(axis=1)
+            if goes_on.all():
+                break
+            endless[states[~goes_on]] = False
+            states = states[goes_on]
+        return endless
 
     def has_other(self, state: int, terminal_id: int, text: bytes, texts: Texts) -> bool:
         """Return whether a lexeme that has begun may become one of some texts.
@@ -75,7 +82,7 @@ class LexemeSets:
         texts : Texts
             All but a few.
         """
-        if self.is_endless(state, terminal_id):
+        if self.endless(terminal_id)[state]:
             return True
         return self.other(state, terminal_id, text, texts) is not None
 
@@ -95,37 +102,6 @@ class LexemeSets:
                     if target != DEAD and self.ahead(target) >> terminal_id & 1:
                         pending.append((target, so_far + bytes((byte,))))
         return None
-
-    @remembered
-    def is_endless(self, state: int, terminal_id: int) -> bool:
-        """Return whether there is no longest lexeme of a terminal that a state may come to."""
-        return self._has_cycle(state, terminal_id)
-
-    def _has_cycle(self, state: int, terminal_id: int) -> bool:
-        """Return whether a state leads to a cycle from which a lexeme of a terminal is reached."""
-        done: set[int] = set()
-        path: dict[int, list[int]] = {state: self._leading(state, terminal_id)}
-        while path:
-            here = next(reversed(path))
-            if not path[here]:
-                done.add(here)
-                del path[here]
-                continue
-            target = path[here].pop()
-            if target in path:
-                return True
-            if target not in done:
-                path[target] = self._leading(target, terminal_id)
-        return False
-
-    def _leading(self, state: int, terminal_id: int) -> list[int]:
-        """Return where one byte leads from which a lexeme of a terminal may come."""
-        targets: set[int] = set()
-        for resolved in self._scanner.resolved(state):
-            targets.update(np.unique(self._scanner.transitions[resolved]).tolist())
-        return sorted(
-            target for target in targets if target != DEAD and self.ahead(target) >> terminal_id & 1
-        )
 
 
 def _of_recognizer(recognizer: Recognizer) -> LexemeSets:

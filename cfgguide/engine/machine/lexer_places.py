@@ -29,7 +29,6 @@ from cfgguide.engine.machine.recognizer import Recognizer
 UNREAD, LEAVING = -1, -2  # instead of the number of a place
 _ANY_SET = -1  # of terminals
 _MAX_STATES = 16  # of a lexer at once; what leads to more is not followed
-_MAX_SEARCHED = 1_000  # states with their obligations
 _MAX_KNOWN = 200_000  # readings, of about 200 bytes each
 
 Int32Array = npt.NDArray[np.int32]
@@ -48,13 +47,13 @@ class LexerPlace(NamedTuple):
         The scanner states, each with its obligations.
     context : int
         What came before, as far as assertions ask.
-    may_have_left : bool
-        Whether the lexeme may have ended besides, as the text to come decides.
+    left : tuple of (tuple of int)
+        If the lexeme may have ended besides, what must come true of the text to come then.
     """
 
     states: States
     context: int
-    may_have_left: bool = False
+    left: tuple[Obligations, ...] = ()
 
 
 class LexerReading(NamedTuple):
@@ -200,7 +199,7 @@ class Lexer:
 
     def _ended(self, place: LexerPlace, byte_class: int) -> int:
         """Return which lexeme a byte ends; -1 if that is not the whole answer."""
-        if place.may_have_left:
+        if place.left:
             return -1
         ended: set[int] = set()
         for state, owed in place.states:
@@ -232,7 +231,7 @@ class Lexer:
     def _moved(self, number: int, byte_class: int) -> int:
         place, terminal_set, lookahead = self.places[number], self._sets[number], self._lookahead
         following: list[tuple[int, Obligations]] = []
-        may_have_left = place.may_have_left
+        left = {after for owed in place.left for after in lookahead.after(owed, byte_class)}
         for state, owed in place.states:
             following += lookahead.step(state, owed, byte_class)
             terminal_id = self._match[state]
@@ -240,26 +239,26 @@ class Lexer:
                 continue
             owing = lookahead.ending(state, owed)
             if terminal_id != self._ignored:
-                may_have_left |= self._may_leave(owing, byte_class, place.context)
+                if self._may_leave(owing, byte_class, place.context):
+                    left.update(lookahead.after(owing, byte_class))
                 continue
             for start in lookahead.resolved(self._starts[terminal_set][place.context], owing):
                 following += lookahead.step(*start, byte_class)
         states = tuple(dict.fromkeys(following))
         if not states:
-            return LEAVING if may_have_left else UNREAD
-        if len(states) > _MAX_STATES:
+            return LEAVING if left else UNREAD
+        if len(states) > _MAX_STATES or len(left) > _MAX_STATES:
             return LEAVING
         context = self._contexts[place.context][byte_class]
-        return self.number(LexerPlace(states, context, may_have_left), terminal_set)
+        return self.number(LexerPlace(states, context, tuple(sorted(left))), terminal_set)
 
     @remembered
     def _may_leave(self, owing: Obligations, byte_class: int, context: int) -> bool:
         """Return whether any lexeme could begin with a byte, after one that owes something."""
         return bool(self._lookahead.after(owing, byte_class)) and any(
-            self._may_end(*target)
+            self._lookahead.step(*possible, byte_class)
             for start in self._beginning(byte_class, context)
             for possible in self._lookahead.resolved(start, owing)
-            for target in self._lookahead.step(*possible, byte_class)
         )
 
     @remembered
@@ -272,18 +271,3 @@ class Lexer:
             elif (target := self._transitions[start, byte_class]) != DEAD:
                 by_target[target] = start
         return list(by_target.values())
-
-    @remembered
-    def _may_end(self, state: int, obligations: Obligations) -> bool:
-        """Return False if a lexeme that has begun cannot end and keep what it owes."""
-        pending = [(state, obligations)]
-        found = set(pending)
-        while pending:
-            here, owed = pending.pop()
-            if not owed or self._match[here] != NO_MATCH or len(found) > _MAX_SEARCHED:
-                return True
-            for byte_class in range(self._n_classes):
-                new = set(self._lookahead.step(here, owed, byte_class)) - found
-                found |= new
-                pending += new
-        return False

@@ -20,6 +20,9 @@ cdef class PlainReader:
     cdef const int[::1] _left_sides
     cdef const int[::1] _set_of_state
     cdef int _ignored
+    cdef bint _has_texts
+    cdef const unsigned char[::1] _is_asked
+    cdef object _shift_of
     cdef bint _may_repeat
     cdef bint _is_general
     cdef bint _has_indentation
@@ -31,12 +34,13 @@ cdef class PlainReader:
 
     @cython.locals(
         byte_class=int, target=int, start=int, terminal_id=int, end=int, is_followed=bint,
-        n_alike=int,
+        n_alike=int, begin=int,
         text=cython.p_const_uchar,
     )
     cpdef tuple read(
         self, int state, object stack, object indentation, int context, bytes data, int n_read
     )
+    cdef object _with_text(self, object stack, int state, bytes added)
     @cython.locals(action=int)
     cdef object _shift(self, object stack, int terminal_id)
     cdef object _reduced(self, object stack, int production)

@@ -9,6 +9,7 @@ on if the scanner does and either matches, or did not match before; it ends if t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,11 @@ class PlainReader:
         Reads lines; None without an indenter.
     short_stacks : ShortStacks or None
         Tells what stacks need not have; None if they are left as they are.
+    asked : bool, shape (n_scanner_states,), optional
+        In which states the text of a lexeme is kept with its stack; only stacks that can do that
+        are read then, and shifted by `shift` of the table.
+    shift : callable, optional
+        Returns such a stack after a terminal; None if it is refused.
     """
 
     def __init__(
@@ -46,6 +52,8 @@ class PlainReader:
         scanner: Scanner,
         indentation_reader: IndentationReader | None,
         short_stacks: ShortStacks | None,
+        asked: npt.NDArray[np.bool_] | None = None,
+        shift: Callable[[Any, int], Stack | None] | None = None,
     ) -> None:
         self._transitions = _numbers(scanner.transitions)
         self._starts = _numbers(scanner.starts)
@@ -61,7 +69,10 @@ class PlainReader:
         self._lengths = _numbers(parse_table.lengths)
         self._left_sides = _numbers(parse_table.left_sides)
         self._set_of_state = _numbers(parse_table.set_of_state)
-        self._may_repeat = parse_table.may_repeat
+        self._has_texts = asked is not None
+        self._is_asked = memoryview((scanner.is_assertion if asked is None else asked).data)
+        self._shift_of: Any = parse_table.shift if shift is None else shift
+        self._may_repeat = parse_table.may_repeat or self._has_texts
         self._is_general = parse_table.is_general
         self._parse_table = parse_table
         followed = np.zeros(scanner.n_states, dtype=np.bool_)
@@ -93,7 +104,7 @@ class PlainReader:
             What the arguments become; None if Lark refuses the next byte. `n_read` stays less than
             the length of `data` where there is something to choose.
         """
-        text, end = data, len(data)
+        text, end, begin = data, len(data), n_read
         while n_read < end:
             byte_class = self._byte_classes[text[n_read]]
             target = self._transitions[state, byte_class]
@@ -104,8 +115,10 @@ class PlainReader:
                 if self._transitions[self._longer[state], byte_class] != DEAD:
                     break
                 ended, unindented = stack, indentation
+                if self._has_texts:
+                    ended = self._with_text(stack, state, data[begin:n_read])
                 if self._has_indentation:
-                    shifted = self._shift_line(stack, indentation, terminal_id)
+                    shifted = self._shift_line(ended, indentation, terminal_id)
                     if shifted is None:
                         return None
                     ended, unindented = shifted
@@ -116,7 +129,7 @@ class PlainReader:
                             break
                         after = several[0] if several else None
                     else:
-                        after = self._shift(stack, terminal_id)
+                        after = self._shift(ended, terminal_id)
                     if after is None:
                         return None
                     ended = after
@@ -127,6 +140,8 @@ class PlainReader:
                 if target == DEAD:
                     return None
                 stack, indentation, state = ended, unindented, start
+                if self._has_texts:
+                    stack, begin = self._with_text(stack, DEAD, b""), n_read
             elif self._is_assertion[target] or (
                 self._match[state] >= 0
                 and self._match[self._transitions[self._longer[state], byte_class]] < 0
@@ -151,7 +166,13 @@ class PlainReader:
                 stack = self.shortened(self._groups[target], stack)
             state = target
             n_read += n_alike
+        if self._has_texts:
+            stack = self._with_text(stack, state, data[begin:n_read])
         return state, stack, indentation, context, n_read
+
+    def _with_text(self, stack: Any, state: int, added: bytes) -> Any:
+        """Return a stack with more of the text of its lexeme, if that is kept in a state."""
+        return stack.longer(added) if self._is_asked[state] else stack.between()
 
     def _shift_line(
         self, stack: Stack, indentation: Indentation, terminal_id: int
@@ -168,7 +189,8 @@ class PlainReader:
     def _shift(self, stack: Stack, terminal_id: int) -> Stack | None:
         """Return the stack after a lexeme, or None if it is refused."""
         if self._may_repeat:
-            return self._parse_table.shift(stack, terminal_id)
+            shifted: Stack | None = self._shift_of(stack, terminal_id)
+            return shifted
         while True:
             action = self._action[stack.state, terminal_id]
             if action == 0:

@@ -267,12 +267,14 @@ class Recognizer:
                 if n_read == len(data):
                     break
             check_step()
-            byte_class, context = self._byte_classes[data[n_read]], configuration.context
+            byte, context = data[n_read], configuration.context
+            byte_class = self._byte_classes[byte]
             hypotheses: list[Hypothesis] = []
             for hypothesis in configuration.hypotheses:
-                hypotheses += self.extended(hypothesis, byte_class)
+                hypotheses += self.extended(hypothesis, byte_class, byte)
                 if self._match[hypothesis.scanner_state] != NO_MATCH:
-                    hypotheses += self.begun(hypothesis, context, byte_class)
+                    for start in self.ended(hypothesis, context, byte_class):
+                        hypotheses += self.extended(start, byte_class, byte)
             if not hypotheses:
                 return None
             if len(hypotheses) > 1:
@@ -420,8 +422,13 @@ class Recognizer:
         if n_hypotheses > 1:
             self.budget.check("max_hypotheses", n_hypotheses - 1, "the grammar")
 
-    def extended(self, hypothesis: Hypothesis, byte_class: int) -> list[Hypothesis]:
-        """Return what a hypothesis becomes if one more byte belongs to its lexeme."""
+    def extended(
+        self, hypothesis: Hypothesis, byte_class: int, byte: int | None = None
+    ) -> list[Hypothesis]:
+        """Return what a hypothesis becomes if one more byte belongs to its lexeme.
+
+        Its text is kept for a monitor if the byte itself is given, too.
+        """
         state, obligations, stack, indentation = hypothesis
         possible = self.lookahead.step(state, obligations, byte_class)
         reader = self.indentation_reader
@@ -438,23 +445,6 @@ class Recognizer:
 
     def _shortened(self, state: int, stack: Stack) -> Stack:
         return self._plain_reader.shortened(self._groups[state], stack)
-
-    def begun(self, hypothesis: Hypothesis, context: int, byte_class: int) -> list[Hypothesis]:
-        """Return what a hypothesis becomes if one more byte begins the next lexeme.
-
-        Parameters
-        ----------
-        hypothesis : Hypothesis
-            One way to read the text so far.
-        context : int
-            That of the text so far.
-        byte_class : int
-            The class of the byte.
-        """
-        following: list[Hypothesis] = []
-        for start in self.ended(hypothesis, context, byte_class):
-            following += self.extended(start, byte_class)
-        return following
 
     def ended(
         self, hypothesis: Hypothesis, context: int, byte_class: int | None = None

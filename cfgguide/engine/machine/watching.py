@@ -17,25 +17,25 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.dfa import DEAD
 from cfgguide.base import archive
 from cfgguide.base.bounded import BoundedDict
 from cfgguide.base.sets import members
-from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS
-from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.engine.machine.gaps import Gaps
 from cfgguide.engine.machine.lexeme_sets import LexemeSets
 from cfgguide.engine.machine.lexer_places import Lexer, LexerPlace
 from cfgguide.engine.machine.places import ParsePoint, Places
+from cfgguide.engine.machine.reading import PlainReader
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.engine.monitors.monitor import Monitor
 from cfgguide.engine.monitors.text_sets import Texts
 from cfgguide.grammar.lr.indentation import Indentation
-from cfgguide.grammar.lr.indentation_names import INLINE, JOIN
+from cfgguide.grammar.lr.indentation_names import COUNTED, INLINE, JOIN, NEWLINE
 from cfgguide.grammar.lr.stack import Stack
 
 _MAX_CANDIDATES = 50_000  # pairs of states, of about 200 bytes each
 _MAX_POSSIBLE = 2_000  # answers for all scanner states, of a few kB each
+
+_COUNTED = (COUNTED, NEWLINE)  # roles of lexemes whose bytes an indenter counts
 
 IMPOSSIBLE, POSSIBLE, BY_TEXT, BY_OTHER_TEXT = range(4)
 
@@ -62,6 +62,14 @@ class WatchedStack(Stack):
         self.height = place.stack.height
         self._hash = hash((place, text))
 
+    def longer(self, added: bytes) -> WatchedStack:
+        """Return the same with more text."""
+        return WatchedStack(self.place, self.text + added) if added else self
+
+    def between(self) -> WatchedStack:
+        """Return the same without text."""
+        return WatchedStack(self.place) if self.text else self
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WatchedStack):
             return False
@@ -82,7 +90,8 @@ class WatchingRecognizer(Recognizer):
     gaps: Gaps
     lexer: Lexer
     followed: int
-    _longer: list[int]
+    told_apart: int
+    _is_asked: list[bool]
     _ignored: int
     _acceptable_in: dict[int, int]
     _candidates: BoundedDict[tuple[int, int], tuple[int, ...]]
@@ -138,11 +147,18 @@ class WatchingRecognizer(Recognizer):
         made._acceptable_in = {}
         made._candidates = BoundedDict(_MAX_CANDIDATES)
         made._possible_at = BoundedDict(_MAX_POSSIBLE)
-        made._longer = scanner.class_representatives[scanner.equivalence_classes].tolist()
         made.followed = sum(1 << each for each, is_one in enumerate(places.is_followed) if is_one)
+        made.told_apart = made.followed
         if made.indentation_reader is not None:
+            roles = made.indentation_reader.indentation_rules.roles
+            made.told_apart |= sum(1 << each for each, role in enumerate(roles) if role in _COUNTED)
             table: object = _WatchedTable()
             made.indentation_reader = made.indentation_reader.with_parse_table(table)  # type: ignore[arg-type]
+        asked = made.lexemes.leads_to(made.followed)
+        made._is_asked = asked.tolist()
+        made._plain_reader = PlainReader(
+            recognizer.parse_table, scanner, made.indentation_reader, None, asked, _after
+        )
         start = places.place(recognizer.initial.hypotheses[0].stack, monitor)
         made.initial = Configuration(
             tuple(
@@ -162,37 +178,15 @@ class WatchingRecognizer(Recognizer):
         LimitError
             If there are more ways to read them than `max_hypotheses`.
         """
-        hypotheses, context = list(configuration.hypotheses), configuration.context
-        n_read, is_indented = 0, self.indentation_reader is not None
-        while n_read < len(data):
-            if len(hypotheses) == 1 and not hypotheses[0].obligations and not is_indented:
-                state, _, _, indentation = hypotheses[0]
-                begun = watched(hypotheses[0].stack)
-                read = self._read_plainly(state, begun.place, begun.text, context, data, n_read)
-                if read is None:
-                    return None
-                state, place, text, context, n_read = read
-                begun = WatchedStack(place, text)
-                hypotheses = [Hypothesis(state, NO_OBLIGATIONS, begun, indentation)]
-                if n_read == len(data):
-                    break
-            byte = data[n_read]
-            byte_class = self._byte_classes[byte]
-            following: list[Hypothesis] = []
-            for hypothesis in hypotheses:
-                following += self._extended(hypothesis, byte_class, byte)
-                if self._match[hypothesis.scanner_state] != NO_MATCH:
-                    for start in self.ended(hypothesis, context, byte_class):
-                        following += self._extended(start, byte_class, byte)
-            if not following:
-                return None
-            if len(following) > 1:
-                following = list(dict.fromkeys(following))
-                self.check_ambiguity(len(following))
-            hypotheses, context = following, self._contexts[context, byte_class]
-            n_read += 1
-        possible = tuple(filter(self.is_possible, hypotheses))
-        return Configuration(possible, context) if possible else None
+        after = super().advance(configuration, data)
+        if after is None:
+            return None
+        possible = tuple(filter(self.is_possible, after.hypotheses))
+        return after._replace(hypotheses=possible) if possible else None
+
+    def _followed(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+        self.check_ambiguity(len(hypotheses))
+        return hypotheses
 
     def may_become(self, lexer_place: LexerPlace, place: ParsePoint, text: bytes) -> bool | None:
         """Return whether a lexeme may become one that the monitor allows at its place.
@@ -211,31 +205,29 @@ class WatchingRecognizer(Recognizer):
         bool or None
             None if that is not known without reading with the parser.
         """
-        if len(lexer_place.states) == 1 and not lexer_place.may_have_left:
+        if len(lexer_place.states) == 1 and not lexer_place.left:
             return self._is_possible(lexer_place.states[0][0], place, text)
         possible = [each for each in lexer_place.states if self._is_possible(each[0], place, text)]
-        if len(possible) == len(lexer_place.states) and not lexer_place.may_have_left:
+        if len(possible) == len(lexer_place.states) and not lexer_place.left:
             return True
         if any(self.gaps.can_end(*each, self._allowed(each[0], place)) for each in possible):
             return True
-        return None if possible or lexer_place.may_have_left else False
+        return None if possible or lexer_place.left else False
 
     def decided_by(
         self, lexer_place: LexerPlace, place: ParsePoint
     ) -> tuple[Texts, ...] | bool | None:
         """Return what :meth:`may_become` says of a lexeme, or the texts one of which it begins.
 
-        It is asked where no indenter drops lexemes.
-
         Returns
         -------
         tuple of Texts, or bool or None
             None if the lexeme has to be asked about with each text.
         """
-        if len(lexer_place.states) > 1 or lexer_place.may_have_left:
+        if len(lexer_place.states) > 1 or lexer_place.left:
             return None
         scanner_state = lexer_place.states[0][0]
-        if self.lexemes.ahead(scanner_state) >> self._ignored & 1:
+        if self._is_dropped(self.lexemes.ahead(scanner_state), place):
             return True
         decisive: list[Texts] = []
         for terminal_id in self._terminals(scanner_state, place.stack.state):
@@ -243,7 +235,7 @@ class WatchingRecognizer(Recognizer):
             if not may:
                 continue
             if texts is None or (
-                texts.is_endless and self.lexemes.is_endless(scanner_state, terminal_id)
+                texts.is_endless and self.lexemes.endless(terminal_id)[scanner_state]
             ):
                 return True
             if texts.is_endless:
@@ -256,58 +248,18 @@ class WatchingRecognizer(Recognizer):
         ahead = self.lexemes.ahead(scanner_state) & self._acceptable(place.stack.state)
         return sum(1 << terminal_id for terminal_id in members(ahead) if place.may(terminal_id)[0])
 
-    def _read_plainly(
-        self, state: int, place: ParsePoint, text: bytes, context: int, data: bytes, n_read: int
-    ) -> tuple[int, ParsePoint, bytes, int, int] | None:
-        """Read bytes as long as there is nothing to choose; None if they are refused.
-
-        Returns
-        -------
-        tuple of (int, Place, bytes, int, int)
-            Scanner state, place, text of the lexeme, context, and how many bytes were read.
-        """
-        transitions, match, ahead = self._transitions, self._match, self.lexemes.ahead_of
-        is_assertion, followed, ignored = self._is_assertion, self.followed, self.scanner.ignored
-        byte_classes, contexts = self._byte_classes, self._contexts
-        while n_read < len(data):
-            byte_class = byte_classes[data[n_read]]
-            target, terminal_id = transitions[state, byte_class], match[state]
-            if terminal_id == NO_MATCH:
-                if target == DEAD:
-                    return None
-                if is_assertion[target]:
-                    return state, place, text, context, n_read
-            else:
-                longer = transitions[self._longer[state], byte_class]
-                if target == DEAD and longer == DEAD:
-                    after: ParsePoint | None = place
-                    if terminal_id != ignored:
-                        after = place.after(terminal_id, text) if terminal_id < ignored else None
-                    if after is None:
-                        return None
-                    start = self._starts[self._set_of_state[after.stack.state], context]
-                    target = transitions[start, byte_class]
-                    if is_assertion[start] or is_assertion[target]:
-                        return state, place, text, context, n_read
-                    if target == DEAD:
-                        return None
-                    place, text = after, b""
-                elif target == DEAD or match[longer] == NO_MATCH or is_assertion[target]:
-                    return state, place, text, context, n_read
-            text = text + data[n_read : n_read + 1] if ahead[target] & followed else b""
-            state, context = target, contexts[context, byte_class]
-            n_read += 1
-        return state, place, text, context, n_read
-
-    def _extended(self, hypothesis: Hypothesis, byte_class: int, byte: int) -> list[Hypothesis]:
+    def extended(
+        self, hypothesis: Hypothesis, byte_class: int, byte: int | None = None
+    ) -> list[Hypothesis]:
         """Return what a hypothesis becomes if one more byte belongs to its lexeme."""
-        stack = watched(hypothesis.stack)
-        following = self.extended(hypothesis, byte_class)
-        ahead = self.lexemes.ahead
+        following = super().extended(hypothesis, byte_class)
+        if byte is None:
+            return following
+        stack, added = watched(hypothesis.stack), bytes((byte,))
         return [
-            each._replace(stack=WatchedStack(stack.place, stack.text + bytes((byte,))))
-            if ahead(each.scanner_state) & self.followed
-            else (each._replace(stack=WatchedStack(stack.place)) if stack.text else each)
+            each._replace(
+                stack=stack.longer(added) if self._is_asked[each.scanner_state] else stack.between()
+            )
             for each in following
         ]
 
@@ -316,11 +268,38 @@ class WatchingRecognizer(Recognizer):
     ) -> tuple[tuple[Stack, Indentation], ...]:
         """Return stack and indentation after a lexeme; none if it is refused."""
         if terminal_id < self.scanner.ignored and self.indentation_reader is None:
-            begun = watched(stack)
-            after = begun.place.after(terminal_id, begun.text)
-            return () if after is None else ((WatchedStack(after), indentation),)
+            after = _after(stack, terminal_id)
+            return () if after is None else ((after, indentation),)
         shifted = super().shifts(stack, indentation, terminal_id)
-        return tuple((_between(after), unindented) for after, unindented in shifted)
+        return tuple((watched(after).between(), unindented) for after, unindented in shifted)
+
+    def glimpse(
+        self,
+        place: ParsePoint,
+        indentation: Indentation,
+        terminal_id: int,
+        text: bytes,
+        added: bytes,
+    ) -> tuple[ParsePoint, Indentation] | None:
+        """Return place and indentation after a lexeme; None if it is refused.
+
+        Parameters
+        ----------
+        place : ParsePoint
+            Where it began.
+        indentation : Indentation
+            Where `added` begins.
+        terminal_id : int
+            What it is.
+        text, added : bytes
+            What was read of it, and the rest.
+        """
+        if self.indentation_reader is None:
+            after = place.glimpse(terminal_id, text + added)
+            return None if after is None else (after, indentation)
+        there = self.indentation_reader.read(indentation, added, terminal_id)
+        shifted = self.shifts(WatchedStack(place, text + added), there, terminal_id)
+        return (watched(shifted[0][0]).place, shifted[0][1]) if shifted else None
 
     def is_sentence(self, configuration: Configuration) -> bool:
         """Return whether Lark parses the text if it ends here, and the monitor allows it."""
@@ -336,10 +315,7 @@ class WatchingRecognizer(Recognizer):
         return self._is_possible(hypothesis.scanner_state, stack.place, stack.text)
 
     def _is_possible(self, scanner_state: int, place: ParsePoint, text: bytes) -> bool:
-        ahead = self.lexemes.ahead(scanner_state)
-        if ahead >> self._ignored & 1:
-            return True
-        if self.indentation_reader is not None and ahead & self._dropped(place):
+        if self._is_dropped(self.lexemes.ahead(scanner_state), place):
             return True
         for terminal_id in self._terminals(scanner_state, place.stack.state):
             may, texts = place.may(terminal_id)
@@ -374,7 +350,7 @@ class WatchingRecognizer(Recognizer):
             `POSSIBLE` or `IMPOSSIBLE`; `BY_TEXT` if its text decides, `BY_OTHER_TEXT` if that may
             be any but a few.
         """
-        dropped = self._dropped(place)
+        dropped = self.dropped(place)
         key = place.bits, place.restricted, place.endless, dropped
         known = self._possible_at.get(key)
         if known is None:
@@ -399,7 +375,14 @@ class WatchingRecognizer(Recognizer):
         answers[is_possible] = POSSIBLE
         return answers
 
-    def _dropped(self, place: ParsePoint) -> int:
+    def _is_dropped(self, ahead: int, place: ParsePoint) -> bool:
+        """Return whether one of some terminals, as bits, is ignored or dropped at a place."""
+        dropped = ahead >> self._ignored & 1 or (
+            self.indentation_reader is not None and ahead & self.dropped(place)
+        )
+        return bool(dropped)
+
+    def dropped(self, place: ParsePoint) -> int:
         """Return the terminals that an indenter reads at a place and does not feed, as bits.
 
         Line breaks are among them where the grammar takes none: that is, in brackets.
@@ -425,14 +408,6 @@ class WatchingRecognizer(Recognizer):
             )
             for wanted in (INLINE, JOIN)
         }
-
-    def may_be_dropped(self, scanner_state: int) -> bool:
-        """Return whether an indenter may drop the lexeme, so that the next begins at its place."""
-        reader = self.indentation_reader
-        if reader is None:
-            return False
-        dropped = sum(self._never_fed.values()) | 1 << reader.indentation_rules.newline
-        return bool(self.lexemes.ahead(scanner_state) & dropped)
 
     def possible_terminals(self, hypothesis: Hypothesis) -> list[int]:
         """Return the terminals that the lexeme of a hypothesis may become at its place."""
@@ -482,23 +457,20 @@ class WatchingRecognizer(Recognizer):
         return texts.begins(text)
 
 
+def _after(stack: Stack, terminal_id: int) -> Stack | None:
+    """Return the stack after a terminal; None if it is refused."""
+    begun = watched(stack)
+    after = begun.place.after(terminal_id, begun.text)
+    return None if after is None else WatchedStack(after)
+
+
 class _WatchedTable:
     """What an indenter feeds, followed by the monitor."""
 
-    def shift(self, stack: Stack, terminal_id: int) -> Stack | None:
-        """Return the stack after a terminal; None if it is refused."""
-        begun = watched(stack)
-        after = begun.place.after(terminal_id, begun.text)
-        return None if after is None else WatchedStack(after)
+    shift = staticmethod(_after)
 
 
 def watched(stack: Stack) -> WatchedStack:
     """Return a stack of a configuration that a monitor follows, as what it is."""
     assert isinstance(stack, WatchedStack), "all stacks are watched here"
     return stack
-
-
-def _between(stack: Stack) -> Stack:
-    """Return a stack where no lexeme has begun."""
-    begun = watched(stack)
-    return WatchedStack(begun.place) if begun.text else begun

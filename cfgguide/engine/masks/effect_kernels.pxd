@@ -4,7 +4,7 @@ cimport cython
 
 from cfgguide.engine.masks.views cimport EffectSpaceView, TablesView, TrieView
 
-cdef int ALTERNATIVES, ANYWHERE, ASKED_COLUMN, ASKED_LETTER, BYTE, CHILD, COLUMN, COLUMN_WANTED
+cdef int ALTERNATIVES, ANYWHERE, BREAK, BYTE, CHILD, COLUMN, CPYTHON_TAB, DIGIT, OTHER
 cdef int CONTEXTS_OF, DEBT, DONE, EFFECT, EMPTY_REST, ENDED, FIRST_CHILD, FULL_EFFECTS, FULL_IDS
 cdef int FULL_ITEMS, FULL_JOBS, FULL_KNOWN, FULL_SCRATCH, GROUPS, INSIDE, JOINED, MAY_END
 cdef int END_TOKEN, FIRST_TOKEN, NEEDS_CARE, NONE, NOTHING, N_EFFECTS, N_IDS, N_ITEMS, N_JOBS, N_KNOWN, N_STEPS, OWED, PAIR
@@ -62,14 +62,12 @@ cdef int _possible(TablesView tables, EffectSpaceView space, int state) noexcept
 cdef void _put_possible(
     TablesView tables, EffectSpaceView space, int state, int debt
 ) noexcept nogil
+@cython.locals(kind=int)
 cdef int _moved(
     TablesView tables, EffectSpaceView space, int column, int state, int byte_class
 ) noexcept nogil
 cdef int _inside(
-    TablesView tables, EffectSpaceView space, int state, int debt, int column
-) noexcept nogil
-cdef int _fresh(
-    TablesView tables, EffectSpaceView space, int state, int debt, int column
+    TablesView tables, EffectSpaceView space, int state, int debt, int column, bint is_fresh
 ) noexcept nogil
 @cython.locals(state=int, debt=int, column=int)
 cdef void _put_going_on(
@@ -113,8 +111,6 @@ cdef int _read(
 cdef int _contexts_after(
     TablesView tables, EffectSpaceView space, int contexts, int byte_class
 ) noexcept nogil
-@cython.locals(kind=int)
-cdef bint _goes_on(EffectSpaceView space, int readings) noexcept nogil
 cdef int _joined(EffectSpaceView space, int groups, int joined) noexcept nogil
 @cython.locals(
     is_same=bint, group=int, found=int, n_found=int, rank=int, start=int, end=int, groups=int,
@@ -126,8 +122,6 @@ cdef int _first_vector(EffectSpaceView space, int kind, int readings) noexcept n
 cdef void _put_start(TablesView tables, EffectSpaceView space, int state) noexcept nogil
 @cython.locals(place=int, context=int, column=int, is_fresh=bint)
 cpdef int begin_strings(TablesView tables, EffectSpaceView space) noexcept
-@cython.locals(moved=int)
-cpdef int answer(EffectSpaceView space, int column) noexcept
 cdef int _numbered(EffectSpaceView space, int effect, int before, int byte) noexcept nogil
 cdef int _finish_jobs(TablesView tables, EffectSpaceView space) noexcept nogil
 @cython.locals(

@@ -14,7 +14,8 @@ The items are these::
     DEBT           obligations ...                 ascending
     ALTERNATIVES   debts ...                       for each way in which assertions may turn out
     POSSIBLE       (state, debt) ...               what an assertion state stands for
-    COLUMN         number                          the caller knows what of
+    COLUMN         0, or 1 and kinds of bytes      none; of a line that began before the string
+                   kinds of bytes                  of one that began in it; each kind plus 1
     CONTEXTS_OF    contexts ...                    after a string, for each context before it
     INSIDE         state debt column is_fresh      a lexeme that goes on
     ENDED          terminal alternatives column contexts
@@ -28,8 +29,8 @@ The items are these::
 A vector has thousands of entries, but few different ones once a byte is read. Equal entries stay
 equal, so a group of them is read once.
 
-What an item leads to with a byte is remembered. A function that lacks something (room, an answer, a
-step of a rest) writes so into `counts[STATUS]`. From then on nothing is kept, and what is computed
+What an item leads to with a byte is remembered. A function that lacks something (room, a step of a
+rest) writes so into `counts[STATUS]`. From then on nothing is kept, and what is computed
 means nothing; the vector is read again once it is there.
 """
 
@@ -44,11 +45,8 @@ from typing import Any
 
 from cfgguide.engine.masks.arrays import (
     ALTERNATIVES,
-    ASKED_COLUMN,
-    ASKED_LETTER,
     CHILD,
     COLUMN,
-    COLUMN_WANTED,
     CONTEXTS_OF,
     DEBT,
     DONE,
@@ -88,6 +86,8 @@ from cfgguide.engine.masks.arrays import (
     Tables,
 )
 from cfgguide.engine.vocabulary.trie import BYTE, END_TOKEN, FIRST_CHILD, FIRST_TOKEN, PackedTrie
+from cfgguide.grammar.lr.indentation import BREAK, DIGIT, OTHER
+from cfgguide.grammar.lr.indentation_names import CPYTHON_TAB
 
 FACTOR = 0x9E3779B97F4A7C15  # 2**64 over the golden ratio: Knuth, volume 3, section 6.4
 WORD = (1 << 64) - 1
@@ -473,41 +473,37 @@ def _put_possible(tables: Tables, space: EffectSpace, state: int, debt: int) -> 
 
 
 def _moved(tables: Tables, space: EffectSpace, column: int, state: int, byte_class: int) -> int:
-    """Return a column after one more byte of a lexeme, `NOTHING` if a line is too wide."""
+    """Return what has happened to a column after one more byte of a lexeme."""
     if not tables.is_followed[state]:
         return space.no_column
-    letter = tables.byte_kinds[byte_class] * 2 + space.is_newline[state]
-    moved = _known(space, column, letter)
-    if moved == UNKNOWN:
-        if space.counts[STATUS] == DONE:
-            space.counts[STATUS] = COLUMN_WANTED
-            space.counts[ASKED_COLUMN] = column
-            space.counts[ASKED_LETTER] = letter
-        return space.no_column
-    return moved
-
-
-def _inside(tables: Tables, space: EffectSpace, state: int, debt: int, column: int) -> int:
-    """Return the reading of a lexeme that goes on, not a fresh one."""
-    if debt == space.first and not tables.is_followed[state]:
-        return state
-    begin = _begin(space, INSIDE)
-    _put(space, state)
-    _put(space, debt)
-    _put(space, column)
-    _put(space, 0)
+    kind = tables.byte_kinds[byte_class]
+    if not space.is_newline[state]:
+        if kind != DIGIT:
+            return column
+    elif kind != BREAK:
+        if column == space.no_column:
+            return column
+        if kind in (OTHER, DIGIT):
+            return space.no_column if tables.tab == CPYTHON_TAB else column
+    begin = _begin(space, COLUMN)
+    if kind != BREAK:
+        for place in range(_start(space, column), _end(space, column)):
+            _put(space, space.items[place])
+    _put(space, kind + 1)
     return _item(space, begin)
 
 
-def _fresh(tables: Tables, space: EffectSpace, state: int, debt: int, column: int) -> int:
-    """Return the reading of a lexeme that nothing has been read of."""
+def _inside(
+    tables: Tables, space: EffectSpace, state: int, debt: int, column: int, is_fresh: bool
+) -> int:
+    """Return the reading of a lexeme that goes on, or of one that nothing has been read of."""
     if debt == space.first and not tables.is_followed[state]:
-        return len(tables.match) + state
+        return state + len(tables.match) if is_fresh else state
     begin = _begin(space, INSIDE)
     _put(space, state)
     _put(space, debt)
     _put(space, column)
-    _put(space, 1)
+    _put(space, 1 if is_fresh else 0)
     return _item(space, begin)
 
 
@@ -559,8 +555,7 @@ def _put_goal(
             if space.items[place] == tables.equivalence_classes[state]:
                 return
     moved = _moved(tables, space, column, state, byte_class)
-    if moved != NOTHING:
-        _put_once(space, begin, _inside(tables, space, state, debt, moved))
+    _put_once(space, begin, _inside(tables, space, state, debt, moved, False))
 
 
 def _rest_after(space: EffectSpace, rest: int, byte_class: int) -> int:
@@ -762,21 +757,6 @@ def _contexts_after(tables: Tables, space: EffectSpace, contexts: int, byte_clas
     return known
 
 
-def _goes_on(space: EffectSpace, readings: int) -> bool:
-    """Return whether a lexeme goes on in any of the readings on top of `scratch`."""
-    for place in range(readings, space.counts[TOP]):
-        reading = space.scratch[place]
-        if reading < space.first:
-            return True
-        kind = _kind(space, reading)
-        if kind == READINGS:
-            reading = space.items[_start(space, reading)]
-            kind = INSIDE if reading < space.first else _kind(space, reading)
-        if kind == INSIDE:
-            return True
-    return False
-
-
 def _joined(space: EffectSpace, groups: int, joined: int) -> int:
     """Return which entries are equal after a byte that joins groups."""
     known = _known(space, joined, ANYWHERE)
@@ -843,8 +823,6 @@ def _step(tables: Tables, space: EffectSpace, vector: int, byte_class: int) -> N
             kind == REST or space.items[_start(space, groups)] < space.n_needed
         ):
             space.counts[TOP] = begin + 3 + n_found
-            if kind == REST and not _goes_on(space, begin + 3):
-                contexts = space.same_contexts  # they matter no more
             space.scratch[begin] = kind
             space.scratch[begin + 1] = contexts
             space.scratch[begin + 2] = groups
@@ -892,10 +870,7 @@ def _put_start(tables: Tables, space: EffectSpace, state: int) -> None:
         is_fresh = is_fresh or tables.match[space.items[place]] >= 0
     for place in range(start, end, 2):
         goal, debt = space.items[place], space.items[place + 1]
-        if is_fresh:
-            reading = _fresh(tables, space, goal, debt, space.no_column)
-        else:
-            reading = _inside(tables, space, goal, debt, space.no_column)
+        reading = _inside(tables, space, goal, debt, space.no_column, is_fresh)
         _put_once(space, begin, reading)
     reading = space.scratch[begin + 1] if space.counts[TOP] == begin + 2 else _item(space, begin)
     space.counts[TOP] = begin
@@ -932,25 +907,6 @@ def begin_strings(tables: Tables, space: EffectSpace) -> int:
             _put(space, 2 * len(tables.match) + space.owed[place])
         space.effects[1, 0] = _first_vector(space, EFFECT, 0)
         space.counts[N_EFFECTS] = 2
-        return space.counts[STATUS]
-
-
-def answer(space: EffectSpace, column: int) -> int:
-    """Say what the column that was asked for comes to; `NONE` if a line is too wide.
-
-    Returns
-    -------
-    int
-        `DONE`, or what must be larger.
-    """
-    with cython.nogil:
-        space.counts[STATUS] = space.counts[TOP] = 0
-        moved = NOTHING
-        if column != NONE:
-            written = _begin(space, COLUMN)
-            _put(space, column)
-            moved = _item(space, written)
-        _remember(space, space.counts[ASKED_COLUMN], space.counts[ASKED_LETTER], moved)
         return space.counts[STATUS]
 
 

@@ -17,8 +17,7 @@ with an entry for each start state, a *rest*. ::
 
 An effect is the vector of the readings of all states, and of what happens to all obligations. With
 one more byte it follows from the effect so far. So effects are the states of an automaton over
-bytes, and a trie is a part of it. A kernel makes it (:mod:`cfgguide.engine.masks.effect_kernels`),
-and asks here what the column of a line comes to.
+bytes, and a trie is a part of it. A kernel makes it (:mod:`cfgguide.engine.masks.effect_kernels`).
 
 Source: the states are transitions of the scanner composed along a string, as in a transition
 monoid (Pin, "Mathematical foundations of automata theory", chapter 4), here with outputs.
@@ -39,11 +38,8 @@ from cfgguide.engine.masks import arrays, effect_kernels
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.views import view
 from cfgguide.engine.vocabulary.trie import PackedTrie
-from cfgguide.grammar.lr.indentation import BREAK, DIGIT, FORM_FEED, NO_COLUMN, OTHER
 
 NOTHING = 0  # the effect of what no state can read
-#: The column of a line: a number, or what has happened to one that is not known.
-Column = int | tuple[int, ...]
 
 # How long axes are at first; what is too short is made twice as long, `items` by a piece.
 _SIZES = {"items": 1 << 24, "ids": 1 << 12, "known": 1 << 14}
@@ -74,14 +70,13 @@ class Effects:
     """
 
     def __init__(self, recognizer: Recognizer, trie: PackedTrie) -> None:
-        scanner, self._reader = recognizer.scanner, recognizer.indentation_reader
+        scanner, reader = recognizer.scanner, recognizer.indentation_reader
         is_newline = is_followed = np.zeros(scanner.n_states, dtype=np.bool_)
-        if self._reader is not None:
-            is_newline = self._reader.is_newline
-            is_followed = is_newline | self._reader.is_counted
-        self._tables = view(_tables(scanner, self._reader, is_followed))
+        if reader is not None:
+            is_newline = reader.is_newline
+            is_followed = is_newline | reader.is_counted
+        self._tables = view(_tables(scanner, reader, is_followed))
         self._trie = view(trie)
-        self._columns: dict[Column, int] = {NO_COLUMN: 0, (): 1}  # as the kernel numbers them
         needs_care = scanner.is_assertion | is_followed
         acts = arrays.MAY_END * (scanner.match != NO_MATCH) + arrays.NEEDS_CARE * needs_care
         acts = acts.astype(np.int8)
@@ -125,10 +120,7 @@ class Effects:
         while lacking := effect_kernels.run(self._tables, self._trie, self._view, n_steps):
             if lacking == arrays.PAUSED:
                 return False
-            if lacking == arrays.COLUMN_WANTED:
-                lacking = effect_kernels.answer(self._view, self._asked_column())
-            if lacking:
-                self._enlarge(lacking)
+            self._enlarge(lacking)
         return True
 
     def strings(self) -> list[bytes]:
@@ -160,29 +152,6 @@ class Effects:
         if axis in ("ids", "known"):
             effect_kernels.fill_again(self._view, smaller)
 
-    def _asked_column(self) -> int:
-        """Return the number of the column that the kernel asks for, or `NONE`."""
-        counts, space = self._space.counts, self._space
-        place = space.offsets[counts[arrays.ASKED_COLUMN] - space.first] + 1
-        kind, is_newline = divmod(int(counts[arrays.ASKED_LETTER]), 2)
-        column = list(self._columns)[space.items[place]]
-        moved = self._moved(column, kind, is_newline=bool(is_newline))
-        return arrays.NONE if moved is None else self._columns.setdefault(moved, len(self._columns))
-
-    def _moved(self, column: Column, kind: int, *, is_newline: bool) -> Column | None:
-        """Return the column after one more byte of a lexeme; None if a line is too wide."""
-        assert self._reader is not None, "without an indenter there are no columns"
-        rules = self._reader.indentation_rules
-        if not is_newline:
-            if isinstance(column, int):
-                return min(column + (kind == DIGIT), rules.max_digits + 1)
-            return (*column, DIGIT) if kind == DIGIT else column
-        if isinstance(column, int) or kind == BREAK:
-            return rules.column_after(column if isinstance(column, int) else NO_COLUMN, kind)
-        if kind in (OTHER, DIGIT):
-            return NO_COLUMN if rules.is_cpython else column
-        return (FORM_FEED,) if kind == FORM_FEED else (*column, kind)
-
 
 def _tables(
     scanner: Scanner, reader: IndentationReader | None, is_followed: npt.NDArray[np.bool_]
@@ -198,7 +167,7 @@ def _tables(
     names += ("equivalence_classes", "class_representatives")
     fields = {name: getattr(scanner, name) for name in names}
     if reader is not None:
-        fields["byte_kinds"] = reader.kinds
+        fields |= {"byte_kinds": reader.kinds, "tab": reader.indentation_rules.tab}
     return arrays.tables(**fields, is_followed=is_followed)
 
 

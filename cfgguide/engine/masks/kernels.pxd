@@ -55,9 +55,6 @@ cdef int _fork(
     TablesView tables, WorkspaceView work, int possibility, int assertion, int sign
 ) noexcept nogil
 cdef int _work_out(TablesView tables, WorkspaceView work, int possibility) noexcept nogil
-cdef int _append(
-    WorkspaceView work, int frame, int state, int cell, long long indentation
-) noexcept nogil
 cdef int _emit(
     TablesView tables, WorkspaceView work, int frame, int possibility, int cell, long long
     indentation
@@ -78,7 +75,6 @@ cdef int _start_next(
     TablesView tables, WorkspaceView work, int depth, int index, int start, int cell, long long
     indentation
 ) noexcept nogil
-@cython.locals(is_over=bint)
 cdef int _begin_lexeme(
     TablesView tables, WorkspaceView work, BaseView base, int depth, int index, int cell, long long
     indentation, int byte_class

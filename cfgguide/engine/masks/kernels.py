@@ -482,27 +482,6 @@ def _work_out(tables: Tables, work: Workspace, possibility: int) -> int:
     return DONE
 
 
-def _append(work: Workspace, frame: int, state: int, cell: int, indentation: int) -> int:
-    """Append a hypothesis without obligations to a frame, unless it is there."""
-    n = work.frame_n[frame]
-    for earlier in range(n):
-        if (
-            work.frame_state[frame, earlier] == state
-            and work.frame_cell[frame, earlier] == cell
-            and work.frame_indentation[frame, earlier] == indentation
-            and work.frame_n_obligations[frame, earlier] == 0
-        ):
-            return DONE
-    if n >= work.frame_state.shape[1]:
-        return TOO_MANY_HYPOTHESES
-    work.frame_state[frame, n] = state
-    work.frame_cell[frame, n] = cell
-    work.frame_indentation[frame, n] = indentation
-    work.frame_n_obligations[frame, n] = 0
-    work.frame_n[frame] = n + 1
-    return DONE
-
-
 def _emit(
     tables: Tables, work: Workspace, frame: int, possibility: int, cell: int, indentation: int
 ) -> int:
@@ -579,8 +558,6 @@ def _extend(
             return DONE  # too wide
     elif tables.has_indentation:
         indentation &= ~COLUMN_BITS
-    if n_obligations == 0 and not tables.is_assertion[target]:
-        return _append(work, depth, target, work.frame_cell[source, index], indentation)
     if n_obligations > work.open_task.shape[1]:
         return TOO_MANY_OBLIGATIONS
     work.open_state[0] = target
@@ -652,22 +629,9 @@ def _begin_lexeme(
 ) -> int:
     """Append to a frame what one byte begins after the lexeme of a hypothesis before it."""
     last = len(work.frame_n) - 1
-    is_assertion = tables.is_assertion
     start = _start(tables, work, base, depth - 1, cell)
-    if not is_assertion[start]:
-        target = tables.transitions[start, byte_class]
-        if target == 0:
-            return DONE
-        equivalence_class = tables.equivalence_classes[work.frame_state[depth - 1, index]]
-        is_over = (
-            tables.transitions[tables.class_representatives[equivalence_class], byte_class] == 0
-        )
-        if is_over and work.frame_n_obligations[depth - 1, index] == 0 and not is_assertion[target]:
-            if tables.has_indentation and tables.is_followed[target]:
-                indentation = _moved(tables, indentation, byte_class, target)
-                if indentation < 0:
-                    return DONE
-            return _append(work, depth, target, cell, indentation)
+    if not tables.is_assertion[start] and tables.transitions[start, byte_class] == 0:
+        return DONE
     result = _start_next(tables, work, depth - 1, index, start, cell, indentation)
     if result != DONE:
         return result

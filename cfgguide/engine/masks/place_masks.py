@@ -32,6 +32,7 @@ from cfgguide.engine.machine.watching import (
     BY_TEXT,
     IMPOSSIBLE,
     POSSIBLE,
+    WatchedStack,
     WatchingRecognizer,
     watched,
 )
@@ -42,6 +43,7 @@ from cfgguide.engine.masks.staying_tokens import StayingTokens
 from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
 from cfgguide.engine.masks.text_tokens import TokensOfTexts
 from cfgguide.engine.monitors.text_sets import Texts
+from cfgguide.grammar.lr.indentation import Indentation
 
 _MAX_KNOWN = 2_000  # masks of lexemes that are being read, and kinds of tokens
 _FEW = 20  # texts, each of which is asked about
@@ -112,12 +114,6 @@ class PlaceMasks:
         Of the grammar and the vocabulary; monitors may share them.
     texts : TokensOfTexts
         Of the monitor's texts.
-
-    Attributes
-    ----------
-    is_usable : bool
-        Whether this serves the grammar: there is no indenter, and lexemes that a monitor follows
-        can be told from ignored text.
     """
 
     def __init__(
@@ -128,7 +124,6 @@ class PlaceMasks:
         kinds: KnownKinds,
         texts: TokensOfTexts,
     ) -> None:
-        self.is_usable = recognizer.indentation_reader is None and texts.is_usable
         self._recognizer = recognizer
         self._lexer = recognizer.lexer
         self._set_of_state: list[int] = recognizer.parse_table.set_of_state.tolist()
@@ -155,7 +150,7 @@ class PlaceMasks:
         Parameters
         ----------
         configuration : Configuration
-            Its hypotheses have one stack.
+            Its hypotheses have one stack and one indentation.
         grammatical : Subset
             The tokens that the grammar allows there.
         first_bytes : bool, shape (256,), optional
@@ -168,15 +163,20 @@ class PlaceMasks:
         ahead = -1 if self._lexer.is_between(number) else self._lexer.ahead(number)
         kinds = self._kinds_of(number, ahead, stack.place, grammatical, first_bytes)
         allowed = AllowedTokens([], [])
-        self._judge(kinds.rests, number, stack.place, stack.text, allowed)
+        self._judge(kinds.rests, number, stack, hypothesis.indentation, allowed)
         stack.place.forget()
         return self._near_tokens(kinds, ahead, hypothesis), allowed
 
     def _judge(
-        self, rests: Rests, number: int, place: ParsePoint, text: bytes, allowed: AllowedTokens
+        self,
+        rests: Rests,
+        number: int,
+        begun: WatchedStack,
+        indentation: Indentation,
+        allowed: AllowedTokens,
     ) -> None:
         """Judge tokens by what is left of them, where a lexeme is being read."""
-        lexer, recognizer = self._lexer, self._recognizer
+        lexer, recognizer, place, text = self._lexer, self._recognizer, begun.place, begun.text
         stays, ends, may_be = rests.at(number)
         for each in stays:
             lexer_place = lexer.places[each.number]
@@ -192,10 +192,11 @@ class PlaceMasks:
                     allowed.add(token_ids, answer)
         allowed.unclear.extend(may_be)
         for terminal_id, added, context, below in ends:
-            after = place.glimpse(terminal_id, text + added)
-            if after is not None:
-                start = self._lexer.start(self._set_of_state[after.stack.state], context)
-                self._judge(below, start, after, b"", allowed)
+            ended = recognizer.glimpse(place, indentation, terminal_id, text, added)
+            if ended is not None:
+                after, unindented = ended
+                start = lexer.start(self._set_of_state[after.stack.state], context)
+                self._judge(below, start, WatchedStack(after), unindented, allowed)
 
     def _going_on(self, stays: Stays, texts: Texts, text: bytes) -> Iterable[int]:
         """Return the tokens that stay in a lexeme with which one of some texts goes on."""
@@ -231,7 +232,8 @@ class PlaceMasks:
     ) -> Kinds:
         """Return how the tokens are judged."""
         begins = None if first_bytes is None else first_bytes.tobytes()
-        bits = place.bits & ahead, place.restricted & ahead, place.endless & ahead
+        dropped = self._recognizer.dropped(place)
+        bits = place.bits & ahead, place.restricted & ahead, place.endless & ahead, dropped & ahead
         key = number, *bits, self._recognizer.followed, grammatical.key, begins
         known = self._kinds.get(key)
         if known is None:
@@ -257,7 +259,7 @@ class PlaceMasks:
         judged = np.concatenate([staying.token_ids(wanted[BY_OTHER_TEXT]), staying.leaving])
         token_ids = tuple(judged[are_in_bitmask(judged, asked)].tolist())
         written = tuple(self._vocabulary.tokens[each] or b"" for each in token_ids)
-        rests = Rests(self._lexer, self._recognizer.followed, token_ids, written, self._rests)
+        rests = Rests(self._lexer, self._recognizer.told_apart, token_ids, written, self._rests)
         return Kinds(next(self._kinds.numbers), certain, by_text, rests)
 
     def _answer(self, after: LexerPlace, possible: npt.NDArray[np.int8], allowed: int) -> int:
@@ -268,11 +270,11 @@ class PlaceMasks:
         """
         answers = [int(possible[state]) for state, _ in after.states]
         first = answers[0]
-        if answers.count(first) == len(answers) and not after.may_have_left:
+        if answers.count(first) == len(answers) and not after.left:
             return first
         # What the grammar allows may rest on a state that the monitor refuses: is another enough?
         wanted = POSSIBLE if POSSIBLE in answers else BY_TEXT
-        if wanted == BY_TEXT and (BY_OTHER_TEXT in answers or after.may_have_left):
+        if wanted == BY_TEXT and (BY_OTHER_TEXT in answers or after.left):
             return BY_OTHER_TEXT
         is_enough = any(
             answer == wanted and self._recognizer.gaps.can_end(*each, allowed)

@@ -13,12 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from cfgguide.engine.machine.lexer_places import LEAVING
-from cfgguide.engine.machine.places import ParsePoint
 from cfgguide.engine.machine.recognizer import Configuration
 from cfgguide.engine.machine.watching import WatchedStack, WatchingRecognizer, watched
 
 _MANY = 100  # tokens; fewer are read one by one
-_FEW = 4  # tokens inside a lexeme, of which the lexer need not be asked
 
 
 def accepted(
@@ -29,8 +27,7 @@ def accepted(
 ) -> list[int]:
     """Return the tokens that may follow, by their places in the list.
 
-    They are read as a tree of bytes, so all that begin with what is refused are refused. Where they
-    are in a lexeme that no indenter reads, the lexer tells which of them stay there.
+    They are read as a tree of bytes, so all that begin with what is refused are refused.
 
     Parameters
     ----------
@@ -44,20 +41,9 @@ def accepted(
         Whether a sentence can follow a configuration.
     """
     found: list[int] = []
-    pending: list[tuple[Configuration, int, list[int], ParsePoint | None]]
-    pending = [(start, 0, [*range(len(tokens))], None)]
+    pending = [(start, 0, [*range(len(tokens))])]
     while pending:
-        here, n_read, among, asked = pending.pop()
-        if len(among) > _FEW:
-            begun = watched(here.hypotheses[0].stack)
-            if begun.place is not asked and all(
-                each.stack == begun and not recognizer.may_be_dropped(each.scanner_state)
-                for each in here.hypotheses
-            ):
-                number = recognizer.lexer_number(here)
-                if not recognizer.lexer.is_between(number):
-                    asked = begun.place
-                    among = _unjudged(recognizer, begun, number, n_read, among, tokens, found)
+        here, n_read, among = pending.pop()
         by_byte: dict[int, list[int]] = {}
         ended: list[int] = []
         for each in among:
@@ -72,32 +58,8 @@ def accepted(
             read = bytes((byte,)) if len(below) > 1 else tokens[below[0]][n_read:]
             after = recognizer.advance(here, read)
             if after is not None:
-                pending.append((after, n_read + len(read), below, asked))
+                pending.append((after, n_read + len(read), below))
     return found
-
-
-def _unjudged(
-    recognizer: WatchingRecognizer,
-    begun: WatchedStack,
-    number: int,
-    n_read: int,
-    among: list[int],
-    tokens: Sequence[bytes],
-    found: list[int],
-) -> list[int]:
-    """Judge tokens that stay in a lexeme by its text; return the others."""
-    lexer, left = recognizer.lexer, list[int]()
-    readings = lexer.readings(number, [tokens[each][n_read:] for each in among])
-    for each, (after, begin, *_) in zip(among, readings, strict=True):
-        answer = None
-        if after >= 0 and not begin:
-            text = begun.text + tokens[each][n_read:]
-            answer = recognizer.may_become(lexer.places[after], begun.place, text)
-        if answer is None:
-            left.append(each)
-        elif answer:
-            found.append(each)
-    return left
 
 
 def groups(
@@ -168,5 +130,5 @@ def _groups(
     return [
         each
         for (terminal_id, number), each in members.items()
-        if terminal_id == wanted and not lexer.places[number].may_have_left
+        if terminal_id == wanted and not lexer.places[number].left
     ]

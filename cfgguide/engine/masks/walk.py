@@ -165,109 +165,11 @@ class Walk:
             ].tolist()
         }
 
-    @cached_property
-    def _tops(self) -> dict[int, int]:
-        """The hypotheses of the base, by the cells on top of their stacks; shifts make new ones."""
-        tops, first = {}, 0
-        for home, hypothesis in enumerate(self._configuration.hypotheses):
-            tops[first] = home
-            first += min(self._window, hypothesis.stack.height)
-        return tops
-
-    def resolve_simple(
-        self, answers: Sequence[npt.NDArray[np.int8]], live: int, dead: int
-    ) -> list[tuple[int, int, int]]:
-        """Resolve outcomes of one hypothesis that stays in its lexeme, by its scanner state.
-
-        Parameters
-        ----------
-        answers : sequence of int8, shape (n_scanner_states,)
-            For each hypothesis of the base, what is known of each state.
-        live, dead : int
-            The answers that mean so.
-
-        Returns
-        -------
-        list of (int, int, int)
-            Those with another answer: the outcome, the hypothesis of the base, and the answer. They
-            are dead ends for now.
-        """
-        work, n = self._work, self.n_outcomes
-        is_open = (work.verdicts[:n] != arrays.DEAD_END) & (work.outcome_n[:n] == 1)
-        rest: list[tuple[int, int, int]] = []
-        for cell, home in self._tops.items():
-            numbers = np.flatnonzero(is_open & (work.outcome_cell[:n, 0] == cell))
-            found = answers[home][work.outcome_state[numbers, 0]]
-            work.verdicts[numbers[found != live]] = arrays.DEAD_END
-            others = (found != live) & (found != dead)
-            rest += [
-                (number, home, answer)
-                for number, answer in zip(
-                    numbers[others].tolist(), found[others].tolist(), strict=True
-                )
-            ]
-            self._is_resolved[numbers] = True
-        return rest
-
-    @cached_property
-    def _is_resolved(self) -> npt.NDArray[np.bool_]:
-        return np.zeros(self.n_outcomes, dtype=np.bool_)
-
-    def unresolved(self) -> list[tuple[int, list[tuple[int, int | None]]]]:
-        """Return the outcomes that are open still, with where their hypotheses are.
-
-        That is the scanner state of each, and the hypothesis of the base whose lexeme it still
-        reads, or ignored text before the next; None if a lexeme has ended.
-        """
-        work, n = self._work, self.n_outcomes
-        is_open = (work.verdicts[:n] != arrays.DEAD_END) & ~self._is_resolved
-        found: list[tuple[int, list[tuple[int, int | None]]]] = []
-        for number in np.flatnonzero(is_open).tolist():
-            if (read := self._read.get(number)) is not None:
-                ended: list[tuple[int, int | None]]
-                ended = [(each.scanner_state, None) for each in read.hypotheses]
-                found.append((number, ended))
-                continue
-            count = int(work.outcome_n[number])
-            states = work.outcome_state[number, :count].tolist()
-            cells = work.outcome_cell[number, :count].tolist()
-            homes = [self._tops.get(cell) for cell in cells]
-            found.append((number, list(zip(states, homes, strict=True))))
-        return found
-
-    def obligations(self, outcome: int) -> list[tuple[int, ...]]:
-        """Return the obligations of the hypotheses of an outcome."""
-        work = self._work
-        if (read := self._read.get(outcome)) is not None:
-            return [each.obligations for each in read.hypotheses]
-        counts = work.outcome_n_obligations[outcome, : work.outcome_n[outcome]].tolist()
-        return [
-            tuple(work.outcome_obligations[outcome, rank, :n].tolist())
-            for rank, n in enumerate(counts)
-        ]
-
-    def context(self, outcome: int) -> int:
-        """Return the context of an outcome."""
-        if (read := self._read.get(outcome)) is not None:
-            return read.context
-        return int(self._work.outcome_context[outcome])
-
-    def only(self, outcomes: Sequence[int]) -> None:
-        """Resolve some outcomes to be live, and all others to be dead ends."""
-        self._work.verdicts[: self.n_outcomes] = arrays.DEAD_END
-        self._work.verdicts[list(outcomes)] = arrays.LIVE
-
-    def tokens_of(self, outcomes: Sequence[int]) -> npt.NDArray[np.int32]:
-        """Return the tokens that lead to some outcomes."""
-        return self.trie.token_ids[self.places_of(*outcomes)]
-
-    def places_of(self, *outcomes: int) -> npt.NDArray[np.int64]:
-        """Return where the tokens that lead to some outcomes are in the trie."""
+    def places_of(self, outcome: int) -> npt.NDArray[np.int64]:
+        """Return where the tokens that lead to an outcome are in the trie."""
         work = self._work
         n = int(work.counts[arrays.N_SEGMENTS])
-        is_wanted = np.zeros(self.n_outcomes, dtype=np.bool_)
-        is_wanted[list(outcomes)] = True
-        segments = np.flatnonzero(is_wanted[work.segment_outcome[:n]])
+        segments = np.flatnonzero(work.segment_outcome[:n] == outcome)
         starts = work.segment_start[segments].astype(np.int64)
         lengths = work.segment_end[segments] - starts
         firsts = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
@@ -276,8 +178,11 @@ class Walk:
     def stays(self, outcome: int) -> bool:
         """Return whether no lexeme has ended on the way to an outcome."""
         work = self._work
+        homes = self._configuration.hypotheses
+        heights = [min(self._window, hypothesis.stack.height) for hypothesis in homes]
+        tops = {0, *np.cumsum(heights[:-1]).tolist()}  # cells; shifts make new ones
         cells = work.outcome_cell[outcome, : work.outcome_n[outcome]].tolist()
-        return outcome not in self._read and all(cell in self._tops for cell in cells)
+        return outcome not in self._read and tops.issuperset(cells)
 
     def first_tokens(self) -> list[int]:
         """Return for each outcome one of the tokens that lead to it."""

@@ -5,44 +5,37 @@ In: a :class:`~cfgguide.engine.monitors.watched_machine.WatchedMachine`. Out: it
 * Tokens that begin where a lexeme ends have the mask of the place after it, which all lexemes there
   share.
 * Others are judged at the place where the lexeme began (:mod:`cfgguide.engine.masks.place_masks`).
-* With an indenter the stack does not tell what it drops. There a walk over the vocabulary groups
-  the tokens by where they lead in the grammar. Tokens that stay in the lexeme are judged as a
-  group, and by its text; others are read as a tree of bytes, with the monitor.
+* Where the text to come decides what a lexeme is, tokens are read as a tree of bytes, with the
+  monitor.
 
 Masks are stored by the lexer's part, the stack, and what the monitor says is relevant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.base.bounded import BoundedDict
 from cfgguide.engine.index.configuration_trie import ConfigurationTrie, Mask, Path
 from cfgguide.engine.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.engine.lexer.scanner import NO_MATCH
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis
-from cfgguide.engine.machine.watching import (
-    BY_TEXT,
-    IMPOSSIBLE,
-    POSSIBLE,
-    watched,
-)
+from cfgguide.engine.machine.watching import watched
 from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.beginning import BeginningTokens
 from cfgguide.engine.masks.lr_masks import LrMasks
-from cfgguide.engine.masks.place_masks import KnownKinds, PlaceMasks
+from cfgguide.engine.masks.place_masks import AllowedTokens, KnownKinds, PlaceMasks
 from cfgguide.engine.masks.shared_beginnings import accepted
 from cfgguide.engine.masks.staying_tokens import StayingTokens
-from cfgguide.engine.masks.subset import Subset, are_in_bitmask, bitmask_of
+from cfgguide.engine.masks.subset import Subset, bitmask_of, token_ids_in
 from cfgguide.engine.masks.text_tokens import TokensOfTexts, VisitedTrie
-from cfgguide.engine.masks.walk import Walk
 from cfgguide.engine.monitors.monitor import Monitor
 from cfgguide.engine.monitors.watched_walk import WatchedWalker
 from cfgguide.errors import MonitorError
+from cfgguide.grammar.lr.indentation import Indentation
 from cfgguide.grammar.lr.stack import Stack
 
 if TYPE_CHECKING:
@@ -50,8 +43,6 @@ if TYPE_CHECKING:
     from cfgguide.engine.monitors.watched_machine import WatchedMachine
 
 BoolArray = npt.NDArray[np.bool_]
-_MAX_KNOWN = 20_000  # answers about hypotheses
-ENDED = -1  # what a hypothesis is whose lexeme has ended
 
 
 class WatchedMasks:
@@ -76,14 +67,12 @@ class WatchedMasks:
         shared = base.derived(SharedByMonitors)
         self._ending = shared.ending
         self._lr_masks = LrMasks(machine, base.vocabulary, shared.token_classes)
-        self._walker = self._lr_masks.own_walker
         self.texts = TokensOfTexts(recognizer, base.vocabulary, shared.visited)
         self.beginning = shared.beginning
         self._place_masks = PlaceMasks(
             recognizer, shared.beginning, shared.staying, shared.kinds, self.texts
         )
         self._eos = base.eos_bitmask
-        self._live_alone: BoundedDict[Hashable, bool] = BoundedDict(_MAX_KNOWN)
         self.is_at_end = self._lr_masks.is_at_end
         self.are_complete = self._lr_masks.are_complete
 
@@ -93,7 +82,7 @@ class WatchedMasks:
 
     def release_workspace(self) -> None:
         """Free the workspace in which masks are made; the next new mask allocates another."""
-        self._walker.release_workspace()
+        self._lr_masks.release_workspace()
 
     def shared(self) -> list[object]:
         """Return nothing: only the vocabulary is held by others as well."""
@@ -138,27 +127,25 @@ class WatchedMasks:
         Where lexemes may end, the masks of the places after them tell of all tokens whose first
         byte ends every lexeme that is being read.
         """
-        is_looked_up = self._place_masks.is_usable
-        by_stack = self._by_stack(configuration) if is_looked_up else [configuration]
+        by_stack = self._by_stack(configuration)
         if len(by_stack) > 1:
             masks = [self._part(each, known) for each in by_stack]
             union: Int32Array = np.bitwise_or.reduce(masks)
             return union
         first_bytes, parts = self.parts(configuration)
-        made = self._looked_up if is_looked_up else self._walked
-        bitmask = made(configuration, first_bytes)
+        bitmask = self._looked_up(configuration, first_bytes)
         for place, tokens in parts:
             bitmask |= self._part(place, known) & tokens
         return bitmask
 
     def _by_stack(self, configuration: Configuration) -> list[Configuration]:
-        """Return the hypotheses of each stack by themselves.
+        """Return the hypotheses of each stack and indentation by themselves.
 
         Each is a possibility of its own, so a token may follow if it may follow one of them.
         """
-        groups: dict[Stack, list[Hypothesis]] = {}
+        groups: dict[tuple[Stack, Indentation], list[Hypothesis]] = {}
         for hypothesis in configuration.hypotheses:
-            groups.setdefault(hypothesis.stack, []).append(hypothesis)
+            groups.setdefault(hypothesis[2:], []).append(hypothesis)
         return [Configuration(tuple(group), configuration.context) for group in groups.values()]
 
     def parts(
@@ -241,130 +228,18 @@ class WatchedMasks:
             configuration.context,
         )
         grammatical = self._base.subset(alone)
-        near, (found, unclear) = self._place_masks.allowed(configuration, grammatical, first_bytes)
-        found += [each for each in unclear if self._reads(configuration, each)]
+        if self.texts.is_usable:
+            near, judged = self._place_masks.allowed(configuration, grammatical, first_bytes)
+        else:  # where a lexeme begins is not known before it is read
+            asked = grammatical.bitmask
+            if first_bytes is not None:
+                asked = asked & self.beginning.with_any(first_bytes)
+            near, judged = np.zeros_like(asked), AllowedTokens([], token_ids_in(asked).tolist())
+        found, unclear = judged
+        tokens = [self.vocabulary.tokens[each] or b"" for each in unclear]
+        read = accepted(self.recognizer, configuration, tokens, self._liveness.is_live)
+        found += [unclear[each] for each in read]
         return near | bitmask_of(found, len(near)) if found else near.copy()
-
-    def _walked(self, configuration: Configuration, first_bytes: BoolArray | None) -> Int32Array:
-        """Return which tokens may follow, of some or of all."""
-        tokens = None if first_bytes is None else self.beginning.with_any(first_bytes)
-        bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
-        if tokens is not None and not tokens.any():
-            return bitmask
-        walk = self._walker.walk(configuration)
-        for number in walk.open_outcomes:
-            is_live = self._liveness.decide(walk.outcome(number).configuration).is_live
-            walk.resolve(number, is_live=is_live)
-        by_text, one_by_one = self._judge(walk, configuration)
-        self._walker.fill(bitmask)
-        for home, outcomes in by_text.items():
-            in_texts = np.zeros_like(bitmask)
-            walk.only(outcomes)
-            self._walker.fill(in_texts)
-            bitmask |= self.texts.tokens(configuration.hypotheses[home]) & in_texts
-        if one_by_one:
-            singles = walk.tokens_of(one_by_one)
-            if tokens is not None:
-                singles = singles[are_in_bitmask(singles, tokens)]
-            bitmask |= bitmask_of(self._allowed_of(configuration, singles), len(bitmask))
-        return bitmask if tokens is None else bitmask & tokens
-
-    def _judge(
-        self, walk: Walk, configuration: Configuration
-    ) -> tuple[dict[int, list[int]], list[int]]:
-        """Judge what tokens lead to; return what is to be judged by texts, and one by one.
-
-        The former by the hypothesis whose lexeme it is. Nothing of these two is live for now.
-        """
-        base = configuration.hypotheses
-        places = [watched(hypothesis.stack).place for hypothesis in base]
-        possible = [self.recognizer.possible(place) for place in places]
-        by_text: dict[int, list[int]] = {}
-        is_usable = [
-            # A lexeme that an indenter drops leaves the next one at its place: its text tells too
-            # little.
-            self.texts.is_usable and not self.recognizer.may_be_dropped(hypothesis.scanner_state)
-            for hypothesis in base
-        ]
-        one_by_one: list[int] = []
-        for number, home, answer in walk.resolve_simple(possible, POSSIBLE, IMPOSSIBLE):
-            if answer == BY_TEXT and is_usable[home]:
-                by_text.setdefault(home, []).append(number)
-            else:
-                one_by_one.append(number)
-        for number, hypotheses in walk.unresolved():
-            answers = [
-                ENDED if home is None else int(possible[home][state]) for state, home in hypotheses
-            ]
-            n_possible = answers.count(POSSIBLE)
-            if n_possible == len(answers) or (
-                n_possible and self._is_live_with(walk, number, hypotheses, answers, POSSIBLE, base)
-            ):
-                continue
-            # The walk fills in what is certain; what texts or single tokens still allow is added to
-            # it.
-            walk.resolve(number, is_live=False)
-            if answers.count(IMPOSSIBLE) == len(answers):
-                continue
-            homes = {
-                home
-                for (_, home), answer in zip(hypotheses, answers, strict=True)
-                if answer == BY_TEXT
-            }
-            is_by_text = all(is_usable[home] for home in homes if home is not None)
-            # The texts of one hypothesis are one set of tokens. Where several could take a token,
-            # or a lexeme has ended in it, only reading the token tells.
-            if is_by_text and len(homes) == 1 and set(answers) <= {BY_TEXT, IMPOSSIBLE}:
-                if self._is_live_with(walk, number, hypotheses, answers, BY_TEXT, base):
-                    by_text.setdefault(homes.pop() or 0, []).append(number)
-            else:
-                one_by_one.append(number)
-        return by_text, one_by_one
-
-    def _is_live_with(
-        self,
-        walk: Walk,
-        number: int,
-        hypotheses: Sequence[tuple[int, int | None]],
-        answers: Sequence[int],
-        wanted: int,
-        base: Sequence[Hypothesis],
-    ) -> bool:
-        """Return whether those hypotheses of an outcome are live that have an answer.
-
-        Others may have promised what only they could keep.
-        """
-        obligations, context = walk.obligations(number), walk.context(number)
-        chosen = [
-            (state, owed, home)
-            for (state, home), owed, answer in zip(hypotheses, obligations, answers, strict=True)
-            if answer == wanted and home is not None
-        ]
-        alone = Configuration(
-            tuple(
-                Hypothesis(state, owed, watched(base[home].stack).place.stack)
-                for state, owed, home in chosen
-            ),
-            context,
-        )
-        known = self._live_alone.get(alone)
-        if known is None:
-            known = self._live_alone[alone] = self._liveness.decide(alone).is_live
-        return known
-
-    def _allowed_of(self, configuration: Configuration, token_ids: Int32Array) -> list[int]:
-        """Return the tokens that the monitor allows, of some that the grammar allows."""
-        ids = token_ids.tolist()
-        tokens = [self.vocabulary.tokens[each] or b"" for each in ids]
-        found = accepted(self.recognizer, configuration, tokens, self._liveness.is_live)
-        return [ids[each] for each in found]
-
-    def _reads(self, configuration: Configuration, token_id: int) -> bool:
-        token = self.vocabulary.tokens[token_id]
-        if token is None:
-            return False
-        after = self.recognizer.advance(configuration, token)
-        return after is not None and self._liveness.is_live(after)
 
 
 class SharedByMonitors:

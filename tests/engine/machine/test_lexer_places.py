@@ -73,7 +73,7 @@ def test_lexers_read_as_recognisers_do(name):
                 place = lexer.places[reading.number]
                 others = [each for each in after.hypotheses if each[:2] not in place.states]
                 alone = [Configuration((each,), after.context) for each in others]
-                assert place.may_have_left or not any(map(index.machine.is_live, alone))
+                assert place.left or not any(map(index.machine.is_live, alone))
             elif reading.terminal_id >= 0 and is_live:
                 table = recognizer.parse_table
                 shifted = table.shift(stack, reading.terminal_id)
