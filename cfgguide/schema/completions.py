@@ -72,7 +72,7 @@ from cfgguide.schema.solver.counts import are_more, canonical_numbers, words_fro
 from cfgguide.schema.solver.goals import Goal
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.values import Values
-from cfgguide.schema.unique import DifferentScalars, are_many, n_free
+from cfgguide.schema.unique import DifferentScalars, are_many
 
 _N_CHARACTERS = 90  # at least, that are one byte
 _SPACES = b" \t\n\r"
@@ -99,25 +99,6 @@ _Place = tuple[int, Stack, SeenParts]  # the text of the memory is all since its
 
 class _TooLongError(Exception):
     """A search has had all its steps."""
-
-
-class UsedStrings(NamedTuple):
-    """Strings that have come, of items or names.
-
-    Attributes
-    ----------
-    words : list of str
-    n_free : float
-        Up to how many characters each beginning has others left; -1 if that is not known.
-    """
-
-    words: list[str]
-    n_free: float
-
-    @property
-    def are_free(self) -> bool:
-        """Whether each beginning of them has others left."""
-        return all(len(word) <= self.n_free for word in self.words)
 
 
 class Closing(NamedTuple):
@@ -265,7 +246,7 @@ class MemoryCompletions:
         return of is not None and of.what.takes_more
 
     def rests_of_strings(
-        self, stack: Stack, memory: SeenParts, used: UsedStrings | None
+        self, stack: Stack, memory: SeenParts, used: list[str] | None
     ) -> list[bytes] | None:
         """Return how a string may go on as one of those that have come, without the quote.
 
@@ -279,10 +260,10 @@ class MemoryCompletions:
         if used is None:
             return None
         begun = text[1:]
-        whole = (word.encode(errors="surrogatepass") for word in used.words)
+        whole = (word.encode(errors="surrogatepass") for word in used)
         return [each[len(begun) :] for each in whole if each.startswith(begun)]
 
-    def used_strings(self, state: int, stack: Stack, memory: SeenParts) -> UsedStrings | None:
+    def used_strings(self, state: int, stack: Stack, memory: SeenParts) -> list[str] | None:
         """Return the strings that an item or name may become; None if other parts matter, too."""
         *outer, part = memory.opens
         if any(each.possible for each in outer):
@@ -290,11 +271,9 @@ class MemoryCompletions:
         words = [each for each in part.possible or part.used if isinstance(each, str)]
         of = self._part_of(state, stack, part)
         if isinstance(of, NameOf):
-            return UsedStrings(words, -1)
+            return words
         items = of.what.each if isinstance(of, ItemOf | InArray) else None
-        if items is None or items.strings is None:
-            return None
-        return UsedStrings(words, n_free(items.strings))
+        return None if items is None or items.strings is None else words
 
     def different_scalars(
         self, state: int, stack: Stack, memory: SeenParts
@@ -304,11 +283,14 @@ class MemoryCompletions:
         of = self._part_of(state, stack, part)
         if not isinstance(of, ItemOf | InArray) or not isinstance(of.what, PlainItems):
             return None
-        if of.what.each is None or any(each.possible for each in outer):
+        each = of.what.each
+        if each is None or not each.is_scalar or any(each.possible for each in outer):
             return None
-        begun = b"" if part.start == BETWEEN else memory.text[part.start :]
-        found = DifferentScalars(of.what.each, part.used, begun)
-        return found if found.is_known else None
+        return self._scalars_of(each)
+
+    @remembered
+    def _scalars_of(self, values: Values) -> DifferentScalars:
+        return DifferentScalars(values)
 
     def are_more(self, values: Values, n: int) -> bool:
         """Return whether there surely are more than `n` of some values."""

@@ -203,7 +203,7 @@ class PlainItems:
         self.start = 0
         self._are_different = values.has_different_items
 
-    @property
+    @cached_property
     def each(self) -> Values | None:
         """The values of each item; None if they depend on those before it."""
         return None if self._prefix else self._search.item_values(self._values, 0)

@@ -11,13 +11,13 @@ import re
 
 import numpy as np
 
+from cfgguide.base.remembered import remembered_up_to
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
-from cfgguide.engine.byte_machine.byte_views import ALL_BITS
 from cfgguide.engine.byte_machine.byte_walker import ByteWalker
-from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
+from cfgguide.engine.byte_machine.seen_parts import BETWEEN, ByteConfiguration
 from cfgguide.engine.byte_machine.shared_masks import SharedMasks
 from cfgguide.engine.masks.arrays import Int32Array
-from cfgguide.engine.masks.subset import Subset, bitmask_of
+from cfgguide.engine.masks.subset import Subset, bitmask_of, token_ids_in
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.places import ArrayBegun, NameOf, ObjectBegun, Value
@@ -28,8 +28,12 @@ from cfgguide.schema.scalar_tokens import (
     IN_STRING,
     ScalarTokens,
     beginnings_of,
+    is_cut,
     rests_of,
 )
+from cfgguide.schema.unique import DifferentScalars
+
+_N_SUBSETS = 256
 
 # A comma, and something of another value, or of a name; in a string, its end before.
 _NEXT = rb',[ \t\n\r]*(?:"(?s:.)|[0-9tfn\[{-])'
@@ -75,8 +79,8 @@ class RepeatedParts:
         self._vocabulary = vocabulary
         self._walker = ByteWalker(machine, vocabulary)
 
-    def remove(self, configuration: ByteConfiguration, bitmask: Int32Array) -> None:
-        """Remove tokens that write the same part twice, which a walk does not see.
+    def distinct(self, configuration: ByteConfiguration, subset: Subset) -> Subset:
+        """Return a subset without tokens that write the same part twice: a walk does not see it.
 
         The array or object has had no part yet, or begins in the token: of others that have, a text
         remembers which, and `narrowed` looks at them.
@@ -85,7 +89,8 @@ class RepeatedParts:
         place = self._automaton.place(configuration.state)
         if not isinstance(place, ObjectBegun | ArrayBegun):
             suspects = suspects & self._matching(_BEGUN)
-        self._remove(configuration, bitmask, suspects)
+        token_ids = token_ids_in(subset.bitmask & suspects).tolist()
+        return subset.without(self._refused(configuration, token_ids))
 
     def adding(self, configuration: ByteConfiguration) -> Int32Array:
         """Return the tokens in which a comma comes that ends an item or a property."""
@@ -98,70 +103,85 @@ class RepeatedParts:
         """Return the tokens in which a pattern is found."""
         return SharedMasks.of(self._vocabulary).matching(pattern)
 
-    def _remove(
-        self, configuration: ByteConfiguration, bitmask: Int32Array, suspects: Int32Array
-    ) -> None:
-        """Remove of some tokens those that the recogniser refuses.
+    def _refused(self, configuration: ByteConfiguration, token_ids: list[int]) -> list[int]:
+        """Return which of some tokens the recogniser refuses.
 
         Those that differ only in how much white space they have are read once.
         """
-        automaton, refused = self._automaton, dict[bytes, bool]()
+        if not token_ids:
+            return []
+        automaton, found = self._automaton, dict[bytes, bool]()
         is_spaced = automaton.layout.space is None
         spaces = _IN_STRING if automaton.is_in_string(configuration.state) else _SPACES
-        for token_id in Subset.of(bitmask & suspects).token_ids().tolist():
+        refused = []
+        for token_id in token_ids:
             token = self._vocabulary.tokens[token_id] or b""
             token = spaces.sub(_shortened, token) if is_spaced else token
-            if token not in refused:
-                refused[token] = self._machine.advance(configuration, token) is None
-            if refused[token]:
-                bitmask.view(np.uint32)[token_id >> 5] &= ALL_BITS ^ (1 << (token_id & 31))
+            if token not in found:
+                found[token] = self._machine.advance(configuration, token) is None
+            if found[token]:
+                refused.append(token_id)
+        return refused
 
     # -- texts that remember what has come --------------------------------------------------
 
     def narrowed(self, configuration: ByteConfiguration, subset: Subset) -> Subset:
         """Return a subset without what a text remembers: masks do not know that."""
-        bitmask = subset.bitmask.copy()
-        suspects = self._narrow_scalars(configuration, bitmask)
-        if suspects is None:
+        scalars = self._automaton.completions.different_scalars(*configuration[:3])
+        found = None if scalars is None else self._scalars(configuration, scalars, subset)
+        if found is None:
             suspects = self._suspects(configuration)
             place = self._automaton.place(configuration.state)
             if self._automaton.layout.space and isinstance(place, ObjectBegun | ArrayBegun):
                 # Behind as much white space as there may be, more of it says that this is empty.
                 suspects = suspects | self._matching(_BLANK)
-        self._remove(configuration, bitmask, suspects)
-        return subset.changed(bitmask)
+            found = [], token_ids_in(subset.bitmask & suspects).tolist()
+        repeated, doubtful = found
+        return subset.without(repeated + self._refused(configuration, doubtful))
 
-    def _narrow_scalars(
-        self, configuration: ByteConfiguration, bitmask: Int32Array
-    ) -> Int32Array | None:
-        """Remove the tokens that write a scalar again, and return those that may.
+    def _scalars(
+        self, configuration: ByteConfiguration, scalars: DifferentScalars, subset: Subset
+    ) -> tuple[list[int], list[int]] | None:
+        """Return the tokens that write a scalar again, and those of a subset that may.
 
-        None where parts are no scalars, or few are left.
+        None where few are left.
         """
-        completions = self._automaton.completions
-        scalars = completions.different_scalars(*configuration[:3])
-        if scalars is None:
+        state, _, memory = configuration[:3]
+        completions, part = self._automaton.completions, memory.opens[-1]
+        begun = b"" if part.start == BETWEEN else memory.text[part.start :]
+        used, masks = part.used, SharedMasks.of(self._vocabulary)
+        place = IN_STRING if begun[:1] == b'"' else IN_OTHER if begun else ENDED
+        if place is ENDED and isinstance(self._automaton.place(state), Value):
+            place = DUE
+        tokens: ScalarTokens = masks.of_tokens(ScalarTokens, place)
+        if not scalars.are_known(used, begun) or not completions.are_more(
+            scalars.values, len(used) + tokens.most
+        ):
             return None
-        begun, place = scalars.begun, self._automaton.place(configuration.state)
-        kind = IN_STRING if begun[:1] == b'"' else IN_OTHER if begun else ENDED
-        masks = SharedMasks.of(self._vocabulary)
-        tokens: ScalarTokens = masks.of_tokens(
-            ScalarTokens, DUE if isinstance(place, Value) else kind
-        )
-        if not completions.are_more(scalars.values, len(scalars.used) + tokens.most):
-            return None
-        bitmask &= ~tokens.writing(scalars.used, begun)
+        repeated = tokens.writing(used, begun)
+        doubtful = self._unclear(subset, tokens, scalars, scalars.are_spelled(used))
+        if scalars.are_few:
+            repeated += tokens.leaving(scalars.exhausted(used, begun))
+            if not scalars.has_free_strings(used):
+                rests = beginnings_of(rests_of(used, begun or b'"'))
+                more = tokens.leaving(filter(is_cut, rests))
+                more += masks.escaping(rests) if place is IN_STRING else []
+                doubtful = doubtful + [each for each in more if each in subset]
+        return repeated, doubtful
+
+    @remembered_up_to(_N_SUBSETS)
+    def _unclear(
+        self, subset: Subset, tokens: ScalarTokens, scalars: DifferentScalars, are_spelled: bool
+    ) -> list[int]:
+        """Return the tokens of a subset of which it is not known what they write or leave."""
         found = tokens.unclear
-        if scalars.is_spelled:
+        if are_spelled:
             found = found | tokens.spelled
         if scalars.are_few:
-            bitmask &= ~tokens.leaving(scalars.exhausted())
             found = found | tokens.following
-        if scalars.are_listed and kind is IN_STRING:
-            rests = rests_of(scalars.used, begun)
-            escaping = masks.escaping(beginnings_of(rests))
-            found = found | bitmask_of(escaping, self._vocabulary.n_words)
-        return found
+            found = found if scalars.are_strings else found | tokens.opening
+        unclear: list[int] = token_ids_in(subset.bitmask & found).tolist()
+        return unclear
 
     def _suspects(self, configuration: ByteConfiguration) -> Int32Array:
         """Return the tokens that what a text remembers may refuse.
@@ -183,8 +203,7 @@ class RepeatedParts:
             if completions.is_followed_freely(state, stack, memory):
                 is_string = self._automaton.is_in_string(state)
                 suspects = suspects & self._matching(_ITEMS if is_string else _NEXT_ITEM)
-            is_free = not rests or (used is not None and used.are_free)
-            return suspects | self._repeating(rests, is_free=is_free)
+            return suspects | self._repeating(rests)
         outcomes = self._walker.walk_plainly(configuration)
         tokens = outcomes.first_tokens()
         for number, token_id in enumerate(tokens):
@@ -197,14 +216,11 @@ class RepeatedParts:
         bitmask |= suspects
         return bitmask if self._automaton.is_in_lexeme(state) else bitmask & ~self._matching(_BLANK)
 
-    def _repeating(self, rests: list[bytes], *, is_free: bool) -> Int32Array:
-        """Return the tokens that may finish a string by one of some rests, or begin with one.
-
-        The latter only where it may be all that is left.
-        """
+    def _repeating(self, rests: list[bytes]) -> Int32Array:
+        """Return the tokens that may finish a string by one of some rests, or begin with one."""
         shared = SharedMasks.of(self._vocabulary)
         token_ids = [each for rest in rests for each in shared.ending_strings.get(rest, ())]
-        if not is_free:
+        if rests:
             begun = beginnings_of(rests) | {b""}
             token_ids += shared.writing(begun) + shared.escaping(begun)
         return bitmask_of(token_ids, self._vocabulary.n_words)

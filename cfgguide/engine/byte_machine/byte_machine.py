@@ -273,12 +273,10 @@ class ByteMasks:
         if self._machine.pushdown.memory[0][state, ENDING] != NONE:
             depth = max(depth, 1)  # whether the text may end is asked of the topmost frame
         parts = self._machine.pushdown.parts
-        if parts is None or not parts.recalling:
-            return Mask(depth, subset.bitmask, subset=subset)
-        assert self._repeated is not None, "there are parts that may be repeated"
-        bitmask = subset.bitmask.copy()
-        self._repeated.remove(configuration, bitmask)
-        return Mask(depth, bitmask)
+        if parts is not None and parts.recalling:
+            assert self._repeated is not None, "there are parts that may be repeated"
+            subset = self._repeated.distinct(configuration, subset)
+        return Mask(depth, subset.bitmask, subset=subset)
 
     def walker(self, subset: Callable[[ByteConfiguration], Subset]) -> ByteWalker:
         """Return a walker of its own for one thread; it needs no masks."""

@@ -170,8 +170,8 @@ class RefusesRepeated(Protocol):
     def adding(self, configuration: ByteConfiguration) -> Int32Array:
         """Return the tokens that may end a part and begin another one: int32, shape (n_words,)."""
 
-    def remove(self, configuration: ByteConfiguration, bitmask: Int32Array) -> None:
-        """Remove those that write the same part twice, whatever has come before."""
+    def distinct(self, configuration: ByteConfiguration, subset: Subset) -> Subset:
+        """Return a subset without those that write the same part twice, whatever has come."""
 
     def narrowed(self, configuration: ByteConfiguration, subset: Subset) -> Subset:
         """Return a subset without those that write a part which has come before."""
