@@ -951,7 +951,7 @@ class SchemaAutomaton(TextPushdown):
     def is_free(self, before: ByteConfiguration, token: bytes, after: ByteConfiguration) -> bool:
         """Return whether a part can be finished in more ways than have come, however it began."""
         with self.lock:
-            return self.completions.is_free(before, token, after)
+            return self.completions.is_free(before, token, after, before.memory.n_used)
 
 
 def _room(n: int) -> int:

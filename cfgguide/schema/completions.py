@@ -17,17 +17,18 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from heapq import heappop, heappush
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from math import inf
 from typing import Any, NamedTuple, TypeVar
 
+from cfgguide.automata.language import Language
 from cfgguide.base.bounded import BoundedDict
 from cfgguide.base.limits import LONGEST, Steps, check_step
 from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.byte_machine import popped
 from cfgguide.engine.byte_machine.byte_views import DEAD
 from cfgguide.engine.byte_machine.property_names import ListedNumbers
-from cfgguide.engine.byte_machine.scalars import Numbers, ScalarAutomaton, is_end
+from cfgguide.engine.byte_machine.scalars import Numbers, ScalarAutomaton, Strings, is_end
 from cfgguide.engine.byte_machine.seen_parts import (
     BETWEEN,
     ByteConfiguration,
@@ -72,7 +73,7 @@ from cfgguide.schema.solver.counts import are_more, canonical_numbers, words_fro
 from cfgguide.schema.solver.goals import Goal
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.values import Values
-from cfgguide.schema.unique import DifferentScalars, are_many
+from cfgguide.schema.unique import DifferentScalars, are_endless, are_many
 
 _N_CHARACTERS = 90  # at least, that are one byte
 _SPACES = b" \t\n\r"
@@ -202,12 +203,19 @@ class MemoryCompletions:
         Mostly there are more ways than parts have come. Else an ending is looked for, however many
         steps that takes.
         """
-        if not self._is_at_risk(state, stack, memory) or self.takes_more(state, stack, memory):
+        n_used = memory.n_used
+        if not n_used or self.takes_more(state, stack, memory):
             return True
-        n_used = sum(len(each.used) for each in memory.opens)
+        has_to_begin = self._has_to_begin(state, stack, memory)
+        if not has_to_begin:
+            if not self.may_repeat(memory) or self._is_endless(state, stack, memory):
+                return True
+            memory = self._automaton.narrowed(memory)
+            if not self.may_repeat(memory):
+                return True
         try:
             with self._quickly():
-                if self._has_to_begin(state, stack, memory):
+                if has_to_begin:
                     has_ways = self._has_parts(state, n_used)
                 else:
                     has_ways = self._has_ways(state, stack, memory, n_used)
@@ -304,17 +312,30 @@ class MemoryCompletions:
             if not known and values.has_plain_objects and not values.mixed and depth < _DEEP:
                 goal = self._automaton.search.goal(values)
                 members = self._automaton.options(goal).members
-                known = members is not None and self._has_many(members, members.start, depth)
+                known = members is not None and self._takes_others(members, members.start, depth)
             self._many[values] = known
         return known
 
-    def _has_many(self, members: Members, inside: Any, depth: int) -> bool:
-        """Return whether a property may come of which there surely are more than any array has."""
-        allowed = members.allowed(inside)
+    def _takes_others(self, what: Members | Items, inside: Any, depth: int = 0) -> bool:
+        """Return whether parts may come of which there surely are more than any array has."""
+        if isinstance(what, PlainItems):
+            goal = what.goal(inside)
+            return goal is not None and self._are_many_of(goal, depth)
+        if not isinstance(what, PlainMembers):
+            return what.takes_more
+        allowed = what.allowed(inside)
         return any(
-            allowed >> tag & 1 and self._are_many(members.goal(inside, tag).values, depth + 1)
-            for tag in range(members.n_tags)
+            allowed >> tag & 1
+            and (
+                self._are_many_of(what.goal(inside, tag), depth)
+                if tag < what.n_listed
+                else what.has_endless_names(tag)
+            )
+            for tag in range(what.n_tags)
         )
+
+    def _are_many_of(self, goal: Goal, depth: int = 0) -> bool:
+        return goal.is_every and self._are_many(goal.values, depth + 1)
 
     def _part_of(
         self, state: int, stack: Stack, part: Open
@@ -335,18 +356,24 @@ class MemoryCompletions:
 
     # -- what may be refused ----------------------------------------------------------------
 
-    def _is_at_risk(self, state: int, stack: Stack, memory: SeenParts) -> bool:
-        """Return whether a part that is being read, or has to come, may be one that has come."""
-        return any(each.used for each in memory.opens) and (
-            self._has_to_begin(state, stack, memory) or self.may_repeat(memory)
-        )
-
     def may_repeat(self, memory: SeenParts) -> bool:
         """Return whether a part that is being read may become one that has come."""
         return any(each.possible for each in memory.opens)
 
-    def is_free(self, before: ByteConfiguration, token: bytes, after: ByteConfiguration) -> bool:
-        """Return whether a part can be finished in more ways than have come, however it began.
+    def matters(self, state: int, stack: Stack, memory: SeenParts) -> tuple[Hashable, ...]:
+        """Return what it depends on which tokens leave few ways, beside how many have come."""
+        opens, at = memory.opens, self._automaton.meaning(state)
+        is_number = isinstance(at, InLexeme) and isinstance(at.lexer.lexemes, Numbers)
+        digits = _number_at_end(memory.text) if is_number else b""
+        frames = islice(stack, max(stack.height - opens[0].height + 1, 0))
+        places = ((stack.height - each.height, each.start == BETWEEN) for each in opens)
+        inside = takewhile(lambda each: each.start == BETWEEN, reversed(opens))
+        return state, digits, (*frames,), (*places,), (*(each.used for each in inside),)
+
+    def is_free(
+        self, before: ByteConfiguration, token: bytes, after: ByteConfiguration, n_used: int
+    ) -> bool:
+        """Return whether a part can be finished in more ways than some, however it began.
 
         Parameters
         ----------
@@ -356,10 +383,11 @@ class MemoryCompletions:
             What comes.
         after : ByteConfiguration
             Where the automaton is then.
+        n_used : int
+            At least as many as have come.
         """
         first, base, memory = before[:3]
         state, stack = after[:2]
-        n_used = sum(len(each.used) for each in memory.opens)
         part = memory.opens[-1]
         if self.is_between(first, base, memory):
             if stack.height < part.height or b"," in token:
@@ -392,20 +420,18 @@ class MemoryCompletions:
 
         Then one of them is left, whatever has come of this part, and of those that it is in.
         """
-        place = max(number for number, each in enumerate(memory.opens) if each.start != BETWEEN)
-        part, *inner = memory.opens[place:]
-        above = list(islice(stack, stack.height - part.height + 1))
+        part, inner, above = _innermost(stack, memory)
         if not self._automaton.recalling.isdisjoint(above[:-1]):
             return False
+        if self._is_endless(state, stack, memory):
+            return True
         at = self._automaton.place(state)
         if isinstance(at, InLexeme):
-            if isinstance(at.lexer.lexemes, Numbers):  # it depends on the digits
-                return _are_endless(at.lexer.lexemes, _number_at_end(memory.text))
             traits = at.lexer.lexemes.traits(at.key)
+            if isinstance(at.lexer.lexemes, Numbers):  # it depends on the digits
+                return False
             if traits.is_any and not traits.is_named and _n_texts(*traits.bounds) > n:
                 return True
-        elif self._is_endless(at):
-            return True
         key = (state, *above, *(each.used for each in inner))
         known, is_all = self._n_ways.get(key, (0, False))
         if known <= n and not is_all:
@@ -417,29 +443,69 @@ class MemoryCompletions:
             self._n_ways[key] = known, known <= 2 * n
         return known > n
 
-    def _is_endless(self, at: Place) -> bool:
-        """Return whether a string or number without conditions surely may come here."""
+    def _is_endless(self, state: int, stack: Stack, memory: SeenParts) -> bool:
+        """Return whether the innermost part surely can be finished in endlessly many ways.
+
+        Or in more than any array has items: by what may come where it is, or later around that.
+        """
+        _, _, (*frames, _) = _innermost(stack, memory)
+        at = self._automaton.place(state)
+        if not self._automaton.recalling.isdisjoint(frames):
+            return False
         if isinstance(at, Value):
-            return _has_many_scalars(at.goal)
-        if isinstance(at, InArray) and isinstance(at.what, PlainItems):
-            goal = at.what.goal(at.inside)
-            return goal is not None and _has_many_scalars(goal)
-        if isinstance(at, InObject) and isinstance(at.what, PlainMembers):
-            members, allowed = at.what, at.what.allowed(at.inside)
-            return any(
-                allowed >> tag & 1 and _has_many_scalars(members.goal(at.inside, tag))
-                for tag in range(members.n_tags)
+            frames.append(at.frame)
+            is_endless = self._are_many_of(at.goal)
+        elif isinstance(at, InLexeme):
+            lexemes, text = at.lexer.lexemes, memory.text
+            if isinstance(lexemes, Numbers):
+                is_endless = _are_endless(lexemes, _number_at_end(text))
+            else:
+                is_endless = _go_on_endlessly(lexemes, at.key)
+        else:
+            is_endless = isinstance(at, InArray | InObject) and self._takes_others(
+                at.what, at.inside
             )
-        return False
+        return is_endless or any(map(self._is_followed, frames))
+
+    @remembered
+    def _is_followed(self, frame: int) -> bool:
+        """Return whether after a name or a value another part may come as :meth:`_takes_others`."""
+        pushed = self._automaton.meaning_of_frame(frame)
+        if isinstance(pushed, ItemOf):
+            items, inside = pushed
+            goal = items.goal(inside)
+            return (
+                isinstance(items, PlainItems)
+                and goal is not None
+                and self._takes_others(items, items.after(inside, goal, 0))
+            )
+        if not isinstance(pushed, NameOf | PropertyOf):
+            return False
+        members, inside = pushed[:2]
+        if members.takes_more or not isinstance(members, PlainMembers):
+            return members.takes_more
+        tags = [pushed.tag] if isinstance(pushed, PropertyOf) else _tags_in(members.allowed(inside))
+        for tag in tags:
+            goal = members.goal(inside, tag)
+            if isinstance(pushed, NameOf):
+                if tag >= members.n_listed:  # other names may have come
+                    return False
+                if self._are_many_of(goal):
+                    continue
+            if not self._takes_others(members, members.after(inside, tag, goal, 0)):
+                return False
+        return True
 
     def _has_parts(self, state: int, n: int) -> bool:
         """Return whether more than `n` different parts may begin where one has to begin."""
+        at = self._automaton.place(state)
+        if type(at) is Value and self._are_many_of(at.goal):
+            return True
         known, is_all = self._n_ways.get((state,), (0, False))
         if known <= n and not is_all:
-            at = self._automaton.place(state)
             if isinstance(at, NameDue):
                 members, allowed = at.what, at.what.allowed(at.inside)
-                tags = [tag for tag in range(members.n_tags) if allowed >> tag & 1]
+                tags = _tags_in(allowed)
                 if tags and tags[0] < members.n_listed:
                     return True  # a listed name that is allowed has not come
                 texts: Iterator[bytes]
@@ -820,6 +886,17 @@ class MemoryCompletions:
                     pending.append((text + bytes((byte,)), after))
 
 
+def _tags_in(bits: int) -> list[int]:
+    return [tag for tag in range(bits.bit_length()) if bits >> tag & 1]
+
+
+def _innermost(stack: Stack, memory: SeenParts) -> tuple[Open, list[Open], list[int]]:
+    """Return the innermost part that is being read, what is open in it, and the frames to it."""
+    place = max(number for number, each in enumerate(memory.opens) if each.start != BETWEEN)
+    part, *inner = memory.opens[place:]
+    return part, inner, list(islice(stack, stack.height - part.height + 1))
+
+
 def _recalls(at: Place) -> bool:
     """Return whether a part has ended of an array or object in which none may come twice."""
     if isinstance(at, ItemEnded):
@@ -838,8 +915,18 @@ def _has_many_scalars(goal: Goal) -> bool:
     values = goal.values
     numbers = values.numbers if values.nodes_for("number") is not None else None
     strings = values.strings if values.nodes_for("string") is not None else None
-    return (numbers is not None and numbers.made is None) or (
+    return (numbers is not None and are_endless(numbers)) or (
         strings is not None and are_many(strings)
+    )
+
+
+def _go_on_endlessly(lexemes: ScalarAutomaton, key: Any) -> bool:
+    """Return whether surely endlessly many texts begin like this."""
+    return isinstance(lexemes, Strings) and any(
+        isinstance(language, Language) and language.longest(each) == inf
+        for _, state in lexemes.opened(key)
+        for each, language in zip(state, lexemes.texts.languages, strict=True)
+        if each
     )
 
 

@@ -16,6 +16,7 @@ import json
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
+from math import inf
 from operator import or_
 from typing import Any, Self
 
@@ -125,6 +126,11 @@ class PlainMembers:
     def n_tags(self) -> int:
         """Number of tags of names."""
         return len(self._names) + len(self._groups)
+
+    def has_endless_names(self, tag: int) -> bool:
+        """Return whether there are endlessly many of the names with a tag, which are not listed."""
+        language, _ = self._groups[tag - len(self._names)]
+        return language is None or language.longest(language.start) == inf
 
     @cached_property
     def _possible(self) -> int:

@@ -8,9 +8,11 @@ once more. Few tokens can, by where their commas, quotes and brackets are; of th
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 
 import numpy as np
 
+from cfgguide.base.bounded import BoundedDict
 from cfgguide.base.remembered import remembered_up_to
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.engine.byte_machine.byte_walker import ByteWalker
@@ -34,6 +36,8 @@ from cfgguide.schema.scalar_tokens import (
 from cfgguide.schema.unique import DifferentScalars
 
 _N_SUBSETS = 256
+_N_FEW = 64  # places in texts
+_BITS = 4
 
 # A comma, and something of another value, or of a name; in a string, its end before.
 _NEXT = rb',[ \t\n\r]*(?:"(?s:.)|[0-9tfn\[{-])'
@@ -78,6 +82,7 @@ class RepeatedParts:
         self._machine = machine
         self._vocabulary = vocabulary
         self._walker = ByteWalker(machine, vocabulary)
+        self._few: BoundedDict[Hashable, Int32Array] = BoundedDict(_N_FEW)
 
     def distinct(self, configuration: ByteConfiguration, subset: Subset) -> Subset:
         """Return a subset without tokens that write the same part twice: a walk does not see it.
@@ -118,7 +123,7 @@ class RepeatedParts:
             token = self._vocabulary.tokens[token_id] or b""
             token = spaces.sub(_shortened, token) if is_spaced else token
             if token not in found:
-                found[token] = self._machine.advance(configuration, token) is None
+                found[token] = self._machine.follow(configuration, token) is None
             if found[token]:
                 refused.append(token_id)
         return refused
@@ -191,58 +196,67 @@ class RepeatedParts:
         """
         state, stack, memory = configuration[:3]
         completions = self._automaton.completions
-        if completions.takes_more(state, stack, memory):
-            found = self._ends_of_parts(configuration)
-            if found is not None:
-                return found
-        suspects = self.adding(configuration)
-        is_between = completions.is_between(state, stack, memory)
+        suspects, is_between = (
+            self.adding(configuration),
+            completions.is_between(*configuration[:3]),
+        )
+        is_string = self._automaton.is_in_string(state)
+        ends = self._matching(_QUOTE_AND_BRACKET if is_string else _BRACKET)
+        takes_more = completions.takes_more(state, stack, memory)
+        followed = suspects
+        if takes_more:
+            followed = followed & self._matching(_WHOLE)
+        elif completions.is_followed_freely(state, stack, memory):
+            followed = followed & self._matching(_ITEMS if is_string else _NEXT_ITEM)
+        if not is_between and not completions.may_repeat(memory):
+            return followed & ends if memory.opens[-1].height < stack.height else followed
         used = completions.used_strings(state, stack, memory)
         rests = None if is_between else completions.rests_of_strings(stack, memory, used)
         if rests is not None:
-            if completions.is_followed_freely(state, stack, memory):
-                is_string = self._automaton.is_in_string(state)
-                suspects = suspects & self._matching(_ITEMS if is_string else _NEXT_ITEM)
-            return suspects | self._repeating(rests)
-        outcomes = self._walker.walk_plainly(configuration)
-        tokens = outcomes.first_tokens()
-        for number, token_id in enumerate(tokens):
+            return followed | self._repeating(rests, is_free=takes_more)
+        if not takes_more:
+            return suspects & self._matching(_WHOLE) | self._leaving_few(configuration)
+        if is_between:
+            return followed | self._matching(_ENDED) if memory.opens[-1].used else followed
+        return followed | ends
+
+    def _leaving_few(self, configuration: ByteConfiguration) -> Int32Array:
+        """Return the tokens that end a part, or leave few ways to finish it."""
+        memory, completions = configuration.memory, self._automaton.completions
+        n = 1 << -(-memory.n_used.bit_length() // _BITS) * _BITS  # seldom more than before
+        key = (*completions.matters(*configuration[:3]), n)
+        known = self._few.get(key)
+        if known is None:
+            known = self._few[key] = self._found_few(configuration, n)
+        return known
+
+    def _found_few(self, configuration: ByteConfiguration, n: int) -> Int32Array:
+        """Return the tokens that end a part, or leave as few ways as `n`."""
+        completions, outcomes = (
+            self._automaton.completions,
+            self._walker.walk_plainly(configuration),
+        )
+        for number, token_id in enumerate(outcomes.first_tokens()):
             after = outcomes.configuration(number)
             token = self._vocabulary.tokens[token_id] or b""
-            if completions.is_free(configuration, token, after):
+            if completions.is_free(configuration, token, after, n):
                 outcomes.resolve(number, is_live=False)
         bitmask = np.zeros(self._vocabulary.n_words, dtype=np.int32)
         self._walker.fill(bitmask)
-        bitmask |= suspects
-        return bitmask if self._automaton.is_in_lexeme(state) else bitmask & ~self._matching(_BLANK)
+        is_inside = self._automaton.is_in_lexeme(configuration.state)
+        return bitmask if is_inside else bitmask & ~self._matching(_BLANK)
 
-    def _repeating(self, rests: list[bytes]) -> Int32Array:
-        """Return the tokens that may finish a string by one of some rests, or begin with one."""
+    def _repeating(self, rests: list[bytes], *, is_free: bool) -> Int32Array:
+        """Return the tokens that may finish a string by one of some rests, or begin with one.
+
+        The latter only where it may be all that is left.
+        """
         shared = SharedMasks.of(self._vocabulary)
         token_ids = [each for rest in rests for each in shared.ending_strings.get(rest, ())]
-        if rests:
+        if rests and not is_free:
             begun = beginnings_of(rests) | {b""}
             token_ids += shared.writing(begun) + shared.escaping(begun)
         return bitmask_of(token_ids, self._vocabulary.n_words)
-
-    def _ends_of_parts(self, configuration: ByteConfiguration) -> Int32Array | None:
-        """Return the tokens that may end a part as one that has come before.
-
-        None if a string or a name is being read that may become one of these: what matters then is
-        how it goes on.
-        """
-        state, stack, memory = configuration[:3]
-        completions = self._automaton.completions
-        found = self.adding(configuration) & self._matching(_WHOLE)
-        if completions.is_between(state, stack, memory):
-            return found | self._matching(_ENDED)
-        if not completions.may_repeat(memory):
-            return found
-        if not self._automaton.is_in_string(state):
-            return found | self._matching(_BRACKET)
-        if any(each.possible and each.height == stack.height for each in memory.opens):
-            return None
-        return found | self._matching(_QUOTE_AND_BRACKET)
 
 
 def _shortened(found: re.Match[bytes]) -> bytes:

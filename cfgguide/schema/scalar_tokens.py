@@ -13,7 +13,6 @@ import re
 from collections.abc import Hashable, Iterable, Iterator
 
 from cfgguide.engine.byte_machine.shared_masks import SharedMasks, written
-from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import bitmask_of
 from cfgguide.schema.equality import number_of, value_of
 

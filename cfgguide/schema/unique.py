@@ -51,10 +51,20 @@ def are_many(strings: Scalars) -> bool:
     if automaton is None:
         return most != 0  # a character is one of a million
     if not isinstance(automaton, Language):  # others know their longest text only roughly
-        return False
+        if automaton.n_guessed > _LONG:
+            return False
+        automaton = automaton.language
     if strings.words is None and most is not None:
         return most <= _LONG and _bounded(automaton, least, most).words(_MANY) is None
     return automaton.words(_MANY) is None
+
+
+def are_endless(numbers: Scalars) -> bool:
+    """Return whether there surely are endlessly many of some numbers."""
+    if numbers.made is None:
+        return True
+    written = canonical_numbers(numbers.language)
+    return written.longest(written.start) == inf
 
 
 def _endless(language: Language) -> set[int]:
@@ -160,9 +170,9 @@ class DifferentScalars:
         numbers = self._numbers
         if b"\\" in begun or (self.are_spelled(used) and IS_SPELLED.match(begun)):
             return False
-        if numbers is not None and not numbers.are_free:
-            if numbers.have_exponents or not numbers.are_whole:
-                return False
+        is_countable = numbers is None or (numbers.are_whole and not numbers.have_exponents)
+        if not (is_countable or numbers.are_free):
+            return False
         is_counted = self._words is not None or (self._language is not None and len(used) < _SOME)
         return is_counted or self.has_free_strings(used)
 

@@ -161,6 +161,13 @@ class ByteMachine:
 
     def read(self, configuration: ByteConfiguration, data: bytes) -> ByteConfiguration | None:
         """Return the configuration after bytes that need not be a token, or None."""
+        after, parts = self.follow(configuration, data), self.pushdown.parts
+        if after is None or parts is None or not after.memory.opens:
+            return after
+        return after._replace(memory=parts.narrowed(after.memory))
+
+    def follow(self, configuration: ByteConfiguration, data: bytes) -> ByteConfiguration | None:
+        """Return the same, but what the parts that are being read can become is not looked at."""
         state, stack, memory = configuration[:3]
         pushdown, parts = self.pushdown, self.pushdown.parts
         states, actions = pushdown.memory
@@ -215,7 +222,7 @@ class ByteMachine:
             state = target
             place += 1
         if parts is not None and memory.opens:
-            memory = parts.narrowed(memory.shortened())
+            memory = memory.shortened()
             if not parts.can_go_on(state, stack, memory):
                 return None
         return ByteConfiguration(state, stack, memory if memory.opens else NOTHING)

@@ -64,6 +64,11 @@ class SeenParts(NamedTuple):
         """The first array or object of which a part is being read."""
         return next((each for each in self.opens if each.start != BETWEEN), None)
 
+    @property
+    def n_used(self) -> int:
+        """How many parts have come, of all arrays and objects that are open."""
+        return sum(len(each.used) for each in self.opens)
+
     def begun(self, height: int, start: int) -> SeenParts:
         """Return the memory when a part has begun with a byte of the text."""
         opens = self.opens
