@@ -48,7 +48,7 @@ from cfgguide.engine.byte_machine.seen_parts import (
 )
 from cfgguide.errors import SchemaError
 from cfgguide.grammar.lr.stack import Stack
-from cfgguide.schema.equality import may_become, value_of
+from cfgguide.schema.equality import still_possible, value_of
 from cfgguide.schema.members import (
     DEAD_END,
     Items,
@@ -939,7 +939,7 @@ class SchemaAutomaton(TextPushdown):
         opens = []
         for each in memory.opens:
             text = memory.text[each.start :]
-            left = frozenset([value for value in each.possible if may_become(text, value)])
+            left = frozenset(still_possible(text, each.possible))
             opens.append(each._replace(possible=left))
         return memory._replace(opens=tuple(opens))
 
@@ -951,7 +951,7 @@ class SchemaAutomaton(TextPushdown):
     def is_free(self, before: ByteConfiguration, token: bytes, after: ByteConfiguration) -> bool:
         """Return whether a part can be finished in more ways than have come, however it began."""
         with self.lock:
-            return self.completions.is_free(before, token, after, before.memory.n_used)
+            return self.completions.is_free(before, token, after)
 
 
 def _room(n: int) -> int:

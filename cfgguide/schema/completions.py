@@ -27,7 +27,7 @@ from cfgguide.base.limits import LONGEST, Steps, check_step
 from cfgguide.base.remembered import remembered
 from cfgguide.engine.byte_machine.byte_machine import popped
 from cfgguide.engine.byte_machine.byte_views import DEAD
-from cfgguide.engine.byte_machine.property_names import ListedNumbers
+from cfgguide.engine.byte_machine.property_names import ListedNumbers, PropertyNames
 from cfgguide.engine.byte_machine.scalars import Numbers, ScalarAutomaton, Strings, is_end
 from cfgguide.engine.byte_machine.seen_parts import (
     BETWEEN,
@@ -289,12 +289,14 @@ class MemoryCompletions:
         """Return the scalars that may come in an array; None if not only what they are matters."""
         *outer, part = memory.opens
         of = self._part_of(state, stack, part)
-        if not isinstance(of, ItemOf | InArray) or not isinstance(of.what, PlainItems):
+        if not isinstance(of, ItemOf | InArray) or any(each.possible for each in outer):
             return None
-        each = of.what.each
-        if each is None or not each.is_scalar or any(each.possible for each in outer):
-            return None
-        return self._scalars_of(each)
+        return self._scalars_in(of.what)
+
+    def _scalars_in(self, items: Items) -> DifferentScalars | None:
+        """Return the scalars that items are; None if they are not all alike, or no scalars."""
+        is_plain = isinstance(items, PlainItems) and items.each is not None
+        return self._scalars_of(items.each) if is_plain and items.each.is_scalar else None
 
     @remembered
     def _scalars_of(self, values: Values) -> DifferentScalars:
@@ -370,10 +372,8 @@ class MemoryCompletions:
         inside = takewhile(lambda each: each.start == BETWEEN, reversed(opens))
         return state, digits, (*frames,), (*places,), (*(each.used for each in inside),)
 
-    def is_free(
-        self, before: ByteConfiguration, token: bytes, after: ByteConfiguration, n_used: int
-    ) -> bool:
-        """Return whether a part can be finished in more ways than some, however it began.
+    def is_free(self, before: ByteConfiguration, token: bytes, after: ByteConfiguration) -> bool:
+        """Return whether a part can be finished in more ways than have come, however it began.
 
         Parameters
         ----------
@@ -383,37 +383,53 @@ class MemoryCompletions:
             What comes.
         after : ByteConfiguration
             Where the automaton is then.
-        n_used : int
-            At least as many as have come.
         """
+        memory, n_used = self._read_on(before, token, after), before.memory.n_used
+        if memory is None or memory.outermost is None:
+            return memory is not None  # it is about the value of a property
+        with self._quickly():
+            return self._has_ways(*after[:2], memory, n_used)
+        return False
+
+    def leaves_many(
+        self, before: ByteConfiguration, token: bytes, after: ByteConfiguration, n: int
+    ) -> bool:
+        """Return whether a part can be finished in more ways than `n`, whatever comes later."""
+        memory = self._read_on(before, token, after)
+        if memory is None or memory.outermost is None:
+            return memory is not None
+        if self._is_endless(*after[:2], memory):
+            return True
+        with self._quickly():
+            return self._has_ways(*after[:2], memory, n)
+        return False
+
+    def _read_on(
+        self, before: ByteConfiguration, token: bytes, after: ByteConfiguration
+    ) -> SeenParts | None:
+        """Return what a text remembers after a token; None where a part may have ended in it."""
         first, base, memory = before[:3]
         state, stack = after[:2]
         part = memory.opens[-1]
         if self.is_between(first, base, memory):
             if stack.height < part.height or b"," in token:
-                return False  # nothing has begun; or what other tokens are asked about
+                return None  # nothing has begun; or what other tokens are asked about
             frame = _at(stack, part.height).state
             if isinstance(self._automaton.meaning_of_frame(frame), PropertyOf):
-                return False  # the name has ended
-            text = token.lstrip(_SPACES)
-            memory = SeenParts((part._replace(start=0),))
+                return None  # the name has ended
+            memory = SeenParts((part._replace(start=0),), token.lstrip(_SPACES))
         else:
-            text = memory.text + token
-            parts = [each for each in memory.opens if each.start != BETWEEN]
-            if not parts:
-                return True  # it is about the value of a property
-            part = parts[-1]
+            part = next((each for each in reversed(memory.opens) if each.start != BETWEEN), part)
+            if part.start == BETWEEN:
+                return memory
             if stack.height < part.height or _at(stack, part.height) is not _at(base, part.height):
-                return False  # it has ended
+                return None  # it has ended
             # What the token has closed is not open any more.
             opens = tuple([each for each in memory.opens if each.height <= stack.height + 1])
-            memory = memory._replace(opens=opens)
-        place = self._automaton.place(state)
-        if stack.height >= memory.opens[-1].height and _recalls(place):
-            return False  # a walk does not know what has come of what begins in the token
-        with self._quickly():
-            return self._has_ways(state, stack, memory._replace(text=text), n_used)
-        return False
+            memory = SeenParts(opens, memory.text + token)
+        if stack.height >= memory.opens[-1].height and _recalls(self._automaton.place(state)):
+            return None  # a walk does not know what has come of what begins in the token
+        return memory
 
     def _has_ways(self, state: int, stack: Stack, memory: SeenParts, n: int) -> bool:
         """Return whether there are surely more than `n` ways to finish the innermost part.
@@ -423,15 +439,15 @@ class MemoryCompletions:
         part, inner, above = _innermost(stack, memory)
         if not self._automaton.recalling.isdisjoint(above[:-1]):
             return False
-        if self._is_endless(state, stack, memory):
-            return True
         at = self._automaton.place(state)
         if isinstance(at, InLexeme):
-            traits = at.lexer.lexemes.traits(at.key)
             if isinstance(at.lexer.lexemes, Numbers):  # it depends on the digits
-                return False
+                return _are_endless(at.lexer.lexemes, _number_at_end(memory.text))
+            traits = at.lexer.lexemes.traits(at.key)
             if traits.is_any and not traits.is_named and _n_texts(*traits.bounds) > n:
                 return True
+        elif self._may_begin_many(at):
+            return True
         key = (state, *above, *(each.used for each in inner))
         known, is_all = self._n_ways.get(key, (0, False))
         if known <= n and not is_all:
@@ -443,28 +459,37 @@ class MemoryCompletions:
             self._n_ways[key] = known, known <= 2 * n
         return known > n
 
+    def _may_begin_many(self, at: Place) -> bool:
+        """Return whether surely more values may begin at a place than any array has items."""
+        if isinstance(at, Value):
+            return self._are_many_of(at.goal)
+        return isinstance(at, InArray | InObject) and self._takes_others(at.what, at.inside)
+
     def _is_endless(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether the innermost part surely can be finished in endlessly many ways.
 
         Or in more than any array has items: by what may come where it is, or later around that.
         """
-        _, _, (*frames, _) = _innermost(stack, memory)
+        part, _, (*frames, _) = _innermost(stack, memory)
         at = self._automaton.place(state)
         if not self._automaton.recalling.isdisjoint(frames):
             return False
+        is_endless = self._may_begin_many(at)
         if isinstance(at, Value):
             frames.append(at.frame)
-            is_endless = self._are_many_of(at.goal)
         elif isinstance(at, InLexeme):
             lexemes, text = at.lexer.lexemes, memory.text
             if isinstance(lexemes, Numbers):
                 is_endless = _are_endless(lexemes, _number_at_end(text))
             else:
-                is_endless = _go_on_endlessly(lexemes, at.key)
-        else:
-            is_endless = isinstance(at, InArray | InObject) and self._takes_others(
-                at.what, at.inside
-            )
+                pushed = self._automaton.meaning_of_frame(stack.state)
+                is_name = isinstance(pushed, NameOf)
+                allowed = pushed.what.allowed(pushed.inside) if is_name else -1
+                is_endless = _go_on_endlessly(lexemes, at.key, allowed)
+                if isinstance(pushed, ItemOf) and not (is_endless or frames):
+                    scalars = self._scalars_in(pushed.what)
+                    begun = memory.text[part.start :]
+                    is_endless = scalars is not None and scalars.begin_endlessly(begun)
         return is_endless or any(map(self._is_followed, frames))
 
     @remembered
@@ -920,12 +945,18 @@ def _has_many_scalars(goal: Goal) -> bool:
     )
 
 
-def _go_on_endlessly(lexemes: ScalarAutomaton, key: Any) -> bool:
-    """Return whether surely endlessly many texts begin like this."""
+def _go_on_endlessly(lexemes: ScalarAutomaton, key: Any, tags: int) -> bool:
+    """Return whether surely endlessly many texts begin like this, of some tags if it is a name."""
+    if isinstance(lexemes, PropertyNames):
+        tags >>= lexemes.n_names
+        key = key[-1] if key[0] == "n" else key  # beside the listed names
+        if key is None:
+            return False
+        lexemes = lexemes.others
     return isinstance(lexemes, Strings) and any(
-        isinstance(language, Language) and language.longest(each) == inf
+        tags >> tag & 1 and isinstance(language, Language) and language.longest(each) == inf
         for _, state in lexemes.opened(key)
-        for each, language in zip(state, lexemes.texts.languages, strict=True)
+        for tag, (each, language) in enumerate(zip(state, lexemes.texts.languages, strict=True))
         if each
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -148,6 +148,14 @@ def may_become(text: bytes, value: Hashable) -> bool:
     [True, True, True, False]
     """
     return _read(text.decode(errors="ignore"), 0, value) != _MISMATCH
+
+
+def still_possible(text: bytes, values: Iterable[Hashable]) -> Iterable[Hashable]:
+    """Return those of some values that a text which has begun may become."""
+    if text[:1] == b'"' and b"\\" not in text:
+        begun = text[1:].decode(errors="ignore")
+        return [each for each in values if isinstance(each, str) and each.startswith(begun)]
+    return [each for each in values if may_become(text, each)]
 
 
 def _read(text: str, place: int, value: Any) -> int:

@@ -40,7 +40,7 @@ _N_FEW = 64  # places in texts
 _BITS = 4
 
 # A comma, and something of another value, or of a name; in a string, its end before.
-_NEXT = rb',[ \t\n\r]*(?:"(?s:.)|[0-9tfn\[{-])'
+_NEXT = rb',[ \t\n\r]*["0-9tfn\[{-]'
 _ITEMS = re.compile(rb"""(?:["0-9\]}]|null|true|false)[ \t\n\r]*""" + _NEXT)
 _NEXT_ITEM = re.compile(_NEXT)
 _BEGUN = re.compile(rb"\A[^\[{]*[\[{](?s:.)*,")  # perhaps an array or object, and a comma in it
@@ -56,6 +56,7 @@ _OTHER = rb'(?:[^"\[\]{}]|"(?:[^"\\]|\\.)*+")'
 _TO_BRACKET = rb"(?:%b|[\[{]%b*+[\]}])*+(?:[\]}]|[\[{]%b*+[\[{](?s:.)*[\]}])" % ((_OTHER,) * 3)
 _BRACKET = re.compile(rb"\A" + _TO_BRACKET, re.DOTALL)
 _QUOTE_AND_BRACKET = re.compile(rb'\A(?:[^"\\]|\\.)*+"' + _TO_BRACKET, re.DOTALL)
+_NAMES = re.compile(rb':(?s:.)*,[ \t\n\r]*"')  # two names of an object
 _BLANK = re.compile(rb"\A[ \t\n\r]+\Z")  # outside of lexemes, whatever may come may come later
 # A string, or the rest of the one in which a token begins; or white space.
 _SPACES = re.compile(rb'("(?:[^"\\]|\\.)*+"?+)|[ \t\n\r]++', re.DOTALL)
@@ -209,13 +210,16 @@ class RepeatedParts:
         elif completions.is_followed_freely(state, stack, memory):
             followed = followed & self._matching(_ITEMS if is_string else _NEXT_ITEM)
         if not is_between and not completions.may_repeat(memory):
-            return followed & ends if memory.opens[-1].height < stack.height else followed
+            is_inside = memory.opens[-1].height < stack.height
+            return followed & (ends | self._matching(_NAMES)) if is_inside else followed
         used = completions.used_strings(state, stack, memory)
         rests = None if is_between else completions.rests_of_strings(stack, memory, used)
         if rests is not None:
             return followed | self._repeating(rests, is_free=takes_more)
         if not takes_more:
-            return suspects & self._matching(_WHOLE) | self._leaving_few(configuration)
+            if not is_between:  # what ends before a comma began before the token
+                suspects = suspects & self._matching(_WHOLE)
+            return suspects | self._leaving_few(configuration)
         if is_between:
             return followed | self._matching(_ENDED) if memory.opens[-1].used else followed
         return followed | ends
@@ -239,7 +243,7 @@ class RepeatedParts:
         for number, token_id in enumerate(outcomes.first_tokens()):
             after = outcomes.configuration(number)
             token = self._vocabulary.tokens[token_id] or b""
-            if completions.is_free(configuration, token, after, n):
+            if completions.leaves_many(configuration, token, after, n):
                 outcomes.resolve(number, is_live=False)
         bitmask = np.zeros(self._vocabulary.n_words, dtype=np.int32)
         self._walker.fill(bitmask)

@@ -21,7 +21,7 @@ from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import DEAD, Language, intersection
 from cfgguide.errors import SchemaError
 from cfgguide.schema.equality import number_of
-from cfgguide.schema.scalar_tokens import IS_SPELLED, beginnings_of, rests_of
+from cfgguide.schema.scalar_tokens import IS_SPELLED, beginnings_of, is_cut, rests_of
 from cfgguide.schema.solver.counts import canonical_numbers, words_from
 from cfgguide.schema.solver.values import Scalars, Values
 
@@ -185,6 +185,15 @@ class DifferentScalars:
         """Return whether after each beginning of a string surely others are left."""
         return self._words is None and _longest(used) <= self._n_free
 
+    def begin_endlessly(self, begun: bytes) -> bool:
+        """Return whether endlessly many strings are known to begin like one that has begun."""
+        if self._language is None or begun[:1] != b'"' or b"\\" in begun:
+            return False
+        state = self._language.start
+        for character in begun[1:].decode(errors="ignore"):
+            state = self._language.after(state, character)
+        return not is_cut(begun) and self._language.longest(state) == inf
+
     def exhausted(self, used: frozenset[Hashable], begun: bytes) -> set[bytes]:
         """Return texts after which all that a scalar may become has come."""
         found = set[bytes]()
@@ -197,11 +206,10 @@ class DifferentScalars:
                 found = {
                     text.encode(errors="surrogatepass")[len(string) - 1 :]
                     for word in used
-                    if isinstance(word, str)
+                    if isinstance(word, str) and any(rests_of((word,), string))
                     for text, rests in _few_rests(self._language, word)
-                    if all(text + rest in used for rest in rests)
+                    if text + rests[0] in used and all(text + rest in used for rest in rests)
                 }
-                found &= beginnings_of(rests)
             found = {string[len(begun) :] + each for each in found}
         if self._numbers is not None and not self._numbers.are_free and begun[:1] != b'"':
             begun_like = beginnings_of(filter(None, map(_digits, used)))
@@ -252,8 +260,8 @@ def _counted(strings: Scalars) -> tuple[Language | None, float]:
 def _few_rests(language: Language, word: str) -> list[tuple[str, list[str]]]:
     """Return the beginnings of a word after which few texts may come, each with all of these."""
     state, found = language.start, []
-    for n, character in enumerate(word, 1):
-        state = language.after(state, character)
+    for n, character in enumerate(f" {word}"):
+        state = language.after(state, character) if n else state
         rests = None if language.longest(state) == inf else _rests(language, state)
         if rests is not None:
             found.append((word[:n], rests))
