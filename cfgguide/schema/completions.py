@@ -25,6 +25,7 @@ from cfgguide.automata.language import Language
 from cfgguide.base.bounded import BoundedDict
 from cfgguide.base.limits import LONGEST, Steps, check_step
 from cfgguide.base.remembered import remembered
+from cfgguide.base.sets import members as members_of
 from cfgguide.engine.byte_machine.byte_machine import popped
 from cfgguide.engine.byte_machine.byte_views import DEAD
 from cfgguide.engine.byte_machine.property_names import ListedNumbers, PropertyNames
@@ -68,6 +69,7 @@ from cfgguide.schema.places import (
     Value,
     brackets_of,
 )
+from cfgguide.schema.scalar_tokens import rests_of
 from cfgguide.schema.shortest_values import ShortestValues
 from cfgguide.schema.solver.counts import are_more, canonical_numbers, words_from
 from cfgguide.schema.solver.goals import Goal
@@ -253,35 +255,20 @@ class MemoryCompletions:
             return of.what.each is not None and self._are_many(of.what.each)
         return of is not None and of.what.takes_more
 
-    def rests_of_strings(
-        self, stack: Stack, memory: SeenParts, used: list[str] | None
-    ) -> list[bytes] | None:
+    def rests_of_strings(self, state: int, stack: Stack, memory: SeenParts) -> list[bytes] | None:
         """Return how a string may go on as one of those that have come, without the quote.
 
         None if something else is being read that may become what has come.
         """
-        if not self.may_repeat(memory):
-            return []
-        text = memory.text[memory.opens[-1].start :]
-        if b"\\" in text or not text.startswith(b'"') or memory.opens[-1].height != stack.height:
-            return None
-        if used is None:
-            return None
-        begun = text[1:]
-        whole = (word.encode(errors="surrogatepass") for word in used)
-        return [each[len(begun) :] for each in whole if each.startswith(begun)]
-
-    def used_strings(self, state: int, stack: Stack, memory: SeenParts) -> list[str] | None:
-        """Return the strings that an item or name may become; None if other parts matter, too."""
         *outer, part = memory.opens
-        if any(each.possible for each in outer):
+        text, of = memory.text[part.start :], self._part_of(state, stack, part)
+        is_string = isinstance(of, NameOf) or (
+            isinstance(of, ItemOf) and of.what.each is not None and of.what.each.strings is not None
+        )
+        is_inside = part.height != stack.height or any(each.possible for each in outer)
+        if not is_string or is_inside or b"\\" in text or not text.startswith(b'"'):
             return None
-        words = [each for each in part.possible or part.used if isinstance(each, str)]
-        of = self._part_of(state, stack, part)
-        if isinstance(of, NameOf):
-            return words
-        items = of.what.each if isinstance(of, ItemOf | InArray) else None
-        return None if items is None or items.strings is None else words
+        return [*rests_of(part.possible, text)]
 
     def different_scalars(
         self, state: int, stack: Stack, memory: SeenParts
@@ -369,10 +356,17 @@ class MemoryCompletions:
         digits = _number_at_end(memory.text) if is_number else b""
         frames = islice(stack, max(stack.height - opens[0].height + 1, 0))
         places = ((stack.height - each.height, each.start == BETWEEN) for each in opens)
-        inside = takewhile(lambda each: each.start == BETWEEN, reversed(opens))
+        is_between = self.is_between(state, stack, memory)
+        inside = takewhile(lambda each: each.start == BETWEEN, () if is_between else opens[::-1])
         return state, digits, (*frames,), (*places,), (*(each.used for each in inside),)
 
-    def is_free(self, before: ByteConfiguration, token: bytes, after: ByteConfiguration) -> bool:
+    def is_free(
+        self,
+        before: ByteConfiguration,
+        token: bytes,
+        after: ByteConfiguration,
+        n: int | None = None,
+    ) -> bool:
         """Return whether a part can be finished in more ways than have come, however it began.
 
         Parameters
@@ -383,25 +377,16 @@ class MemoryCompletions:
             What comes.
         after : ByteConfiguration
             Where the automaton is then.
+        n : int, optional
+            More ways than these, some of which may begin later; by default, where it is now.
         """
-        memory, n_used = self._read_on(before, token, after), before.memory.n_used
-        if memory is None or memory.outermost is None:
-            return memory is not None  # it is about the value of a property
-        with self._quickly():
-            return self._has_ways(*after[:2], memory, n_used)
-        return False
-
-    def leaves_many(
-        self, before: ByteConfiguration, token: bytes, after: ByteConfiguration, n: int
-    ) -> bool:
-        """Return whether a part can be finished in more ways than `n`, whatever comes later."""
         memory = self._read_on(before, token, after)
         if memory is None or memory.outermost is None:
-            return memory is not None
-        if self._is_endless(*after[:2], memory):
+            return memory is not None  # it is about the value of a property
+        if n is not None and self._is_endless(*after[:2], memory):
             return True
         with self._quickly():
-            return self._has_ways(*after[:2], memory, n)
+            return self._has_ways(*after[:2], memory, before.memory.n_used if n is None else n)
         return False
 
     def _read_on(
@@ -509,7 +494,9 @@ class MemoryCompletions:
         members, inside = pushed[:2]
         if members.takes_more or not isinstance(members, PlainMembers):
             return members.takes_more
-        tags = [pushed.tag] if isinstance(pushed, PropertyOf) else _tags_in(members.allowed(inside))
+        tags = (
+            [pushed.tag] if isinstance(pushed, PropertyOf) else members_of(members.allowed(inside))
+        )
         for tag in tags:
             goal = members.goal(inside, tag)
             if isinstance(pushed, NameOf):
@@ -530,7 +517,7 @@ class MemoryCompletions:
         if known <= n and not is_all:
             if isinstance(at, NameDue):
                 members, allowed = at.what, at.what.allowed(at.inside)
-                tags = _tags_in(allowed)
+                tags = members_of(allowed)
                 if tags and tags[0] < members.n_listed:
                     return True  # a listed name that is allowed has not come
                 texts: Iterator[bytes]
@@ -911,10 +898,6 @@ class MemoryCompletions:
                     pending.append((text + bytes((byte,)), after))
 
 
-def _tags_in(bits: int) -> list[int]:
-    return [tag for tag in range(bits.bit_length()) if bits >> tag & 1]
-
-
 def _innermost(stack: Stack, memory: SeenParts) -> tuple[Open, list[Open], list[int]]:
     """Return the innermost part that is being read, what is open in it, and the frames to it."""
     place = max(number for number, each in enumerate(memory.opens) if each.start != BETWEEN)
@@ -940,7 +923,7 @@ def _has_many_scalars(goal: Goal) -> bool:
     values = goal.values
     numbers = values.numbers if values.nodes_for("number") is not None else None
     strings = values.strings if values.nodes_for("string") is not None else None
-    return (numbers is not None and are_endless(numbers)) or (
+    return (numbers is not None and are_endless(numbers.language)) or (
         strings is not None and are_many(strings)
     )
 
@@ -967,15 +950,8 @@ def _number_at_end(text: bytes) -> bytes:
 
 def _are_endless(numbers: Numbers, begun: bytes) -> bool:
     """Return whether a number that has begun surely has endlessly many values left."""
-    if isinstance(numbers, ListedNumbers):
-        return False
-    for language in map(canonical_numbers, numbers.languages):
-        state = language.start
-        for character in begun.decode():
-            state = language.after(state, character)
-        if language.longest(state) == inf:
-            return True
-    return False
+    languages = () if isinstance(numbers, ListedNumbers) else numbers.languages
+    return any(are_endless(language, begun.decode()) for language in languages)
 
 
 def _n_different(texts: Iterable[bytes], most: int) -> int:

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 _MAX_DIGITS = 1_000  # of an exponent; numbers with more are told apart by what is written
+_N_VALUES = 16  # of texts that were read last: many tokens end the same part
 _SHORT = 20  # characters of a scalar that may come often
 _DEEP = "deep"  # what a value with a digest begins with
 _MISMATCH, _OPEN = -1, -2  # what `_read` returns for no place
@@ -48,6 +49,7 @@ def number_of(text: str) -> Hashable:
     return ("#", "-" * text.startswith("-") + short, power)
 
 
+@lru_cache(maxsize=_N_VALUES)
 def value_of(text: bytes) -> Hashable:
     r"""Return the value of a text.
 

@@ -49,7 +49,6 @@ _ENDED_NAME = re.compile(rb'\A[^"]*+"(?s:.)*,')  # the end of a name, and of the
 _ENDED_STRING = re.compile(rb'"[ \t\n\r\]}]*,')  # the end of a string, and of what it is in
 # Perhaps a whole item or name after a comma, or without one.
 _WHOLE = re.compile(rb',[^"]*(?:[,\]}:]|true|false|null|"(?:[^"\\]|\\.)*")', re.DOTALL)
-_STRING = re.compile(rb'\A[ \t\n\r]*"(?:[^"\\]|\\.)*"', re.DOTALL)  # where one begins
 _ENDED = re.compile(rb'\A[^"\]}]*+(?:[\]}]|"(?:[^"\\]|\\.)*")', re.DOTALL)
 # To a bracket that closes what was open before: of those that do not, only pairs are left out.
 _OTHER = rb'(?:[^"\[\]{}]|"(?:[^"\\]|\\.)*+")'
@@ -58,9 +57,14 @@ _BRACKET = re.compile(rb"\A" + _TO_BRACKET, re.DOTALL)
 _QUOTE_AND_BRACKET = re.compile(rb'\A(?:[^"\\]|\\.)*+"' + _TO_BRACKET, re.DOTALL)
 _NAMES = re.compile(rb':(?s:.)*,[ \t\n\r]*"')  # two names of an object
 _BLANK = re.compile(rb"\A[ \t\n\r]+\Z")  # outside of lexemes, whatever may come may come later
-# A string, or the rest of the one in which a token begins; or white space.
-_SPACES = re.compile(rb'("(?:[^"\\]|\\.)*+"?+)|[ \t\n\r]++', re.DOTALL)
-_IN_STRING = re.compile(rb'((?:\A|")(?:[^"\\]|\\.)*+"?+)|[ \t\n\r]++', re.DOTALL)
+# A string, or the rest of the one in which a token begins; or white space, of which none matters
+# after a bracket at the end, and no comma if others may follow.
+_SPACES = rb'(%b(?:[^"\\]|\\.)*+"?+)|((?<=[\]}])[ \t\n\r]*+%b[ \t\n\r]*+\Z)|[ \t\n\r]++'
+_LIKE = {
+    (is_string, is_followed): re.compile(_SPACES % (first, comma), re.DOTALL)
+    for is_string, first in ((True, rb'(?:\A|")'), (False, b'"'))
+    for is_followed, comma in ((True, b",?+"), (False, b""))
+}
 
 
 class RepeatedParts:
@@ -118,7 +122,8 @@ class RepeatedParts:
             return []
         automaton, found = self._automaton, dict[bytes, bool]()
         is_spaced = automaton.layout.space is None
-        spaces = _IN_STRING if automaton.is_in_string(configuration.state) else _SPACES
+        is_followed = automaton.completions.is_followed_freely(*configuration[:3])
+        spaces = _LIKE[automaton.is_in_string(configuration.state), is_followed]
         refused = []
         for token_id in token_ids:
             token = self._vocabulary.tokens[token_id] or b""
@@ -197,23 +202,20 @@ class RepeatedParts:
         """
         state, stack, memory = configuration[:3]
         completions = self._automaton.completions
-        suspects, is_between = (
-            self.adding(configuration),
-            completions.is_between(*configuration[:3]),
-        )
+        is_between = completions.is_between(state, stack, memory)
+        may_repeat = completions.may_repeat(memory)
+        takes_more = completions.takes_more(state, stack, memory)
         is_string = self._automaton.is_in_string(state)
         ends = self._matching(_QUOTE_AND_BRACKET if is_string else _BRACKET)
-        takes_more = completions.takes_more(state, stack, memory)
-        followed = suspects
+        suspects = followed = self.adding(configuration)
         if takes_more:
             followed = followed & self._matching(_WHOLE)
         elif completions.is_followed_freely(state, stack, memory):
             followed = followed & self._matching(_ITEMS if is_string else _NEXT_ITEM)
-        if not is_between and not completions.may_repeat(memory):
+        if not is_between and not may_repeat:
             is_inside = memory.opens[-1].height < stack.height
             return followed & (ends | self._matching(_NAMES)) if is_inside else followed
-        used = completions.used_strings(state, stack, memory)
-        rests = None if is_between else completions.rests_of_strings(stack, memory, used)
+        rests = None if is_between else completions.rests_of_strings(state, stack, memory)
         if rests is not None:
             return followed | self._repeating(rests, is_free=takes_more)
         if not takes_more:
@@ -221,8 +223,8 @@ class RepeatedParts:
                 suspects = suspects & self._matching(_WHOLE)
             return suspects | self._leaving_few(configuration)
         if is_between:
-            return followed | self._matching(_ENDED) if memory.opens[-1].used else followed
-        return followed | ends
+            ends = self._matching(_ENDED)
+        return followed | ends if may_repeat or memory.opens[-1].used else followed
 
     def _leaving_few(self, configuration: ByteConfiguration) -> Int32Array:
         """Return the tokens that end a part, or leave few ways to finish it."""
@@ -236,14 +238,12 @@ class RepeatedParts:
 
     def _found_few(self, configuration: ByteConfiguration, n: int) -> Int32Array:
         """Return the tokens that end a part, or leave as few ways as `n`."""
-        completions, outcomes = (
-            self._automaton.completions,
-            self._walker.walk_plainly(configuration),
-        )
+        completions = self._automaton.completions
+        outcomes = self._walker.walk_plainly(configuration)
         for number, token_id in enumerate(outcomes.first_tokens()):
             after = outcomes.configuration(number)
             token = self._vocabulary.tokens[token_id] or b""
-            if completions.leaves_many(configuration, token, after, n):
+            if completions.is_free(configuration, token, after, n):
                 outcomes.resolve(number, is_live=False)
         bitmask = np.zeros(self._vocabulary.n_words, dtype=np.int32)
         self._walker.fill(bitmask)
@@ -264,5 +264,7 @@ class RepeatedParts:
 
 
 def _shortened(found: re.Match[bytes]) -> bytes:
-    """Return a string as it is, and one space for any number of them."""
-    return b" " if found[1] is None else found[1]
+    """Return a string as it is, and one space for any number of them, or none at the end."""
+    if found[1] is not None:
+        return found[1]
+    return b" " if found[2] is None else b""

@@ -11,7 +11,7 @@ digit that is not zero most languages have endlessly many others for each beginn
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from math import inf
@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from cfgguide.automata.ecma_patterns import pattern_language
 from cfgguide.automata.language import DEAD, Language, intersection
+from cfgguide.base.sets import reached_from
 from cfgguide.errors import SchemaError
 from cfgguide.schema.equality import number_of
 from cfgguide.schema.scalar_tokens import IS_SPELLED, beginnings_of, is_cut, rests_of
@@ -59,25 +60,18 @@ def are_many(strings: Scalars) -> bool:
     return automaton.words(_MANY) is None
 
 
-def are_endless(numbers: Scalars) -> bool:
-    """Return whether there surely are endlessly many of some numbers."""
-    if numbers.made is None:
-        return True
-    written = canonical_numbers(numbers.language)
-    return written.longest(written.start) == inf
+def are_endless(numbers: Language | None, begun: str = "") -> bool:
+    """Return whether a number that has begun surely has endlessly many values left."""
+    written = canonical_numbers(numbers)
+    state = written.start
+    for character in begun:
+        state = written.after(state, character)
+    return written.longest(state) == inf
 
 
-def _endless(language: Language) -> set[int]:
-    """Return the states after which any number of texts may come."""
-    targets = [set(row) - {DEAD} for row in language.rows]
-    endless = {state for state, after in enumerate(targets) if state in after}
-    while more := {
-        state
-        for state, after in enumerate(targets)
-        if state not in endless and not endless.isdisjoint(after)
-    }:
-        endless |= more
-    return endless
+def _are_free(language: Language, states: Iterable[int]) -> bool:
+    """Return whether endlessly many texts may come after each of some states."""
+    return all(language.longest(state) == inf for state in states)
 
 
 class _Beginnings(NamedTuple):
@@ -107,18 +101,11 @@ def _beginnings(language: Language | None) -> _Beginnings:
     starts = (written.start, written.after(written.start, "-"))
     first = {written.after(start, digit) for start in starts for digit in "123456789"} - {DEAD}
     return _Beginnings(
-        are_free=bool(first) and _reached(written, first) <= _endless(written),
+        are_free=bool(first) and _are_free(written, reached_from(first, written.moves_of)),
         are_whole=not _has(written, "."),
         have_exponents=language is None or _has(language, "e"),
         written=written,
     )
-
-
-def _reached(language: Language, states: set[int]) -> set[int]:
-    found = list(states)
-    for state in found:  # grows while it is walked
-        found += {*language.rows[state]} - {DEAD, *found}
-    return {*found}
 
 
 def _has(language: Language, character: str) -> bool:
@@ -249,7 +236,7 @@ def _counted(strings: Scalars) -> tuple[Language | None, float]:
             n_free = inf if most is None else most - 1  # the last may be any of a million
         if n_free < inf and (most is None or most <= _LONG) and least <= _FEW:
             language = _bounded(language, least, most)
-            if len(_endless(language)) == len(language.rows) - 1:
+            if _are_free(language, range(1, len(language.rows))):
                 n_free = inf  # any number of texts begin like any beginning of one
     except SchemaError:  # it is too large
         language = None

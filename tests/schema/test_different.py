@@ -78,6 +78,7 @@ ARRAYS: list[dict[str, Any]] = [
     {**UNIQUE, "items": {"type": ["string", "null"], "maxLength": 0}},
     {**UNIQUE, "items": {"oneOf": [{"type": "array"}, {"type": "integer"}, {"const": "a"}]}},
     {**UNIQUE, "items": {"anyOf": [{"type": "number"}, {"const": "a"}]}},
+    {**UNIQUE, "items": {**OBJECT, "properties": {"a": TRUTH, "b": {"type": "string"}}}},
     {**UNIQUE, "items": {"type": ["string", "integer"], "pattern": "^[ax]$"}},
     {**UNIQUE, "items": {**OBJECT, "patternProperties": {"^[xa]$": {"type": "string"}},
                          "additionalProperties": False}},
