@@ -282,8 +282,8 @@ class MemoryCompletions:
 
     def _scalars_in(self, items: Items) -> DifferentScalars | None:
         """Return the scalars that items are; None if they are not all alike, or no scalars."""
-        is_plain = isinstance(items, PlainItems) and items.each is not None
-        return self._scalars_of(items.each) if is_plain and items.each.is_scalar else None
+        each = items.each if isinstance(items, PlainItems) else None
+        return None if each is None or not each.is_scalar else self._scalars_of(each)
 
     @remembered
     def _scalars_of(self, values: Values) -> DifferentScalars:
@@ -468,8 +468,9 @@ class MemoryCompletions:
                 is_endless = _are_endless(lexemes, _number_at_end(text))
             else:
                 pushed = self._automaton.meaning_of_frame(stack.state)
-                is_name = isinstance(pushed, NameOf)
-                allowed = pushed.what.allowed(pushed.inside) if is_name else -1
+                allowed = -1
+                if isinstance(pushed, NameOf):
+                    allowed = pushed.what.allowed(pushed.inside)
                 is_endless = _go_on_endlessly(lexemes, at.key, allowed)
                 if isinstance(pushed, ItemOf) and not (is_endless or frames):
                     scalars = self._scalars_in(pushed.what)

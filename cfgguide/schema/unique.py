@@ -157,8 +157,9 @@ class DifferentScalars:
         numbers = self._numbers
         if b"\\" in begun or (self.are_spelled(used) and IS_SPELLED.match(begun)):
             return False
-        is_countable = numbers is None or (numbers.are_whole and not numbers.have_exponents)
-        if not (is_countable or numbers.are_free):
+        if numbers is not None and not (
+            numbers.are_free or (numbers.are_whole and not numbers.have_exponents)
+        ):
             return False
         is_counted = self._words is not None or (self._language is not None and len(used) < _SOME)
         return is_counted or self.has_free_strings(used)
