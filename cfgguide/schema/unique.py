@@ -23,7 +23,7 @@ from cfgguide.base.sets import reached_from
 from cfgguide.errors import SchemaError
 from cfgguide.schema.equality import number_of
 from cfgguide.schema.scalar_tokens import IS_SPELLED, beginnings_of, is_cut, rests_of
-from cfgguide.schema.solver.counts import canonical_numbers, words_from
+from cfgguide.schema.solver.counts import canonical_numbers, n_texts, words_from
 from cfgguide.schema.solver.values import Scalars, Values
 
 _MANY = 10_000  # values: no array has so many
@@ -44,20 +44,20 @@ def _bounded(language: Language | None, least: int, most: int | None) -> Languag
 
 def are_many(strings: Scalars) -> bool:
     """Return whether there surely are more of some strings than any array has items."""
-    least, most = strings.bounds
+    if strings.words is not None:
+        return len(strings.words) > _MANY
     try:
         automaton = strings.automaton
     except SchemaError:  # it is too large
         return False
-    if automaton is None:
-        return most != 0  # a character is one of a million
-    if not isinstance(automaton, Language):  # others know their longest text only roughly
+    if automaton is not None and not isinstance(automaton, Language):
         if automaton.n_guessed > _LONG:
             return False
-        automaton = automaton.language
-    if strings.words is None and most is not None:
-        return most <= _LONG and _bounded(automaton, least, most).words(_MANY) is None
-    return automaton.words(_MANY) is None
+        automaton = automaton.language  # others know their longest text only roughly
+    is_endless = automaton is not None and automaton.longest(automaton.start) == inf
+    if is_endless and strings.bounds[1] is None:
+        return True
+    return n_texts(automaton, strings.bounds, _MANY + 1) > _MANY
 
 
 def are_endless(numbers: Language | None, begun: str = "") -> bool:
@@ -227,32 +227,33 @@ def _longest(used: frozenset[Hashable]) -> int:
 def _counted(strings: Scalars) -> tuple[Language | None, float]:
     """Return the language of some strings, and how many characters leave others in any case.
 
-    None where it would be too large; -1 where even the first character may leave few.
+    None where it would be too large, or is not needed; -1 where the first one may leave few.
     """
     least, most = strings.bounds
+    n_free = -1.0
+    if strings.made is None:
+        n_free = inf if most is None else most - 1  # the last may be any of a million
+    if n_free == inf or least > _FEW or (most is not None and most > _LONG):
+        return None, n_free
     try:
-        language = strings.language
-        n_free = -1.0
-        if language is None:
-            n_free = inf if most is None else most - 1  # the last may be any of a million
-        if n_free < inf and (most is None or most <= _LONG) and least <= _FEW:
-            language = _bounded(language, least, most)
-            if _are_free(language, range(1, len(language.rows))):
-                n_free = inf  # any number of texts begin like any beginning of one
+        language = _bounded(strings.language, least, most)
     except SchemaError:  # it is too large
-        language = None
-    return language, n_free
+        return None, n_free
+    # After each beginning of one, any number of texts may come.
+    return language, inf if _are_free(language, range(1, len(language.rows))) else n_free
 
 
 @lru_cache(maxsize=1_000)
 def _few_rests(language: Language, word: str) -> list[tuple[str, list[str]]]:
     """Return the beginnings of a word after which few texts may come, each with all of these."""
-    state, found = language.start, []
-    for n, character in enumerate(f" {word}"):
-        state = language.after(state, character) if n else state
+    states, found = [language.start], []
+    for character in word:
+        states.append(language.after(states[-1], character))
+    for n, state in reversed([*enumerate(states)]):
         rests = None if language.longest(state) == inf else _rests(language, state)
-        if rests is not None:
-            found.append((word[:n], rests))
+        if rests is None:  # after a shorter beginning even more may come
+            break
+        found.append((word[:n], rests))
     return found
 
 
