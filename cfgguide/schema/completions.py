@@ -42,6 +42,7 @@ from cfgguide.errors import SchemaError
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import TOO_DEEP, JsonLayout, SchemaAutomaton
 from cfgguide.schema.equality import number_of, value_of
+from cfgguide.schema.json_reading import BegunValue
 from cfgguide.schema.members import (
     DEAD_END,
     Items,
@@ -212,7 +213,7 @@ class MemoryCompletions:
         if not has_to_begin:
             if not self.may_repeat(memory) or self._is_endless(state, stack, memory):
                 return True
-            memory = self._automaton.narrowed(memory)
+            memory = self.narrowed(memory)
             if not self.may_repeat(memory):
                 return True
         try:
@@ -348,6 +349,18 @@ class MemoryCompletions:
     def may_repeat(self, memory: SeenParts) -> bool:
         """Return whether a part that is being read may become one that has come."""
         return any(each.possible for each in memory.opens)
+
+    def narrowed(self, memory: SeenParts) -> SeenParts:
+        """Return a memory that knows what the parts that are being read can become no more."""
+        if not self.may_repeat(memory):
+            return memory
+        opens = []
+        for each in memory.opens:
+            if each.possible:
+                begun = BegunValue(memory.text[each.start :])
+                each = each._replace(possible=frozenset(filter(begun.may_become, each.possible)))
+            opens.append(each)
+        return memory._replace(opens=tuple(opens))
 
     def matters(self, state: int, stack: Stack, memory: SeenParts) -> tuple[Hashable, ...]:
         """Return what it depends on which tokens leave few ways, beside how many have come."""
