@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from io import StringIO
 from itertools import accumulate
 from typing import Any
@@ -317,8 +317,8 @@ class BegunValue(JsonReading):
                     return False
                 if not is_inside or (is_last and n == 1 and not self._kind):
                     return True
-                left: dict[Hashable, Any] = dict(enumerate(value[n:], n))
-                step: Hashable = n
+                left: dict[Any, Any] = dict(enumerate(value[n:], n))
+                step: Any = n
             else:
                 if not whole[1] <= value[1]:
                     return False
