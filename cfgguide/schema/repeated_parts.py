@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
+from functools import partial
 
 import numpy as np
 
@@ -55,16 +56,17 @@ _OTHER = rb'(?:[^"\[\]{}]|"(?:[^"\\]|\\.)*+")'
 _TO_BRACKET = rb"(?:%b|[\[{]%b*+[\]}])*+(?:[\]}]|[\[{]%b*+[\[{](?s:.)*[\]}])" % ((_OTHER,) * 3)
 _BRACKET = re.compile(rb"\A" + _TO_BRACKET, re.DOTALL)
 _QUOTE_AND_BRACKET = re.compile(rb'\A(?:[^"\\]|\\.)*+"' + _TO_BRACKET, re.DOTALL)
-_NAMES = re.compile(rb':(?s:.)*,[ \t\n\r]*"')  # two names of an object
+_NAMES = re.compile(rb'\A[^:]*+:(?s:.)*,[ \t\n\r]*+"')  # two names of an object
 _BLANK = re.compile(rb"\A[ \t\n\r]+\Z")  # outside of lexemes, whatever may come may come later
-# A string, or the rest of the one in which a token begins; or white space, of which none matters
-# after a bracket at the end, and no comma if others may follow.
-_SPACES = rb'(%b(?:[^"\\]|\\.)*+"?+)|((?<=[\]}])[ \t\n\r]*+%b[ \t\n\r]*+\Z)|[ \t\n\r]++'
-_LIKE = {
-    (is_string, is_followed): re.compile(_SPACES % (first, comma), re.DOTALL)
-    for is_string, first in ((True, rb'(?:\A|")'), (False, b'"'))
-    for is_followed, comma in ((True, b",?+"), (False, b""))
-}
+# A string, or the rest of the one in which a token begins; or what comes last, after a bracket; or
+# white space.
+_SPACES = re.compile(
+    rb'("(?:[^"\\]|\\.)*+"?+)|((?<=[\]}])[ \t\n\r]*+,?+[ \t\n\r]*+\Z)|[ \t\n\r]++', re.DOTALL
+)
+_IN_STRING = re.compile(
+    rb'((?:\A|")(?:[^"\\]|\\.)*+"?+)|((?<=[\]}])[ \t\n\r]*+,?+[ \t\n\r]*+\Z)|[ \t\n\r]++',
+    re.DOTALL,
+)
 
 
 class RepeatedParts:
@@ -122,12 +124,13 @@ class RepeatedParts:
             return []
         automaton, found = self._automaton, dict[bytes, bool]()
         is_spaced = automaton.layout.space is None
+        spaces = _IN_STRING if automaton.is_in_string(configuration.state) else _SPACES
         is_followed = automaton.completions.is_followed_freely(*configuration[:3])
-        spaces = _LIKE[automaton.is_in_string(configuration.state), is_followed]
+        shortened = partial(_shortened, b"" if is_followed else b",")
         refused = []
         for token_id in token_ids:
             token = self._vocabulary.tokens[token_id] or b""
-            token = spaces.sub(_shortened, token) if is_spaced else token
+            token = spaces.sub(shortened, token) if is_spaced else token
             if token not in found:
                 found[token] = self._machine.follow(configuration, token) is None
             if found[token]:
@@ -263,8 +266,13 @@ class RepeatedParts:
         return bitmask_of(token_ids, self._vocabulary.n_words)
 
 
-def _shortened(found: re.Match[bytes]) -> bytes:
-    """Return a string as it is, and one space for any number of them, or none at the end."""
+def _shortened(comma: bytes, found: re.Match[bytes]) -> bytes:
+    """Return a string as it is, and one space for any number of them, or none at the end.
+
+    After a bracket there, a comma is left out if others may follow in any case.
+    """
     if found[1] is not None:
         return found[1]
-    return b" " if found[2] is None else b""
+    if found[2] is None:
+        return b" "
+    return comma if b"," in found[2] else b""
