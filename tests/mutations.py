@@ -430,13 +430,13 @@ MUTATIONS = [
     Mutation(
         "schemas: different strings, the bounds count",
         "schema/unique",
-        "        return most != 0  # a character is one of a million\n",
-        "        return True\n",
+        "    return n_texts(automaton, strings.bounds, _MANY + 1) > _MANY\n",
+        "    return True\n",
     ),
     Mutation(
         "schemas: different strings, their rests",
         "schema/repeated_parts",
-        " | self._repeating(rests, is_free=is_free)\n",
+        " | self._repeating(rests, is_free=takes_more)\n",
         "\n",
     ),
     Mutation(
@@ -450,6 +450,18 @@ MUTATIONS = [
         "schema/scalar_tokens",
         "            if len({*values}) < len(values):\n",
         "            if False:\n",
+    ),
+    Mutation(
+        "schemas: different scalars, beginnings of which all have come",
+        "schema/repeated_parts",
+        "            repeated += tokens.leaving(scalars.exhausted(used, begun))\n",
+        "",
+    ),
+    Mutation(
+        "schemas: different objects, names of a pattern that may have come",
+        "schema/completions",
+        "                if tag >= members.n_listed:  # other names may have come\n",
+        "                if False:\n",
     ),
     Mutation(
         "solver: verdicts on more conditions",

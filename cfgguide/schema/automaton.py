@@ -48,7 +48,7 @@ from cfgguide.engine.byte_machine.seen_parts import (
 )
 from cfgguide.errors import SchemaError
 from cfgguide.grammar.lr.stack import Stack
-from cfgguide.schema.equality import may_become, value_of
+from cfgguide.schema.equality import value_of
 from cfgguide.schema.members import (
     DEAD_END,
     Items,
@@ -934,14 +934,7 @@ class SchemaAutomaton(TextPushdown):
 
     def narrowed(self, memory: SeenParts) -> SeenParts:
         """Return a memory that knows what the parts that are being read can become no more."""
-        if not any(each.possible for each in memory.opens):
-            return memory
-        opens = []
-        for each in memory.opens:
-            text = memory.text[each.start :]
-            left = frozenset([value for value in each.possible if may_become(text, value)])
-            opens.append(each._replace(possible=left))
-        return memory._replace(opens=tuple(opens))
+        return self.completions.narrowed(memory)
 
     def can_go_on(self, state: int, stack: Stack, memory: SeenParts) -> bool:
         """Return whether a text can be finished by parts that are different."""

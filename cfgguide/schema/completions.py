@@ -17,17 +17,19 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from heapq import heappop, heappush
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from math import inf
 from typing import Any, NamedTuple, TypeVar
 
+from cfgguide.automata.language import Language
 from cfgguide.base.bounded import BoundedDict
 from cfgguide.base.limits import LONGEST, Steps, check_step
 from cfgguide.base.remembered import remembered
+from cfgguide.base.sets import members as members_of
 from cfgguide.engine.byte_machine.byte_machine import popped
 from cfgguide.engine.byte_machine.byte_views import DEAD
-from cfgguide.engine.byte_machine.property_names import ListedNumbers
-from cfgguide.engine.byte_machine.scalars import Numbers, ScalarAutomaton, is_end
+from cfgguide.engine.byte_machine.property_names import ListedNumbers, PropertyNames
+from cfgguide.engine.byte_machine.scalars import Numbers, ScalarAutomaton, Strings, is_end
 from cfgguide.engine.byte_machine.seen_parts import (
     BETWEEN,
     ByteConfiguration,
@@ -40,6 +42,7 @@ from cfgguide.errors import SchemaError
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.schema.automaton import TOO_DEEP, JsonLayout, SchemaAutomaton
 from cfgguide.schema.equality import number_of, value_of
+from cfgguide.schema.json_reading import BegunValue
 from cfgguide.schema.members import (
     DEAD_END,
     Items,
@@ -67,12 +70,13 @@ from cfgguide.schema.places import (
     Value,
     brackets_of,
 )
+from cfgguide.schema.scalar_tokens import rests_of
 from cfgguide.schema.shortest_values import ShortestValues
 from cfgguide.schema.solver.counts import are_more, canonical_numbers, words_from
 from cfgguide.schema.solver.goals import Goal
 from cfgguide.schema.solver.nodes import Node
 from cfgguide.schema.solver.values import Values
-from cfgguide.schema.unique import DifferentScalars, are_many, n_free
+from cfgguide.schema.unique import DifferentScalars, are_endless, are_many
 
 _N_CHARACTERS = 90  # at least, that are one byte
 _SPACES = b" \t\n\r"
@@ -99,25 +103,6 @@ _Place = tuple[int, Stack, SeenParts]  # the text of the memory is all since its
 
 class _TooLongError(Exception):
     """A search has had all its steps."""
-
-
-class UsedStrings(NamedTuple):
-    """Strings that have come, of items or names.
-
-    Attributes
-    ----------
-    words : list of str
-    n_free : float
-        Up to how many characters each beginning has others left; -1 if that is not known.
-    """
-
-    words: list[str]
-    n_free: float
-
-    @property
-    def are_free(self) -> bool:
-        """Whether each beginning of them has others left."""
-        return all(len(word) <= self.n_free for word in self.words)
 
 
 class Closing(NamedTuple):
@@ -221,12 +206,19 @@ class MemoryCompletions:
         Mostly there are more ways than parts have come. Else an ending is looked for, however many
         steps that takes.
         """
-        if not self._is_at_risk(state, stack, memory) or self.takes_more(state, stack, memory):
+        n_used = memory.n_used
+        if not n_used or self.takes_more(state, stack, memory):
             return True
-        n_used = sum(len(each.used) for each in memory.opens)
+        has_to_begin = self._has_to_begin(state, stack, memory)
+        if not has_to_begin:
+            if not self.may_repeat(memory) or self._is_endless(state, stack, memory):
+                return True
+            memory = self.narrowed(memory)
+            if not self.may_repeat(memory):
+                return True
         try:
             with self._quickly():
-                if self._has_to_begin(state, stack, memory):
+                if has_to_begin:
                     has_ways = self._has_parts(state, n_used)
                 else:
                     has_ways = self._has_ways(state, stack, memory, n_used)
@@ -264,37 +256,20 @@ class MemoryCompletions:
             return of.what.each is not None and self._are_many(of.what.each)
         return of is not None and of.what.takes_more
 
-    def rests_of_strings(
-        self, stack: Stack, memory: SeenParts, used: UsedStrings | None
-    ) -> list[bytes] | None:
+    def rests_of_strings(self, state: int, stack: Stack, memory: SeenParts) -> list[bytes] | None:
         """Return how a string may go on as one of those that have come, without the quote.
 
         None if something else is being read that may become what has come.
         """
-        if not self.may_repeat(memory):
-            return []
-        text = memory.text[memory.opens[-1].start :]
-        if b"\\" in text or not text.startswith(b'"') or memory.opens[-1].height != stack.height:
-            return None
-        if used is None:
-            return None
-        begun = text[1:]
-        whole = (word.encode(errors="surrogatepass") for word in used.words)
-        return [each[len(begun) :] for each in whole if each.startswith(begun)]
-
-    def used_strings(self, state: int, stack: Stack, memory: SeenParts) -> UsedStrings | None:
-        """Return the strings that an item or name may become; None if other parts matter, too."""
         *outer, part = memory.opens
-        if any(each.possible for each in outer):
+        text, of = memory.text[part.start :], self._part_of(state, stack, part)
+        is_string = isinstance(of, NameOf) or (
+            isinstance(of, ItemOf) and of.what.each is not None and of.what.each.strings is not None
+        )
+        is_inside = part.height != stack.height or any(each.possible for each in outer)
+        if not is_string or is_inside or b"\\" in text or not text.startswith(b'"'):
             return None
-        words = [each for each in part.possible or part.used if isinstance(each, str)]
-        of = self._part_of(state, stack, part)
-        if isinstance(of, NameOf):
-            return UsedStrings(words, -1)
-        items = of.what.each if isinstance(of, ItemOf | InArray) else None
-        if items is None or items.strings is None:
-            return None
-        return UsedStrings(words, n_free(items.strings))
+        return [*rests_of(part.possible, text)]
 
     def different_scalars(
         self, state: int, stack: Stack, memory: SeenParts
@@ -302,13 +277,18 @@ class MemoryCompletions:
         """Return the scalars that may come in an array; None if not only what they are matters."""
         *outer, part = memory.opens
         of = self._part_of(state, stack, part)
-        if not isinstance(of, ItemOf | InArray) or not isinstance(of.what, PlainItems):
+        if not isinstance(of, ItemOf | InArray) or any(each.possible for each in outer):
             return None
-        if of.what.each is None or any(each.possible for each in outer):
-            return None
-        begun = b"" if part.start == BETWEEN else memory.text[part.start :]
-        found = DifferentScalars(of.what.each, part.used, begun)
-        return found if found.is_known else None
+        return self._scalars_in(of.what)
+
+    def _scalars_in(self, items: Items) -> DifferentScalars | None:
+        """Return the scalars that items are; None if they are not all alike, or no scalars."""
+        each = items.each if isinstance(items, PlainItems) else None
+        return None if each is None or not each.is_scalar else self._scalars_of(each)
+
+    @remembered
+    def _scalars_of(self, values: Values) -> DifferentScalars:
+        return DifferentScalars(values)
 
     def are_more(self, values: Values, n: int) -> bool:
         """Return whether there surely are more than `n` of some values."""
@@ -322,17 +302,30 @@ class MemoryCompletions:
             if not known and values.has_plain_objects and not values.mixed and depth < _DEEP:
                 goal = self._automaton.search.goal(values)
                 members = self._automaton.options(goal).members
-                known = members is not None and self._has_many(members, members.start, depth)
+                known = members is not None and self._takes_others(members, members.start, depth)
             self._many[values] = known
         return known
 
-    def _has_many(self, members: Members, inside: Any, depth: int) -> bool:
-        """Return whether a property may come of which there surely are more than any array has."""
-        allowed = members.allowed(inside)
+    def _takes_others(self, what: Members | Items, inside: Any, depth: int = 0) -> bool:
+        """Return whether parts may come of which there surely are more than any array has."""
+        if isinstance(what, PlainItems):
+            goal = what.goal(inside)
+            return goal is not None and self._are_many_of(goal, depth)
+        if not isinstance(what, PlainMembers):
+            return what.takes_more
+        allowed = what.allowed(inside)
         return any(
-            allowed >> tag & 1 and self._are_many(members.goal(inside, tag).values, depth + 1)
-            for tag in range(members.n_tags)
+            allowed >> tag & 1
+            and (
+                self._are_many_of(what.goal(inside, tag), depth)
+                if tag < what.n_listed
+                else what.has_endless_names(tag)
+            )
+            for tag in range(what.n_tags)
         )
+
+    def _are_many_of(self, goal: Goal, depth: int = 0) -> bool:
+        return goal.is_every and self._are_many(goal.values, depth + 1)
 
     def _part_of(
         self, state: int, stack: Stack, part: Open
@@ -353,17 +346,40 @@ class MemoryCompletions:
 
     # -- what may be refused ----------------------------------------------------------------
 
-    def _is_at_risk(self, state: int, stack: Stack, memory: SeenParts) -> bool:
-        """Return whether a part that is being read, or has to come, may be one that has come."""
-        return any(each.used for each in memory.opens) and (
-            self._has_to_begin(state, stack, memory) or self.may_repeat(memory)
-        )
-
     def may_repeat(self, memory: SeenParts) -> bool:
         """Return whether a part that is being read may become one that has come."""
         return any(each.possible for each in memory.opens)
 
-    def is_free(self, before: ByteConfiguration, token: bytes, after: ByteConfiguration) -> bool:
+    def narrowed(self, memory: SeenParts) -> SeenParts:
+        """Return a memory that knows what the parts that are being read can become no more."""
+        if not self.may_repeat(memory):
+            return memory
+        opens = []
+        for each in memory.opens:
+            if each.possible:
+                begun = BegunValue(memory.text[each.start :])
+                each = each._replace(possible=frozenset(filter(begun.may_become, each.possible)))
+            opens.append(each)
+        return memory._replace(opens=tuple(opens))
+
+    def matters(self, state: int, stack: Stack, memory: SeenParts) -> tuple[Hashable, ...]:
+        """Return what it depends on which tokens leave few ways, beside how many have come."""
+        opens, at = memory.opens, self._automaton.meaning(state)
+        is_number = isinstance(at, InLexeme) and isinstance(at.lexer.lexemes, Numbers)
+        digits = _number_at_end(memory.text) if is_number else b""
+        frames = islice(stack, max(stack.height - opens[0].height + 1, 0))
+        places = ((stack.height - each.height, each.start == BETWEEN) for each in opens)
+        is_between = self.is_between(state, stack, memory)
+        inside = takewhile(lambda each: each.start == BETWEEN, () if is_between else opens[::-1])
+        return state, digits, (*frames,), (*places,), (*(each.used for each in inside),)
+
+    def is_free(
+        self,
+        before: ByteConfiguration,
+        token: bytes,
+        after: ByteConfiguration,
+        n: int | None = None,
+    ) -> bool:
         """Return whether a part can be finished in more ways than have come, however it began.
 
         Parameters
@@ -374,45 +390,51 @@ class MemoryCompletions:
             What comes.
         after : ByteConfiguration
             Where the automaton is then.
+        n : int, optional
+            More ways than these, some of which may begin later; by default, where it is now.
         """
+        memory = self._read_on(before, token, after)
+        if memory is None or memory.outermost is None:
+            return memory is not None  # it is about the value of a property
+        if n is not None and self._is_endless(*after[:2], memory):
+            return True
+        with self._quickly():
+            return self._has_ways(*after[:2], memory, before.memory.n_used if n is None else n)
+        return False
+
+    def _read_on(
+        self, before: ByteConfiguration, token: bytes, after: ByteConfiguration
+    ) -> SeenParts | None:
+        """Return what a text remembers after a token; None where a part may have ended in it."""
         first, base, memory = before[:3]
         state, stack = after[:2]
-        n_used = sum(len(each.used) for each in memory.opens)
         part = memory.opens[-1]
         if self.is_between(first, base, memory):
             if stack.height < part.height or b"," in token:
-                return False  # nothing has begun; or what other tokens are asked about
+                return None  # nothing has begun; or what other tokens are asked about
             frame = _at(stack, part.height).state
             if isinstance(self._automaton.meaning_of_frame(frame), PropertyOf):
-                return False  # the name has ended
-            text = token.lstrip(_SPACES)
-            memory = SeenParts((part._replace(start=0),))
+                return None  # the name has ended
+            memory = SeenParts((part._replace(start=0),), token.lstrip(_SPACES))
         else:
-            text = memory.text + token
-            parts = [each for each in memory.opens if each.start != BETWEEN]
-            if not parts:
-                return True  # it is about the value of a property
-            part = parts[-1]
+            part = next((each for each in reversed(memory.opens) if each.start != BETWEEN), part)
+            if part.start == BETWEEN:
+                return memory
             if stack.height < part.height or _at(stack, part.height) is not _at(base, part.height):
-                return False  # it has ended
+                return None  # it has ended
             # What the token has closed is not open any more.
             opens = tuple([each for each in memory.opens if each.height <= stack.height + 1])
-            memory = memory._replace(opens=opens)
-        place = self._automaton.place(state)
-        if stack.height >= memory.opens[-1].height and _recalls(place):
-            return False  # a walk does not know what has come of what begins in the token
-        with self._quickly():
-            return self._has_ways(state, stack, memory._replace(text=text), n_used)
-        return False
+            memory = SeenParts(opens, memory.text + token)
+        if stack.height >= memory.opens[-1].height and _recalls(self._automaton.place(state)):
+            return None  # a walk does not know what has come of what begins in the token
+        return memory
 
     def _has_ways(self, state: int, stack: Stack, memory: SeenParts, n: int) -> bool:
         """Return whether there are surely more than `n` ways to finish the innermost part.
 
         Then one of them is left, whatever has come of this part, and of those that it is in.
         """
-        place = max(number for number, each in enumerate(memory.opens) if each.start != BETWEEN)
-        part, *inner = memory.opens[place:]
-        above = list(islice(stack, stack.height - part.height + 1))
+        part, inner, above = _innermost(stack, memory)
         if not self._automaton.recalling.isdisjoint(above[:-1]):
             return False
         at = self._automaton.place(state)
@@ -422,7 +444,7 @@ class MemoryCompletions:
             traits = at.lexer.lexemes.traits(at.key)
             if traits.is_any and not traits.is_named and _n_texts(*traits.bounds) > n:
                 return True
-        elif self._is_endless(at):
+        elif self._may_begin_many(at):
             return True
         key = (state, *above, *(each.used for each in inner))
         known, is_all = self._n_ways.get(key, (0, False))
@@ -435,29 +457,81 @@ class MemoryCompletions:
             self._n_ways[key] = known, known <= 2 * n
         return known > n
 
-    def _is_endless(self, at: Place) -> bool:
-        """Return whether a string or number without conditions surely may come here."""
+    def _may_begin_many(self, at: Place) -> bool:
+        """Return whether surely more values may begin at a place than any array has items."""
         if isinstance(at, Value):
-            return _has_many_scalars(at.goal)
-        if isinstance(at, InArray) and isinstance(at.what, PlainItems):
-            goal = at.what.goal(at.inside)
-            return goal is not None and _has_many_scalars(goal)
-        if isinstance(at, InObject) and isinstance(at.what, PlainMembers):
-            members, allowed = at.what, at.what.allowed(at.inside)
-            return any(
-                allowed >> tag & 1 and _has_many_scalars(members.goal(at.inside, tag))
-                for tag in range(members.n_tags)
+            return self._are_many_of(at.goal)
+        return isinstance(at, InArray | InObject) and self._takes_others(at.what, at.inside)
+
+    def _is_endless(self, state: int, stack: Stack, memory: SeenParts) -> bool:
+        """Return whether the innermost part surely can be finished in endlessly many ways.
+
+        Or in more than any array has items: by what may come where it is, or later around that.
+        """
+        part, _, (*frames, _) = _innermost(stack, memory)
+        at = self._automaton.place(state)
+        if not self._automaton.recalling.isdisjoint(frames):
+            return False
+        is_endless = self._may_begin_many(at)
+        if isinstance(at, Value):
+            frames.append(at.frame)
+        elif isinstance(at, InLexeme):
+            lexemes, text = at.lexer.lexemes, memory.text
+            if isinstance(lexemes, Numbers):
+                is_endless = _are_endless(lexemes, _number_at_end(text))
+            else:
+                pushed = self._automaton.meaning_of_frame(stack.state)
+                allowed = -1
+                if isinstance(pushed, NameOf):
+                    allowed = pushed.what.allowed(pushed.inside)
+                is_endless = _go_on_endlessly(lexemes, at.key, allowed)
+                if isinstance(pushed, ItemOf) and not (is_endless or frames):
+                    scalars = self._scalars_in(pushed.what)
+                    begun = memory.text[part.start :]
+                    is_endless = scalars is not None and scalars.begin_endlessly(begun)
+        return is_endless or any(map(self._is_followed, frames))
+
+    @remembered
+    def _is_followed(self, frame: int) -> bool:
+        """Return whether after a name or a value another part may come as :meth:`_takes_others`."""
+        pushed = self._automaton.meaning_of_frame(frame)
+        if isinstance(pushed, ItemOf):
+            items, inside = pushed
+            goal = items.goal(inside)
+            return (
+                isinstance(items, PlainItems)
+                and goal is not None
+                and self._takes_others(items, items.after(inside, goal, 0))
             )
-        return False
+        if not isinstance(pushed, NameOf | PropertyOf):
+            return False
+        members, inside = pushed[:2]
+        if members.takes_more or not isinstance(members, PlainMembers):
+            return members.takes_more
+        tags = (
+            [pushed.tag] if isinstance(pushed, PropertyOf) else members_of(members.allowed(inside))
+        )
+        for tag in tags:
+            goal = members.goal(inside, tag)
+            if isinstance(pushed, NameOf):
+                if tag >= members.n_listed:  # other names may have come
+                    return False
+                if self._are_many_of(goal):
+                    continue
+            if not self._takes_others(members, members.after(inside, tag, goal, 0)):
+                return False
+        return True
 
     def _has_parts(self, state: int, n: int) -> bool:
         """Return whether more than `n` different parts may begin where one has to begin."""
+        at = self._automaton.place(state)
+        if type(at) is Value and self._are_many_of(at.goal):
+            return True
         known, is_all = self._n_ways.get((state,), (0, False))
         if known <= n and not is_all:
-            at = self._automaton.place(state)
             if isinstance(at, NameDue):
                 members, allowed = at.what, at.what.allowed(at.inside)
-                tags = [tag for tag in range(members.n_tags) if allowed >> tag & 1]
+                tags = members_of(allowed)
                 if tags and tags[0] < members.n_listed:
                     return True  # a listed name that is allowed has not come
                 texts: Iterator[bytes]
@@ -840,6 +914,13 @@ class MemoryCompletions:
                     pending.append((text + bytes((byte,)), after))
 
 
+def _innermost(stack: Stack, memory: SeenParts) -> tuple[Open, list[Open], list[int]]:
+    """Return the innermost part that is being read, what is open in it, and the frames to it."""
+    place = max(number for number, each in enumerate(memory.opens) if each.start != BETWEEN)
+    part, *inner = memory.opens[place:]
+    return part, inner, list(islice(stack, stack.height - part.height + 1))
+
+
 def _recalls(at: Place) -> bool:
     """Return whether a part has ended of an array or object in which none may come twice."""
     if isinstance(at, ItemEnded):
@@ -858,8 +939,24 @@ def _has_many_scalars(goal: Goal) -> bool:
     values = goal.values
     numbers = values.numbers if values.nodes_for("number") is not None else None
     strings = values.strings if values.nodes_for("string") is not None else None
-    return (numbers is not None and numbers.made is None) or (
+    return (numbers is not None and are_endless(numbers.language)) or (
         strings is not None and are_many(strings)
+    )
+
+
+def _go_on_endlessly(lexemes: ScalarAutomaton, key: Any, tags: int) -> bool:
+    """Return whether surely endlessly many texts begin like this, of some tags if it is a name."""
+    if isinstance(lexemes, PropertyNames):
+        tags >>= lexemes.n_names
+        key = key[-1] if key[0] == "n" else key  # beside the listed names
+        if key is None:
+            return False
+        lexemes = lexemes.others
+    return isinstance(lexemes, Strings) and any(
+        tags >> tag & 1 and isinstance(language, Language) and language.longest(each) == inf
+        for _, state in lexemes.opened(key)
+        for tag, (each, language) in enumerate(zip(state, lexemes.texts.languages, strict=True))
+        if each
     )
 
 
@@ -869,15 +966,8 @@ def _number_at_end(text: bytes) -> bytes:
 
 def _are_endless(numbers: Numbers, begun: bytes) -> bool:
     """Return whether a number that has begun surely has endlessly many values left."""
-    if isinstance(numbers, ListedNumbers):
-        return False
-    for language in map(canonical_numbers, numbers.languages):
-        state = language.start
-        for character in begun.decode():
-            state = language.after(state, character)
-        if language.longest(state) == inf:
-            return True
-    return False
+    languages = () if isinstance(numbers, ListedNumbers) else numbers.languages
+    return any(are_endless(language, begun.decode()) for language in languages)
 
 
 def _n_different(texts: Iterable[bytes], most: int) -> int:

@@ -1,8 +1,7 @@
 r"""Values of JSON as values that can be compared: which texts mean the same.
 
 In: texts. Out: values with a hash that are equal if JSON Schema says so: ``1`` and ``1.0``, the
-same members in another order, and ``"\u0061"`` and ``"a"`` are equal; 1 and true are not. And
-whether a text that has begun may become such a value.
+same members in another order, and ``"\u0061"`` and ``"a"`` are equal; 1 and true are not.
 """
 
 from __future__ import annotations
@@ -16,16 +15,12 @@ from functools import lru_cache
 from typing import Any
 
 _MAX_DIGITS = 1_000  # of an exponent; numbers with more are told apart by what is written
+_N_VALUES = 16  # of texts that were read last: many tokens end the same part
 _SHORT = 20  # characters of a scalar that may come often
-_DEEP = "deep"  # what a value with a digest begins with
-_MISMATCH, _OPEN = -1, -2  # what `_read` returns for no place
+DEEP = "deep"  # what a value with a digest begins with
 _MAX_LEVELS = 50  # of a value that is kept as it is; of deeper ones a digest is kept
 _LEVELS = re.compile(rb'"(?:[^"\\]|\\.)*"?|[][{}]')  # brackets, and strings, which may hold some
 _PARTS = re.compile(r'"(?:[^"\\]|\\.)*"?|[][{}]|[^]["{},: \t\n\r]+')
-_SPACES = re.compile(r"[ \t\n\r]*")
-_NUMBER = re.compile(r"[-+0-9.eE]*")
-_BEGUN = re.compile(r'"(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')  # whole characters
-_SURROGATES = tuple(map(chr, range(0xD800, 0xDC00)))  # the other half may follow
 
 
 def number_of(text: str) -> Hashable:
@@ -48,6 +43,7 @@ def number_of(text: str) -> Hashable:
     return ("#", "-" * text.startswith("-") + short, power)
 
 
+@lru_cache(maxsize=_N_VALUES)
 def value_of(text: bytes) -> Hashable:
     r"""Return the value of a text.
 
@@ -59,11 +55,12 @@ def value_of(text: bytes) -> Hashable:
     False
     """
     if _has_many_levels(text):
-        return _DEEP, _digest_of_deep(text)
-    return hashable(_loaded(text))
+        return DEEP, _digest_of_deep(text)
+    return hashable(loaded(text))
 
 
-def _loaded(text: bytes | str) -> Any:
+def loaded(text: bytes | str) -> Any:
+    """Return a value of JSON whose numbers can be compared."""
     return json.loads(text, parse_int=number_of, parse_float=number_of)
 
 
@@ -102,7 +99,7 @@ def _digest_of_deep(text: bytes) -> bytes:
 
 @lru_cache(maxsize=1_000)
 def _scalar_digest(text: str) -> bytes:
-    return _digest(json.dumps(hashable(_loaded(text))).encode())
+    return _digest(json.dumps(hashable(loaded(text))).encode())
 
 
 def _digest(contents: bytes) -> bytes:
@@ -136,106 +133,3 @@ def kind_of(value: Any) -> str:
         if isinstance(value, types):
             return kind
     return "number"
-
-
-def may_become(text: bytes, value: Hashable) -> bool:
-    """Return whether a text of JSON that has begun may become a value; sometimes if it may not.
-
-    Examples
-    --------
-    >>> value = value_of(b'{"a": [12, "x"]}')
-    >>> [may_become(each, value) for each in (b"{", b'{"a":[1', b'{"a": [12, "x"', b'{"b')]
-    [True, True, True, False]
-    """
-    return _read(text.decode(errors="ignore"), 0, value) != _MISMATCH
-
-
-def _read(text: str, place: int, value: Any) -> int:
-    """Return where a value ends that begins at a place, `_OPEN`, or `_MISMATCH`."""
-    place = _skipped(text, place)
-    if place == len(text):
-        return _OPEN
-    if isinstance(value, str):
-        return _read_string(text, place, {value: None})[0]
-    if not isinstance(value, tuple):
-        return _read_word(text, place, json.dumps(value))
-    if value[0] == _DEEP:
-        return _OPEN
-    if value[0] == "null":
-        return _read_word(text, place, "null")
-    if value[0] == "#":
-        end = _NUMBER.match(text, place).end()  # type: ignore[union-attr]
-        if end == len(text):
-            return _OPEN if text[place] in "-0123456789" else _MISMATCH
-        is_same = end > place and number_of(text[place:end]) == value
-        return end if is_same else _MISMATCH
-    if text[place] != value[0]:
-        return _MISMATCH
-    return (_read_items if value[0] == "[" else _read_members)(text, place + 1, value)
-
-
-def _skipped(text: str, place: int) -> int:
-    return _SPACES.match(text, place).end()  # type: ignore[union-attr]
-
-
-def _read_word(text: str, place: int, word: str) -> int:
-    if text.startswith(word, place):
-        return place + len(word)
-    return _OPEN if word.startswith(text[place:]) else _MISMATCH
-
-
-def _read_string(text: str, place: int, values: dict[str, Any]) -> tuple[int, str]:
-    """Return where a string ends that is one of some values, and the string."""
-    if text[place] != '"':
-        return _MISMATCH, ""
-    found = _BEGUN.match(text, place)
-    assert found is not None, "it begins with a quote"
-    string = found.group()[1:]
-    if "\\" in string:
-        string = str(json.loads(f'"{string}"', strict=False))
-    end = found.end()
-    if text.startswith('"', end):
-        return (end + 1 if string in values else _MISMATCH), string
-    if string.endswith(_SURROGATES):
-        string = string[:-1]
-    return (_OPEN if any(each.startswith(string) for each in values) else _MISMATCH), ""
-
-
-def _read_items(text: str, place: int, value: tuple[Any, ...]) -> int:
-    for number, item in enumerate(value[1:]):
-        place = _skipped(text, place)
-        if number and place < len(text):
-            if text[place] != ",":
-                return _MISMATCH
-            place += 1
-        place = _read(text, place, item)
-        if place < 0:
-            return place
-    return _read_word(text, _skipped(text, place), "]")
-
-
-def _read_members(text: str, place: int, value: tuple[Any, ...]) -> int:
-    left = dict(value[1])
-    is_first = True
-    while True:
-        place = _skipped(text, place)
-        if place == len(text):
-            return _OPEN
-        if text[place] == "}":
-            return _MISMATCH if left else place + 1
-        if not is_first:
-            if text[place] != ",":
-                return _MISMATCH
-            place = _skipped(text, place + 1)
-        if place == len(text):
-            return _OPEN if left else _MISMATCH
-        place, name = _read_string(text, place, left)
-        if place < 0:
-            return place
-        place = _skipped(text, place)
-        if place < len(text):
-            place += 1  # the colon
-        place = _read(text, place, left.pop(name))
-        if place < 0:
-            return place
-        is_first = False

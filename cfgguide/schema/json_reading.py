@@ -24,6 +24,7 @@ from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.engine.machine.partial import Partial, Path
 from cfgguide.engine.machine.protocol import AnyMachine
 from cfgguide.schema.automaton import SchemaAutomaton
+from cfgguide.schema.equality import DEEP, hashable, loaded
 
 _SPACES = " \t\n\r"
 _PLAIN = re.compile(r'[^"\\]+')
@@ -274,6 +275,78 @@ class Leaves(JsonReading):
         if not isinstance(value, dict | list):
             value = self._make(value, self._n_bytes[start], self._n_bytes[end])
         super()._add(value, start, end)
+
+
+class BegunValue(JsonReading):
+    """Reads a text that has begun, and says which values it may become.
+
+    What is whole in an array comes first in the value; what is whole in an object is a part of it.
+
+    Parameters
+    ----------
+    text : bytes
+        What has come.
+
+    Examples
+    --------
+    >>> from cfgguide.schema.equality import value_of
+    >>> value = value_of(b'{"a": [12, "x"]}')
+    >>> texts = (b"{", b'{"a":[1', b'{"a": [12, "x"', b'{"b')
+    >>> [BegunValue(text).may_become(value) for text in texts]
+    [True, True, True, False]
+    """
+
+    def __init__(self, text: bytes) -> None:
+        super().__init__()
+        self.read(text.decode(errors="ignore"))
+        self._whole: list[Any] = [hashable(each.value) for each in self.containers]
+        self._begun = "".join(self._parts) if self._kind else ""
+
+    def _end_scalar(self, end: int) -> None:
+        self._kind = ""
+        self._add(loaded("".join(self._parts)), self._start, end)
+
+    def may_become(self, value: Any) -> bool:
+        """Return whether it may become a value; sometimes if it may not."""
+        for container, whole in zip(self.containers, self._whole, strict=True):
+            kind = whole[0]
+            if not isinstance(value, tuple) or value[0] not in (kind, DEEP):
+                return False
+            if value[0] == DEEP:
+                return True
+            is_last = container is self.containers[-1]
+            is_inside = not is_last or self._is_read(container)
+            if kind == "[":
+                n = len(whole)
+                if value[:n] != whole:
+                    return False
+                if not is_inside or (is_last and n == 1 and not self._kind):
+                    return True
+                left: dict[Any, Any] = dict(enumerate(value[n:], n))
+                step: Any = n
+            else:
+                if not whole[1] <= value[1]:
+                    return False
+                left = dict(value[1] - whole[1])
+                step = container.name
+                if not is_inside:
+                    is_name = self._kind == "name"
+                    return not is_name or any(name.startswith(self._begun) for name in left)
+            if step not in left:
+                return False
+            value = left[step]
+        return self._is_begun(value)
+
+    def _is_begun(self, value: Any) -> bool:
+        """Return whether what is being read may become a value that is no array or object."""
+        if self._kind == "string":
+            return isinstance(value, str) and value.startswith(self._begun)
+        if self._kind != "scalar":
+            return True
+        if isinstance(value, tuple) and value[0] == "#":
+            return self._begun[0] in "-0123456789"
+        word = "null" if value == ("null",) else json.dumps(value) if value in (True, False) else ""
+        return word.startswith(self._begun)
 
 
 def _is_prefix_of_low(text: str) -> bool:

@@ -17,6 +17,7 @@ from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
+from math import inf
 from operator import or_
 from typing import Any, Self
 
@@ -142,6 +143,11 @@ class PlainMembers(_Members):
         """Number of tags of names."""
         return len(self._names) + len(self._groups)
 
+    def has_endless_names(self, tag: int) -> bool:
+        """Return whether there are endlessly many of the names with a tag, which are not listed."""
+        language, _ = self._groups[tag - len(self._names)]
+        return language is None or language.longest(language.start) == inf
+
     @cached_property
     def _possible(self) -> int:
         """The tags of names that have a value at all, as bits."""
@@ -219,7 +225,7 @@ class PlainItems:
         self.start = 0
         self._are_different = values.has_different_items
 
-    @property
+    @cached_property
     def each(self) -> Values | None:
         """The values of each item; None if they depend on those before it."""
         return None if self._prefix else self._search.item_values(self._values, 0)

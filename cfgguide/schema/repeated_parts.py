@@ -8,16 +8,19 @@ once more. Few tokens can, by where their commas, quotes and brackets are; of th
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
+from functools import partial
 
 import numpy as np
 
+from cfgguide.base.bounded import BoundedDict
+from cfgguide.base.remembered import remembered_up_to
 from cfgguide.engine.byte_machine.byte_machine import ByteMachine
-from cfgguide.engine.byte_machine.byte_views import ALL_BITS
 from cfgguide.engine.byte_machine.byte_walker import ByteWalker
-from cfgguide.engine.byte_machine.seen_parts import ByteConfiguration
+from cfgguide.engine.byte_machine.seen_parts import BETWEEN, ByteConfiguration
 from cfgguide.engine.byte_machine.shared_masks import SharedMasks
 from cfgguide.engine.masks.arrays import Int32Array
-from cfgguide.engine.masks.subset import Subset, bitmask_of
+from cfgguide.engine.masks.subset import Subset, bitmask_of, token_ids_in
 from cfgguide.engine.vocabulary.vocabulary import Vocabulary
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.places import ArrayBegun, NameOf, ObjectBegun, Value
@@ -28,11 +31,17 @@ from cfgguide.schema.scalar_tokens import (
     IN_STRING,
     ScalarTokens,
     beginnings_of,
+    is_cut,
     rests_of,
 )
+from cfgguide.schema.unique import DifferentScalars
+
+_N_SUBSETS = 256
+_N_FEW = 64  # places in texts
+_BITS = 4
 
 # A comma, and something of another value, or of a name; in a string, its end before.
-_NEXT = rb',[ \t\n\r]*(?:"(?s:.)|[0-9tfn\[{-])'
+_NEXT = rb',[ \t\n\r]*["0-9tfn\[{-]'
 _ITEMS = re.compile(rb"""(?:["0-9\]}]|null|true|false)[ \t\n\r]*""" + _NEXT)
 _NEXT_ITEM = re.compile(_NEXT)
 _BEGUN = re.compile(rb"\A[^\[{]*[\[{](?s:.)*,")  # perhaps an array or object, and a comma in it
@@ -41,17 +50,23 @@ _ENDED_NAME = re.compile(rb'\A[^"]*+"(?s:.)*,')  # the end of a name, and of the
 _ENDED_STRING = re.compile(rb'"[ \t\n\r\]}]*,')  # the end of a string, and of what it is in
 # Perhaps a whole item or name after a comma, or without one.
 _WHOLE = re.compile(rb',[^"]*(?:[,\]}:]|true|false|null|"(?:[^"\\]|\\.)*")', re.DOTALL)
-_STRING = re.compile(rb'\A[ \t\n\r]*"(?:[^"\\]|\\.)*"', re.DOTALL)  # where one begins
 _ENDED = re.compile(rb'\A[^"\]}]*+(?:[\]}]|"(?:[^"\\]|\\.)*")', re.DOTALL)
 # To a bracket that closes what was open before: of those that do not, only pairs are left out.
 _OTHER = rb'(?:[^"\[\]{}]|"(?:[^"\\]|\\.)*+")'
 _TO_BRACKET = rb"(?:%b|[\[{]%b*+[\]}])*+(?:[\]}]|[\[{]%b*+[\[{](?s:.)*[\]}])" % ((_OTHER,) * 3)
 _BRACKET = re.compile(rb"\A" + _TO_BRACKET, re.DOTALL)
 _QUOTE_AND_BRACKET = re.compile(rb'\A(?:[^"\\]|\\.)*+"' + _TO_BRACKET, re.DOTALL)
+_NAMES = re.compile(rb'\A[^:]*+:(?s:.)*,[ \t\n\r]*+"')  # two names of an object
 _BLANK = re.compile(rb"\A[ \t\n\r]+\Z")  # outside of lexemes, whatever may come may come later
-# A string, or the rest of the one in which a token begins; or white space.
-_SPACES = re.compile(rb'("(?:[^"\\]|\\.)*+"?+)|[ \t\n\r]++', re.DOTALL)
-_IN_STRING = re.compile(rb'((?:\A|")(?:[^"\\]|\\.)*+"?+)|[ \t\n\r]++', re.DOTALL)
+# A string, or the rest of the one in which a token begins; or what comes last, after a bracket; or
+# white space.
+_SPACES = re.compile(
+    rb'("(?:[^"\\]|\\.)*+"?+)|((?<=[\]}])[ \t\n\r]*+,?+[ \t\n\r]*+\Z)|[ \t\n\r]++', re.DOTALL
+)
+_IN_STRING = re.compile(
+    rb'((?:\A|")(?:[^"\\]|\\.)*+"?+)|((?<=[\]}])[ \t\n\r]*+,?+[ \t\n\r]*+\Z)|[ \t\n\r]++',
+    re.DOTALL,
+)
 
 
 class RepeatedParts:
@@ -74,9 +89,10 @@ class RepeatedParts:
         self._machine = machine
         self._vocabulary = vocabulary
         self._walker = ByteWalker(machine, vocabulary)
+        self._few: BoundedDict[Hashable, Int32Array] = BoundedDict(_N_FEW)
 
-    def remove(self, configuration: ByteConfiguration, bitmask: Int32Array) -> None:
-        """Remove tokens that write the same part twice, which a walk does not see.
+    def distinct(self, configuration: ByteConfiguration, subset: Subset) -> Subset:
+        """Return a subset without tokens that write the same part twice: a walk does not see it.
 
         The array or object has had no part yet, or begins in the token: of others that have, a text
         remembers which, and `narrowed` looks at them.
@@ -85,7 +101,8 @@ class RepeatedParts:
         place = self._automaton.place(configuration.state)
         if not isinstance(place, ObjectBegun | ArrayBegun):
             suspects = suspects & self._matching(_BEGUN)
-        self._remove(configuration, bitmask, suspects)
+        token_ids = token_ids_in(subset.bitmask & suspects).tolist()
+        return subset.without(self._refused(configuration, token_ids))
 
     def adding(self, configuration: ByteConfiguration) -> Int32Array:
         """Return the tokens in which a comma comes that ends an item or a property."""
@@ -98,70 +115,87 @@ class RepeatedParts:
         """Return the tokens in which a pattern is found."""
         return SharedMasks.of(self._vocabulary).matching(pattern)
 
-    def _remove(
-        self, configuration: ByteConfiguration, bitmask: Int32Array, suspects: Int32Array
-    ) -> None:
-        """Remove of some tokens those that the recogniser refuses.
+    def _refused(self, configuration: ByteConfiguration, token_ids: list[int]) -> list[int]:
+        """Return which of some tokens the recogniser refuses.
 
         Those that differ only in how much white space they have are read once.
         """
-        automaton, refused = self._automaton, dict[bytes, bool]()
+        if not token_ids:
+            return []
+        automaton, found = self._automaton, dict[bytes, bool]()
         is_spaced = automaton.layout.space is None
         spaces = _IN_STRING if automaton.is_in_string(configuration.state) else _SPACES
-        for token_id in Subset.of(bitmask & suspects).token_ids().tolist():
+        is_followed = automaton.completions.is_followed_freely(*configuration[:3])
+        shortened = partial(_shortened, b"" if is_followed else b",")
+        refused = []
+        for token_id in token_ids:
             token = self._vocabulary.tokens[token_id] or b""
-            token = spaces.sub(_shortened, token) if is_spaced else token
-            if token not in refused:
-                refused[token] = self._machine.advance(configuration, token) is None
-            if refused[token]:
-                bitmask.view(np.uint32)[token_id >> 5] &= ALL_BITS ^ (1 << (token_id & 31))
+            token = spaces.sub(shortened, token) if is_spaced else token
+            if token not in found:
+                found[token] = self._machine.follow(configuration, token) is None
+            if found[token]:
+                refused.append(token_id)
+        return refused
 
     # -- texts that remember what has come --------------------------------------------------
 
     def narrowed(self, configuration: ByteConfiguration, subset: Subset) -> Subset:
         """Return a subset without what a text remembers: masks do not know that."""
-        bitmask = subset.bitmask.copy()
-        suspects = self._narrow_scalars(configuration, bitmask)
-        if suspects is None:
+        scalars = self._automaton.completions.different_scalars(*configuration[:3])
+        found = None if scalars is None else self._scalars(configuration, scalars, subset)
+        if found is None:
             suspects = self._suspects(configuration)
             place = self._automaton.place(configuration.state)
             if self._automaton.layout.space and isinstance(place, ObjectBegun | ArrayBegun):
                 # Behind as much white space as there may be, more of it says that this is empty.
                 suspects = suspects | self._matching(_BLANK)
-        self._remove(configuration, bitmask, suspects)
-        return subset.changed(bitmask)
+            found = [], token_ids_in(subset.bitmask & suspects).tolist()
+        repeated, doubtful = found
+        return subset.without(repeated + self._refused(configuration, doubtful))
 
-    def _narrow_scalars(
-        self, configuration: ByteConfiguration, bitmask: Int32Array
-    ) -> Int32Array | None:
-        """Remove the tokens that write a scalar again, and return those that may.
+    def _scalars(
+        self, configuration: ByteConfiguration, scalars: DifferentScalars, subset: Subset
+    ) -> tuple[list[int], list[int]] | None:
+        """Return the tokens that write a scalar again, and those of a subset that may.
 
-        None where parts are no scalars, or few are left.
+        None where few are left.
         """
-        completions = self._automaton.completions
-        scalars = completions.different_scalars(*configuration[:3])
-        if scalars is None:
+        state, _, memory = configuration[:3]
+        completions, part = self._automaton.completions, memory.opens[-1]
+        begun = b"" if part.start == BETWEEN else memory.text[part.start :]
+        used, masks = part.used, SharedMasks.of(self._vocabulary)
+        place = IN_STRING if begun[:1] == b'"' else IN_OTHER if begun else ENDED
+        if place is ENDED and isinstance(self._automaton.place(state), Value):
+            place = DUE
+        tokens: ScalarTokens = masks.of_tokens(ScalarTokens, place)
+        if not scalars.are_known(used, begun) or not completions.are_more(
+            scalars.values, len(used) + tokens.most
+        ):
             return None
-        begun, place = scalars.begun, self._automaton.place(configuration.state)
-        kind = IN_STRING if begun[:1] == b'"' else IN_OTHER if begun else ENDED
-        masks = SharedMasks.of(self._vocabulary)
-        tokens: ScalarTokens = masks.of_tokens(
-            ScalarTokens, DUE if isinstance(place, Value) else kind
-        )
-        if not completions.are_more(scalars.values, len(scalars.used) + tokens.most):
-            return None
-        bitmask &= ~tokens.writing(scalars.used, begun)
+        repeated = tokens.writing(used, begun)
+        doubtful = self._unclear(subset, tokens, scalars, scalars.are_spelled(used))
+        if scalars.are_few:
+            repeated += tokens.leaving(scalars.exhausted(used, begun))
+            if not scalars.has_free_strings(used):
+                rests = beginnings_of(rests_of(used, begun or b'"'))
+                more = tokens.leaving(filter(is_cut, rests))
+                more += masks.escaping(rests) if place is IN_STRING else []
+                doubtful = doubtful + [each for each in more if each in subset]
+        return repeated, doubtful
+
+    @remembered_up_to(_N_SUBSETS)
+    def _unclear(
+        self, subset: Subset, tokens: ScalarTokens, scalars: DifferentScalars, are_spelled: bool
+    ) -> list[int]:
+        """Return the tokens of a subset of which it is not known what they write or leave."""
         found = tokens.unclear
-        if scalars.is_spelled:
+        if are_spelled:
             found = found | tokens.spelled
         if scalars.are_few:
-            bitmask &= ~tokens.leaving(scalars.exhausted())
             found = found | tokens.following
-        if scalars.are_listed and kind is IN_STRING:
-            rests = rests_of(scalars.used, begun)
-            escaping = masks.escaping(beginnings_of(rests))
-            found = found | bitmask_of(escaping, self._vocabulary.n_words)
-        return found
+            found = found if scalars.are_strings else found | tokens.opening
+        unclear: list[int] = token_ids_in(subset.bitmask & found).tolist()
+        return unclear
 
     def _suspects(self, configuration: ByteConfiguration) -> Int32Array:
         """Return the tokens that what a text remembers may refuse.
@@ -171,31 +205,53 @@ class RepeatedParts:
         """
         state, stack, memory = configuration[:3]
         completions = self._automaton.completions
-        if completions.takes_more(state, stack, memory):
-            found = self._ends_of_parts(configuration)
-            if found is not None:
-                return found
-        suspects = self.adding(configuration)
         is_between = completions.is_between(state, stack, memory)
-        used = completions.used_strings(state, stack, memory)
-        rests = None if is_between else completions.rests_of_strings(stack, memory, used)
+        may_repeat = completions.may_repeat(memory)
+        takes_more = completions.takes_more(state, stack, memory)
+        is_string = self._automaton.is_in_string(state)
+        ends = self._matching(_QUOTE_AND_BRACKET if is_string else _BRACKET)
+        suspects = followed = self.adding(configuration)
+        if takes_more:
+            followed = followed & self._matching(_WHOLE)
+        elif completions.is_followed_freely(state, stack, memory):
+            followed = followed & self._matching(_ITEMS if is_string else _NEXT_ITEM)
+        if not is_between and not may_repeat:
+            is_inside = memory.opens[-1].height < stack.height
+            return followed & (ends | self._matching(_NAMES)) if is_inside else followed
+        rests = None if is_between else completions.rests_of_strings(state, stack, memory)
         if rests is not None:
-            if completions.is_followed_freely(state, stack, memory):
-                is_string = self._automaton.is_in_string(state)
-                suspects = suspects & self._matching(_ITEMS if is_string else _NEXT_ITEM)
-            is_free = not rests or (used is not None and used.are_free)
-            return suspects | self._repeating(rests, is_free=is_free)
+            return followed | self._repeating(rests, is_free=takes_more)
+        if not takes_more:
+            if not is_between:  # what ends before a comma began before the token
+                suspects = suspects & self._matching(_WHOLE)
+            return suspects | self._leaving_few(configuration)
+        if is_between:
+            ends = self._matching(_ENDED)
+        return followed | ends if may_repeat or memory.opens[-1].used else followed
+
+    def _leaving_few(self, configuration: ByteConfiguration) -> Int32Array:
+        """Return the tokens that end a part, or leave few ways to finish it."""
+        memory, completions = configuration.memory, self._automaton.completions
+        n = 1 << -(-memory.n_used.bit_length() // _BITS) * _BITS  # seldom more than before
+        key = (*completions.matters(*configuration[:3]), n)
+        known = self._few.get(key)
+        if known is None:
+            known = self._few[key] = self._found_few(configuration, n)
+        return known
+
+    def _found_few(self, configuration: ByteConfiguration, n: int) -> Int32Array:
+        """Return the tokens that end a part, or leave as few ways as `n`."""
+        completions = self._automaton.completions
         outcomes = self._walker.walk_plainly(configuration)
-        tokens = outcomes.first_tokens()
-        for number, token_id in enumerate(tokens):
+        for number, token_id in enumerate(outcomes.first_tokens()):
             after = outcomes.configuration(number)
             token = self._vocabulary.tokens[token_id] or b""
-            if completions.is_free(configuration, token, after):
+            if completions.is_free(configuration, token, after, n):
                 outcomes.resolve(number, is_live=False)
         bitmask = np.zeros(self._vocabulary.n_words, dtype=np.int32)
         self._walker.fill(bitmask)
-        bitmask |= suspects
-        return bitmask if self._automaton.is_in_lexeme(state) else bitmask & ~self._matching(_BLANK)
+        is_inside = self._automaton.is_in_lexeme(configuration.state)
+        return bitmask if is_inside else bitmask & ~self._matching(_BLANK)
 
     def _repeating(self, rests: list[bytes], *, is_free: bool) -> Int32Array:
         """Return the tokens that may finish a string by one of some rests, or begin with one.
@@ -204,31 +260,19 @@ class RepeatedParts:
         """
         shared = SharedMasks.of(self._vocabulary)
         token_ids = [each for rest in rests for each in shared.ending_strings.get(rest, ())]
-        if not is_free:
+        if rests and not is_free:
             begun = beginnings_of(rests) | {b""}
             token_ids += shared.writing(begun) + shared.escaping(begun)
         return bitmask_of(token_ids, self._vocabulary.n_words)
 
-    def _ends_of_parts(self, configuration: ByteConfiguration) -> Int32Array | None:
-        """Return the tokens that may end a part as one that has come before.
 
-        None if a string or a name is being read that may become one of these: what matters then is
-        how it goes on.
-        """
-        state, stack, memory = configuration[:3]
-        completions = self._automaton.completions
-        found = self.adding(configuration) & self._matching(_WHOLE)
-        if completions.is_between(state, stack, memory):
-            return found | self._matching(_ENDED)
-        if not completions.may_repeat(memory):
-            return found
-        if not self._automaton.is_in_string(state):
-            return found | self._matching(_BRACKET)
-        if any(each.possible and each.height == stack.height for each in memory.opens):
-            return None
-        return found | self._matching(_QUOTE_AND_BRACKET)
+def _shortened(comma: bytes, found: re.Match[bytes]) -> bytes:
+    """Return a string as it is, and one space for any number of them, or none at the end.
 
-
-def _shortened(found: re.Match[bytes]) -> bytes:
-    """Return a string as it is, and one space for any number of them."""
-    return b" " if found[1] is None else found[1]
+    After a bracket there, a comma is left out if others may follow in any case.
+    """
+    if found[1] is not None:
+        return found[1]
+    if found[2] is None:
+        return b" "
+    return comma if b"," in found[2] else b""

@@ -10,10 +10,9 @@ that write it; by what they add to one that has begun, the tokens that end it or
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 
 from cfgguide.engine.byte_machine.shared_masks import SharedMasks, written
-from cfgguide.engine.masks.arrays import Int32Array
 from cfgguide.engine.masks.subset import bitmask_of
 from cfgguide.schema.equality import number_of, value_of
 
@@ -56,7 +55,9 @@ class ScalarTokens:
     spelled : int32, shape (n_words,)
         Tokens that leave a number that is zero so far, or has a fraction or an exponent.
     following : int32, shape (n_words,)
-        Tokens that write or end an item, and begin a string.
+        Tokens that write or end an item, and begin another one; or end inside of an escape.
+    opening : int32, shape (n_words,)
+        Tokens that write or end an item, and begin a string, of which nothing has come.
     most : int
         How many items one of them writes or begins, at most.
     """
@@ -70,7 +71,7 @@ class ScalarTokens:
         self._by_begun: dict[bytes, list[int]] = {}  # by what there is then of a scalar
         self._ending: list[tuple[int, bytes, set[Hashable]]] = []  # they write others, too
         self.most = 0
-        unclear, spelled, following = list[int](), list[int](), list[int]()
+        unclear, spelled, following, opening = (list[int]() for _ in range(4))
         for token_id, token in masks.marked:
             if place is IN_STRING and _INSIDE.fullmatch(token):
                 continue
@@ -87,12 +88,12 @@ class ScalarTokens:
             elif begun[:1] in _CONSTANTS:
                 values.append(_CONSTANTS[begun[:1]])
             text, ended = _plain(begun), written(end[:-1]) if place is IN_STRING else end
-            if text is None or ended is None:
+            if ended is None:
                 unclear.append(token_id)
-            elif begun and (values or ends):
-                following.append(token_id)
+            elif begun and (values or ends or text is None):
+                (opening if begun == b'"' else following).append(token_id)
             else:
-                self._by_begun.setdefault(text, []).append(token_id)
+                self._by_begun.setdefault(text or b"", []).append(token_id)
             if IS_SPELLED.match(begun):
                 spelled.append(token_id)
             if ends:
@@ -104,11 +105,11 @@ class ScalarTokens:
             for value in values:
                 self._by_value.setdefault(value, []).append(token_id)
             self.most = max(self.most, len(values) + 1)
-        self.unclear, self.spelled, self.following = (
-            bitmask_of(each, self._n_words) for each in (unclear, spelled, following)
+        self.unclear, self.spelled, self.following, self.opening = (
+            bitmask_of(each, self._n_words) for each in (unclear, spelled, following, opening)
         )
 
-    def writing(self, used: frozenset[Hashable], begun: bytes) -> Int32Array:
+    def writing(self, used: frozenset[Hashable], begun: bytes) -> list[int]:
         """Return the tokens that write one of some items once more, or one of their own twice.
 
         Parameters
@@ -131,14 +132,13 @@ class ScalarTokens:
                     found += token_ids
         last = {end: _value_of(begun + end) for end in {end for _, end, _ in self._ending}}
         found += [token_id for token_id, end, values in self._ending if last[end] in values]
-        return bitmask_of(found, self._n_words)
+        return found
 
-    def leaving(self, texts: Collection[bytes]) -> Int32Array:
+    def leaving(self, texts: Iterable[bytes]) -> list[int]:
         """Return the tokens after which there is one of some texts of a scalar, or more of it."""
         if self._place is IN_STRING:
-            return bitmask_of(self._masks.writing(texts), self._n_words)
-        found = [token_id for text in texts for token_id in self._by_begun.get(text, ())]
-        return bitmask_of(found, self._n_words)
+            return self._masks.writing(texts)
+        return [token_id for text in texts for token_id in self._by_begun.get(text, ())]
 
 
 def rests_of(values: Iterable[Hashable], begun: bytes) -> Iterator[bytes]:
@@ -153,6 +153,15 @@ def rests_of(values: Iterable[Hashable], begun: bytes) -> Iterator[bytes]:
 def beginnings_of(texts: Iterable[bytes]) -> set[bytes]:
     """Return all that some texts begin with."""
     return {text[:n] for text in texts for n in range(len(text) + 1)}
+
+
+def is_cut(text: bytes) -> bool:
+    """Return whether a text ends inside of a character."""
+    try:
+        text.decode(errors="surrogatepass")
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def _plain(text: bytes) -> bytes | None:

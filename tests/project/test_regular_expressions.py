@@ -82,7 +82,7 @@ TRUSTED = {
     ("schema.repeated_parts", "_IN_STRING"): TOKENS,
     ("schema.repeated_parts", "_SPACES"): TOKENS,
     ("schema.repeated_parts", "_WHOLE"): TOKENS,
-    ("schema.repeated_parts", "spaces.sub(_shortened, token)"): TOKENS,
+    ("schema.repeated_parts", "spaces.sub(shortened, token)"): TOKENS,
     ("schema.scalar_tokens", "IN_OTHER"): TOKENS,
     ("schema.scalar_tokens", "IN_STRING"): TOKENS,
     ("schema.scalar_tokens", "IS_SPELLED"): TOKENS,

@@ -22,6 +22,8 @@ from cfgguide.engine.byte_machine.byte_machine import ByteMachine
 from cfgguide.errors import SchemaError
 from cfgguide.schema import completions
 from cfgguide.schema.automaton import JsonLayout
+from cfgguide.schema.equality import value_of
+from cfgguide.schema.json_reading import BegunValue
 
 UNIQUE: dict[str, Any] = {"type": "array", "uniqueItems": True}
 TRUTH = {"type": "boolean"}
@@ -76,6 +78,19 @@ ARRAYS: list[dict[str, Any]] = [
         )
     ),
     {**UNIQUE, "items": {"type": ["string", "null"], "maxLength": 0}},
+    {**UNIQUE, "items": {"oneOf": [{"type": "array"}, {"type": "integer"}, {"const": "a"}]}},
+    {**UNIQUE, "items": {"anyOf": [{"type": "number"}, {"const": "a"}]}},
+    {**UNIQUE, "items": {**OBJECT, "properties": {"a": TRUTH, "b": {"type": "string"}}}},
+    {**UNIQUE, "items": {"type": ["string", "integer"], "pattern": "^[ax]$"}},
+    {**UNIQUE, "items": {**OBJECT, "patternProperties": {"^[xa]$": {"type": "string"}},
+                         "additionalProperties": False}},
+    {**UNIQUE, "items": {**OBJECT, "required": ["a", "b"], "additionalProperties": False,
+                         "properties": {"a": {"type": "integer"}, "b": TRUTH}}},
+    {**UNIQUE, "items": {"type": "string", "pattern": "^x*a[ab]$"}, "minItems": 2},
+    {**UNIQUE, "items": {"type": "string", "pattern": "^(😀[ab]|x+)$"}},
+    {**UNIQUE, "items": {**OBJECT, "additionalProperties": False, "minProperties": 1,
+                         "properties": {"a": {"type": "string", "pattern": "^x*a$"},
+                                        "b": {"enum": ["a", "b"]}}}},
     {**UNIQUE, "items": {"type": ["string", "boolean"], "pattern": "^[ax]+$"}, "minItems": 3},
     {**UNIQUE, "items": {**OBJECT, "properties": {"a": {"type": "string", "maxLength": 1}},
                          "required": ["a"], "additionalProperties": False}},
@@ -166,6 +181,35 @@ def test_masks_are_what_single_bytes_allow(schema: Any) -> None:
 def test_masks_are_what_single_bytes_allow_many_times(schema: Any) -> None:
     for seed in range(3, 30):
         compare_masks(schema, seed)
+
+
+@pytest.mark.parametrize("value", VALUES, ids=json.dumps)
+def test_a_text_may_become_what_it_begins(value: Any) -> None:
+    others = [each for each in VALUES if value_of(dumped(each)) != value_of(dumped(value))]
+    for text in (dumped(value), json.dumps(value, indent=1).encode()):
+        for n in range(1, len(text)):
+            begun = BegunValue(text[:n])
+            assert begun.may_become(value_of(dumped(value))), text[:n]
+            for other in others:
+                if dumped(other).startswith(text[:n]):
+                    assert begun.may_become(value_of(dumped(other))), (text[:n], other)
+
+
+@pytest.mark.parametrize(
+    ("begun", "value"),
+    [
+        (b'"a', "x"), (b'"a', {"a": 1}), (b"[1,", [1]), (b"[1, ", [1]),
+        (b'{"a":1', {"b": 1}), (b'{"a":1,"b":', {"a": 2, "b": 1}), (b'{"a":1,"x', {"a": 1, "b": 2}),
+        (b"tr", False), (b"n", True), (b"[", {}), (b'{"a":[1,2],', {"a": [1, 3], "b": 1}),
+        (b'{"a":"x', {"a": "y"}), (b"[[]", [1]), (b"1", "1"),
+    ],
+)  # fmt: skip
+def test_a_text_may_not_become_what_it_does_not_begin(begun: bytes, value: Any) -> None:
+    assert not BegunValue(begun).may_become(value_of(dumped(value)))
+
+
+def dumped(value: Any) -> bytes:
+    return json.dumps(value).encode()
 
 
 #: Tokens that end, write and begin several scalars at once, some of them in other spellings.

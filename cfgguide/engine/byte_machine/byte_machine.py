@@ -161,6 +161,13 @@ class ByteMachine:
 
     def read(self, configuration: ByteConfiguration, data: bytes) -> ByteConfiguration | None:
         """Return the configuration after bytes that need not be a token, or None."""
+        after, parts = self.follow(configuration, data), self.pushdown.parts
+        if after is None or parts is None or not after.memory.opens:
+            return after
+        return after._replace(memory=parts.narrowed(after.memory))
+
+    def follow(self, configuration: ByteConfiguration, data: bytes) -> ByteConfiguration | None:
+        """Return the same, but what the parts that are being read can become is not looked at."""
         state, stack, memory = configuration[:3]
         pushdown, parts = self.pushdown, self.pushdown.parts
         states, actions = pushdown.memory
@@ -215,7 +222,7 @@ class ByteMachine:
             state = target
             place += 1
         if parts is not None and memory.opens:
-            memory = parts.narrowed(memory.shortened())
+            memory = memory.shortened()
             if not parts.can_go_on(state, stack, memory):
                 return None
         return ByteConfiguration(state, stack, memory if memory.opens else NOTHING)
@@ -273,12 +280,10 @@ class ByteMasks:
         if self._machine.pushdown.memory[0][state, ENDING] != NONE:
             depth = max(depth, 1)  # whether the text may end is asked of the topmost frame
         parts = self._machine.pushdown.parts
-        if parts is None or not parts.recalling:
-            return Mask(depth, subset.bitmask, subset=subset)
-        assert self._repeated is not None, "there are parts that may be repeated"
-        bitmask = subset.bitmask.copy()
-        self._repeated.remove(configuration, bitmask)
-        return Mask(depth, bitmask)
+        if parts is not None and parts.recalling:
+            assert self._repeated is not None, "there are parts that may be repeated"
+            subset = self._repeated.distinct(configuration, subset)
+        return Mask(depth, subset.bitmask, subset=subset)
 
     def walker(self, subset: Callable[[ByteConfiguration], Subset]) -> ByteWalker:
         """Return a walker of its own for one thread; it needs no masks."""

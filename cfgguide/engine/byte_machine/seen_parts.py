@@ -64,6 +64,11 @@ class SeenParts(NamedTuple):
         """The first array or object of which a part is being read."""
         return next((each for each in self.opens if each.start != BETWEEN), None)
 
+    @property
+    def n_used(self) -> int:
+        """How many parts have come, of all arrays and objects that are open."""
+        return sum(len(each.used) for each in self.opens)
+
     def begun(self, height: int, start: int) -> SeenParts:
         """Return the memory when a part has begun with a byte of the text."""
         opens = self.opens
@@ -170,8 +175,8 @@ class RefusesRepeated(Protocol):
     def adding(self, configuration: ByteConfiguration) -> Int32Array:
         """Return the tokens that may end a part and begin another one: int32, shape (n_words,)."""
 
-    def remove(self, configuration: ByteConfiguration, bitmask: Int32Array) -> None:
-        """Remove those that write the same part twice, whatever has come before."""
+    def distinct(self, configuration: ByteConfiguration, subset: Subset) -> Subset:
+        """Return a subset without those that write the same part twice, whatever has come."""
 
     def narrowed(self, configuration: ByteConfiguration, subset: Subset) -> Subset:
         """Return a subset without those that write a part which has come before."""

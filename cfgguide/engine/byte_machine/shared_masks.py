@@ -14,7 +14,7 @@ import json
 import re
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Protocol, TypeVar
 from weakref import WeakKeyDictionary
@@ -272,7 +272,7 @@ class SharedMasks:
                     found.setdefault(added, []).append(token_id)
         return found
 
-    def writing(self, texts: Collection[bytes]) -> list[int]:
+    def writing(self, texts: Iterable[bytes]) -> list[int]:
         """Return the tokens that write one of some texts inside of a string, without escapes."""
         tokens, token_ids = self.vocabulary.tokens, self.trie.packed.token_ids
         found = []

@@ -94,6 +94,24 @@ class Subset:
         unpacked = UnpackedMasks.of(len(bitmask))
         return Subset(bitmask[places], places.astype(np.uint32), self, unpacked)
 
+    def without(self, token_ids: Sequence[int]) -> Subset:
+        """Return the subset without some tokens, as what differs from this one."""
+        if not token_ids:
+            return self
+        changes: dict[int, int] = {}
+        for token_id in token_ids:
+            changes[token_id >> 5] = changes.get(token_id >> 5, 0) | 1 << (token_id & 31)
+        places = np.fromiter(changes, dtype=np.int64, count=len(changes))
+        places.sort()
+        before = self.bitmask[places]
+        bits = np.array([changes[place] for place in places.tolist()], dtype=np.uint32)
+        words = before & ~bits.view(np.int32)
+        is_changed = words != before
+        if not is_changed.any():
+            return self
+        places, words = places[is_changed].astype(np.uint32), words[is_changed]
+        return Subset(words, places, self, UnpackedMasks.of(len(self.bitmask)))
+
     @property
     def bitmask(self) -> Int32Array:
         """The tokens as bits; int32, shape (ceil(vocabulary size / 32),), read-only.
