@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.base.remembered import remembered
 from cfgguide.base.uncompiled import warn_if_uncompiled
 from cfgguide.engine.liveness.always_live import AlwaysLive
 from cfgguide.engine.machine.recognizer import Configuration, Hypothesis, Recognizer
@@ -146,13 +147,17 @@ class Walk:
 
     def _indentation(self, number: int) -> Indentation:
         """Return the indentation that a number stands for."""
+        columns = self._columns_of(number >> arrays.COLUMNS_SHIFT)
+        level = number >> arrays.LEVEL_SHIFT & arrays.LEVEL_BITS
+        return Indentation(columns, level, number & arrays.COLUMN_BITS)
+
+    @remembered
+    def _columns_of(self, cell: int) -> tuple[int, ...]:
         columns = []
-        cell = number >> arrays.COLUMNS_SHIFT
         while cell != arrays.NONE:
             columns.append(int(self._work.column[cell]))
             cell = int(self._work.column_parent[cell])
-        level = number >> arrays.LEVEL_SHIFT & arrays.LEVEL_BITS
-        return Indentation(tuple(columns[::-1]), level, number & arrays.COLUMN_BITS)
+        return tuple(columns[::-1])
 
     def outcome_of_tokens(self) -> dict[int, int]:
         """Return the outcome of each token that is lexed and parsed without error."""
