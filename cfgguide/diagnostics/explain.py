@@ -20,6 +20,7 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
+from cfgguide.base.limits import check_step
 from cfgguide.base.locks import new_lock
 from cfgguide.diagnostics.diagnosis import last_live
 from cfgguide.diagnostics.explanation import (
@@ -233,8 +234,13 @@ class Explainer(ExplainsTokens):
     def explain(
         self, piece: bytes, *, is_allowed: bool | None = None, token_id: int | None = None
     ) -> Explanation:
-        """Return why a piece may follow, or why not."""
-        steps = [self._lexing, *self._lexing.steps(self._recognizer, piece)]
+        """Return why a piece may follow, or why not; of too many readings, without lexemes."""
+        try:
+            steps = [self._lexing, *self._lexing.steps(self._recognizer, piece)]
+        except LimitError:
+            check_step()  # or it was the step's
+            some = MachineExplainer(self._index, self._lexing.configuration)
+            return some.explain(piece, is_allowed=is_allowed, token_id=token_id)
         n_live = last_live(steps, lambda lexing: self._judge.is_live(lexing.configuration))
         before = steps[n_live]
         refused = steps[n_live + 1] if n_live + 1 < len(steps) else None

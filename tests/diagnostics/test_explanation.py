@@ -391,3 +391,17 @@ def test_asking_changes_nothing(before):
     guide.explain(b"!")
     guide.explain(1 + ord(")"))
     assert (guide.text, guide.token_ids, guide.configuration) == state
+
+
+def test_a_piece_with_too_many_readings_is_explained_without_lexemes():
+    """Each letter may be in any of three repetitions, so six more come to over 256 readings."""
+    grammar = cfgguide.Grammar.gbnf(
+        'root ::= a | root "-" root\n'
+        "a ::= c{2,5} b{2,20} b* | c* b b{0,3}\n"
+        'b ::= [a-z] | "="? b{1,20} . c\n'
+        "c ::= [ -~]\n"
+    )
+    guide = guide_after(grammar, b"abcd")
+    assert guide.explain(b"efghij").is_allowed
+    found = guide.explain(b"efghij\xff")
+    assert (found.is_allowed, found.offset, found.interpretations) == (False, 6, ())

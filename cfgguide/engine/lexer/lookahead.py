@@ -22,7 +22,7 @@ what has not matched by then never will. ::
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import product
+from itertools import groupby, product
 
 import numpy as np
 import numpy.typing as npt
@@ -87,11 +87,19 @@ class Lookahead:
         Each has its obligations, as :meth:`step` has it.
         """
         possible = list(self.resolved(state, obligations))
-        for byte_class in letters:
-            check_step(0)
-            possible = [
-                after for here, owed in possible for after in self.step(here, owed, byte_class)
-            ]
+        for byte_class, alike in groupby(letters):
+            for _ in alike:
+                check_step(0)
+                before, possible = (
+                    possible,
+                    [
+                        after
+                        for here, owed in possible
+                        for after in self.step(here, owed, byte_class)
+                    ],
+                )
+                if possible == before:  # more of a line's white space changes nothing
+                    break
         return possible
 
     @remembered

@@ -37,7 +37,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import fields
 from functools import cached_property
-from itertools import islice
+from itertools import compress, islice
 from math import inf
 from typing import NamedTuple, TypeVar
 
@@ -53,7 +53,7 @@ from cfgguide.engine.lexer.shortest_lexemes import FAR, Distances, LexemeTexts
 from cfgguide.engine.machine.indentation_reader import IndentationReader
 from cfgguide.engine.machine.reading import PlainReader
 from cfgguide.engine.machine.short_stacks import ShortStacks
-from cfgguide.grammar.lr.inclusion import MANY_CLAIMS, MAX_CLAIMS
+from cfgguide.grammar.lr.inclusion import FEWER_OF_MANY, FEWER_READINGS, Effort
 from cfgguide.grammar.lr.indentation import FLAT, NO_COLUMN, Indentation, IndentationRules
 from cfgguide.grammar.lr.stack import Stack
 from cfgguide.grammar.lr.stack_costs import StackCosts
@@ -306,7 +306,7 @@ class Recognizer:
             hypotheses = self._nearest(hypotheses, _N_SORTED_OUT * most)
         hypotheses = self.without_covered(hypotheses)
         if len(hypotheses) > _MANY_WAYS:
-            hypotheses = self.without_covered(hypotheses, MANY_CLAIMS)
+            hypotheses = self.without_covered(hypotheses, FEWER_OF_MANY)
         return hypotheses if len(hypotheses) <= most else self._nearest(hypotheses, most // _KEPT)
 
     def _nearest(self, hypotheses: list[Hypothesis], n: int) -> list[Hypothesis]:
@@ -370,13 +370,12 @@ class Recognizer:
         return is_many and self.indentation_reader is None and not self._follows_all
 
     def without_covered(
-        self, hypotheses: list[Hypothesis], n_claims: int = MAX_CLAIMS
+        self, hypotheses: list[Hypothesis], effort: Effort = FEWER_READINGS
     ) -> list[Hypothesis]:
         """Return hypotheses without those for which another one stands.
 
         Of two that stand for each other, the one with the lower stack is kept. Of those at the
-        same place of the lexer, stacks of about the same height are compared, with proofs that look
-        at so many claims.
+        same place of the lexer, stacks of about the same height are compared, with so much effort.
         """
         if not self.parse_table.is_general or self.short_stacks is None or len(hypotheses) < 2:
             return hypotheses
@@ -396,26 +395,25 @@ class Recognizer:
         for hypothesis in sorted(hypotheses, key=lambda each: -each.stack.height):
             comparable.setdefault(hypothesis[:2], []).append(hypothesis)
         for ordered in comparable.values():
-            for place, hypothesis in enumerate(ordered):
+            able = [self.short_stacks.may_cover(each.stack, effort) for each in ordered]
+            for place, hypothesis in enumerate(ordered) if any(able) else ():
                 # Also those left out may stand for it, as long as another one does in the end.
-                for other in ordered[max(place - _N_COMPARED, 0) : place + 1 + _N_COMPARED]:
+                first, end = max(place - _N_COMPARED, 0), place + 1 + _N_COMPARED
+                for other in compress(ordered[first:end], able[first:end]):
+                    if other is hypothesis:
+                        continue
                     credit -= 1
                     if (
                         credit >= 0
-                        and other is not hypothesis
-                        and self._covers(other, hypothesis, n_claims)
+                        and self.short_stacks.covers(
+                            self._groups[other.scanner_state], other.stack, hypothesis.stack, effort
+                        )
                         and last(other) is not hypothesis
                     ):
                         instead[hypothesis] = other
                         credit += 3 * _N_COMPARED
                         break
         return [hypothesis for hypothesis in hypotheses if hypothesis not in instead]
-
-    def _covers(self, first: Hypothesis, second: Hypothesis, n_claims: int) -> bool:
-        assert self.short_stacks is not None, "stacks are shortened"
-        return self.short_stacks.covers(
-            self._groups[first.scanner_state], first.stack, second.stack, n_claims
-        )
 
     def check_ambiguity(self, n_hypotheses: int) -> None:
         """Raise a `LimitError` if there are more ways to read a text than `max_hypotheses`."""

@@ -35,7 +35,7 @@ from cfgguide.base.remembered import remembered, remembered_up_to
 from cfgguide.engine.lexer.reachability import reaching
 from cfgguide.engine.lexer.scanner import Scanner
 from cfgguide.grammar.lr.equivalence import Equivalence
-from cfgguide.grammar.lr.inclusion import MAX_CLAIMS, Inclusion
+from cfgguide.grammar.lr.inclusion import Effort, Inclusion
 from cfgguide.grammar.lr.indentation import IndentationRules
 from cfgguide.grammar.lr.indentation_names import CLOSES, COUNTED, FED, OPENS
 from cfgguide.grammar.lr.stack import Stack
@@ -146,15 +146,19 @@ class ShortStacks:
             return np.zeros(self._table.n_states, dtype=np.bool_)
         return np.array(list(map(self._inclusion.is_idle, range(self._table.n_states))))
 
-    def covers(self, group: int, first: Stack, second: Stack, n_claims: int = MAX_CLAIMS) -> bool:
+    def may_cover(self, stack: Stack, effort: Effort) -> bool:
+        """Return whether it is worth asking what a stack stands for."""
+        return self._inclusion is not None and self._inclusion.is_worth(stack.state, effort)
+
+    def covers(self, group: int, first: Stack, second: Stack, effort: Effort) -> bool:
         """Return whether a stack is known to stand for a second one, in a lexeme of a group."""
         if self._inclusion is None or group < 0:
             return False
-        return self._tops_cover(group, first, second, n_claims)
+        return self._tops_cover(group, first, second, effort)
 
     # While a lexeme goes on, whole stacks are compared again for each byte.
     @remembered_up_to(_MAX_COMPARED)
-    def _tops_cover(self, group: int, first: Stack, second: Stack, n_claims: int) -> bool:
+    def _tops_cover(self, group: int, first: Stack, second: Stack, effort: Effort) -> bool:
         n_apart = _n_apart(first, second)
         if n_apart is None:
             return False
@@ -163,17 +167,17 @@ class ShortStacks:
             tuple(islice(first, n_first + _N_SHARED))[::-1],
             tuple(islice(second, n_second + _N_SHARED))[::-1],
         )
-        return self._parts_cover(group, *parts, n_claims)
+        return self._parts_cover(group, *parts, effort)
 
     @remembered_up_to(_MAX_COVERED)
     def _parts_cover(
-        self, group: int, first: tuple[int, ...], second: tuple[int, ...], n_claims: int
+        self, group: int, first: tuple[int, ...], second: tuple[int, ...], effort: Effort
     ) -> bool:
         assert self._inclusion is not None, "stacks are compared"
         terminals, is_unfed = self._terminals[group]
         if is_unfed:
             terminals |= self._inclusion.offered(first[-1]) | self._inclusion.offered(second[-1])
-        return self._inclusion.covers(first, second, terminals, n_claims)
+        return self._inclusion.covers(first, second, terminals, effort)
 
     def n_droppable(self, group: int, states: tuple[int, ...]) -> int:
         """Return how many of the states on top decide nothing, `MAX_DROPPED` at most.

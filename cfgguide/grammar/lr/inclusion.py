@@ -36,24 +36,39 @@ of states; the step that passes over what stacks have on top is that of
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from functools import cached_property
 from typing import NamedTuple
 
 from cfgguide.base.limits import check_step
 from cfgguide.base.remembered import remembered_up_to
-from cfgguide.base.sets import members
 from cfgguide.grammar.lr.state_actions import ACCEPTED, StateActions, States
 from cfgguide.grammar.lr.table import END, ERROR, NO_STATE, ParseTable
 
-#: Claims that one proof looks at, those included that fail. Most proofs that are found need 12;
-#: with more than 20, those that fail cost more than the others spare (of three ambiguous grammars,
-#: a third of the time). Where there are many readings, proofs that are found need 160 at most.
-MAX_CLAIMS, MANY_CLAIMS = 20, 200
-_FEW_CLAIMS = 12  # where hardly any is found
+
+class Effort(NamedTuple):
+    """How hard proofs are looked for.
+
+    Attributes
+    ----------
+    n_claims : int
+        Claims that one proof looks at, those included that fail.
+    credit : int
+        Claims that failed proofs for stacks with one state on top may look at before they may look
+        at one. For most states either one of the first proofs is found or none ever is.
+    """
+
+    n_claims: int
+    credit: int
+
+
+#: Most proofs that are found need 12 claims; with more than 20, those that fail cost more than the
+#: others spare (of three ambiguous grammars, a third of the time).
+SHORTER_STACKS, FEWER_READINGS = Effort(20, 100), Effort(20, 1_000)
+#: Where there are many readings, proofs that are found need 160 at most.
+FEWER_OF_MANY = Effort(200, 400)
+_CREDIT, _MAX_CREDIT = 10, 1_000  # what each claim of a proof that is found adds, and the most
 _MAX_DEPTH = 50  # of claims that rest on each other
-#: Claims that failed proofs may look at before they may look at fewer, and those that each proof
-#: that is found adds to these.
-_MAX_CREDIT, _CREDIT = 5_000, 10
 MAX_STATES = 24  # of a part in a proof
 MAX_PARTS = 8  # of a set in a proof
 _MAX_KNOWN = 10_000  # steps and claims that are kept: more are a pause for Python's collector
@@ -124,7 +139,7 @@ class Inclusion(StateActions):
         self._proven: dict[Claim, int] = {}  # if one of these terminals is next
         # With which no proof was found that looks at so many claims.
         self._open: defaultdict[int, dict[Claim, int]] = defaultdict(dict)
-        self._credit = _MAX_CREDIT
+        self._credits: dict[tuple[int, Effort], int] = {}  # by the state on top of what covers
 
     def holds(self, first: States, second: States, terminals: int) -> bool:
         """Return whether two stacks are known to be as good as each other.
@@ -136,30 +151,33 @@ class Inclusion(StateActions):
         terminals : int
             One of these is next.
         """
-        return self.covers(first, second, terminals) and self.covers(second, first, terminals)
+        return self.covers(first, second, terminals, SHORTER_STACKS) and self.covers(
+            second, first, terminals, SHORTER_STACKS
+        )
 
     def covers(
-        self, first: States, second: States, terminals: int, n_claims: int = MAX_CLAIMS
+        self, first: States, second: States, terminals: int, effort: Effort = FEWER_READINGS
     ) -> bool:
         """Return whether all that can follow the second stack is known to follow the first."""
         if self.actions_of(second[-1]).shifted & terminals & ~self.offered(first[-1]):
             return False
         self._forget()
-        n_claims = self._affordable(n_claims)
+        n_claims = effort.n_claims if self.is_worth(first[-1], effort) else 1
         proof = _Proof(n_claims, self._open[n_claims])
-        if not self._follows(second, frozenset([first]), terminals, proof):
-            self._credit -= n_claims - proof.n_left
+        is_proven = self._follows(second, frozenset([first]), terminals, proof)
+        n_used = n_claims - proof.n_left
+        credit = self._credits.get((first[-1], effort), effort.credit)
+        credit += _CREDIT * n_used if is_proven else -n_used
+        self._credits[first[-1], effort] = min(credit, _MAX_CREDIT)
+        if not is_proven:
             return False
-        self._credit = min(self._credit + _CREDIT * (n_claims - proof.n_left), _MAX_CREDIT)
         for claim, proven in proof.assumed.items():
             self._proven[claim] = self._proven.get(claim, 0) | proven
         return True
 
-    def _affordable(self, n_claims: int) -> int:
-        """Return how many claims the next proof may look at: ever fewer while none is found."""
-        if self._credit > 0:
-            return n_claims
-        return _FEW_CLAIMS if self._credit > -_MAX_CREDIT else 1
+    def is_worth(self, state: int, effort: Effort) -> bool:
+        """Return whether more than one claim is looked at for stacks with a state on top."""
+        return self._credits.get((state, effort), effort.credit) > 0
 
     def is_idle(self, state: int) -> bool:
         """Return whether a state that is pushed on itself is known to decide nothing."""
@@ -171,6 +189,7 @@ class Inclusion(StateActions):
         if len(self._proven) + sum(map(len, self._open.values())) > _MAX_KNOWN:
             self._proven.clear()
             self._open.clear()
+            self._credits.clear()
 
     def _follows(self, part: States, others: Parts, terminals: int, proof: _Proof) -> bool:
         """Return whether what can follow a part is proven to follow one of the others."""
@@ -234,7 +253,9 @@ class Inclusion(StateActions):
 
     def _follows_shifted(self, part: States, others: Parts, terminals: int, proof: _Proof) -> bool:
         """Return whether it follows the others with each of some terminals."""
-        for terminal in members(terminals):
+        while terminals:
+            terminal = (terminals & -terminals).bit_length() - 1
+            terminals &= ~self._alike[terminal]
             step = self._step(part, terminal)
             if not step.exits and not step.shifted:
                 continue
@@ -246,6 +267,25 @@ class Inclusion(StateActions):
                 if not self._follows(each, after, self.offered(each[-1]), proof):
                     return False
         return True
+
+    @cached_property
+    def _alike(self) -> list[int]:
+        """For each terminal, as a set, all with which every state does just the same.
+
+        States that do the same were joined, so it is true of operators and of words of one kind.
+        """
+        table = self._table
+        others = defaultdict[int, list[tuple[int, int]]](list)
+        for state, terminal, production in table.alternatives.tolist():
+            others[terminal].append((state, production))
+        kinds = [
+            (terminal == END, table.action[:, terminal].tobytes(), tuple(others[terminal]))
+            for terminal in range(table.n_terminals)
+        ]
+        alike = defaultdict[Hashable, int](int)
+        for terminal, kind in enumerate(kinds):
+            alike[kind] |= 1 << terminal
+        return [alike[kind] for kind in kinds]
 
     @remembered_up_to(_MAX_KNOWN)
     def _step(self, part: States, terminal: int) -> _Step:

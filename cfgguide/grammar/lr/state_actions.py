@@ -54,6 +54,10 @@ class StateActions:
         self._left_sides: list[int] = table.left_sides.tolist()
         self._goto = memoryview(table.goto.data)
         self._every = (1 << table.n_terminals) - 1
+        # By state: the terminals and reductions of conflicts, besides what the row has.
+        self._others: dict[int, list[tuple[int, int]]] = {}
+        for state, terminal, production in table.alternatives.tolist():
+            self._others.setdefault(state, []).append((terminal, -production - 1))
         self._items: dict[str, list[tuple[int, int]]] = {}  # by the symbol before the dot
         for production, (_, right) in enumerate(table.productions):
             for dot, symbol in enumerate(right, start=1):
@@ -70,14 +74,13 @@ class StateActions:
         shifts: dict[int, int] = {}
         reduced: dict[int, int] = {}
         check_step(0)
-        row = self._table.action[state].tolist()
-        for place in [place for place, action in enumerate(row) if action != ERROR]:
-            for action in self._table.actions_of(state, place):
-                if action > ERROR:
-                    shifts[1 << place] = action - 1
-                else:
-                    production = -action - 1
-                    reduced[production] = reduced.get(production, 0) | 1 << place
+        others = self._others.get(state, ())
+        for place, action in chain(enumerate(self._table.action[state].tolist()), others):
+            if action > ERROR:
+                shifts[1 << place] = action - 1
+            elif action < ERROR:
+                production = -action - 1
+                reduced[production] = reduced.get(production, 0) | 1 << place
         shifted, reduces = sum(shifts), 0
         for terminals in reduced.values():
             reduces |= terminals

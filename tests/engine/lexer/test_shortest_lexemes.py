@@ -142,3 +142,19 @@ def test_letters_act_alike_where_they_lead_to_the_same(name):
             columns = list(zip(*(row.tolist() for row in (*rows, built.contexts[0])), strict=True))
             acts = lookahead.acts(state, owed, 0).tolist()
             assert len(set(acts)) == len(set(columns)) == len(set(zip(acts, columns, strict=True)))
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_runs_of_a_letter_lead_where_its_bytes_do(name):
+    built = scanner.build(lark_frontend.load(Grammar(GRAMMARS[name])))
+    lookahead = Lookahead(built)
+    letters = range(built.transitions.shape[1])
+    for state in range(0, built.n_states, 3):
+        for letter, other in zip(letters, reversed(letters), strict=True):
+            run = [letter] * 6 + [other] * 3 + [letter] * 2
+            ways = list(lookahead.resolved(state, ()))
+            for byte_class in run:
+                ways = [
+                    after for here, owed in ways for after in lookahead.step(here, owed, byte_class)
+                ]
+            assert lookahead.read(state, (), run) == ways
