@@ -509,7 +509,7 @@ class SchemaAutomaton(TextPushdown):
         """Return whether a text that may end has, but for white space."""
         return bool(self.memory[0][state, IS_END])
 
-    def expected(self, state: int, frame: int) -> list[str]:
+    def expected(self, state: int, frame: int, may_begin: Callable[[int], bool]) -> list[str]:
         """Return the names of what may begin, or go on, in a state."""
         self.need_row(state)
         at = self.meaning(state)
@@ -520,7 +520,9 @@ class SchemaAutomaton(TextPushdown):
         first, number = arrays.states[state, :2].tolist()
         found = set()
         for byte, place in enumerate(arrays.maps[number].tolist()):
-            if arrays.operations[first + place] != DEAD and byte not in _SPACES:
+            if arrays.operations[first + place] == DEAD or byte in _SPACES:
+                continue
+            if may_begin(byte):
                 is_name = byte == 0x22 and isinstance(at, ObjectBegun | NameDue)
                 found.add("NAME" if is_name else _name(byte))
         return sorted(found)

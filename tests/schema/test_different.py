@@ -626,3 +626,9 @@ def test_white_space_that_leads_only_to_a_part_that_has_come_is_refused(keywords
             if not chosen:
                 break
             configuration = after[rng.choice(chosen)]
+
+
+def test_names_of_what_may_come_leave_out_what_has_come() -> None:
+    grammar = json_schema({"items": {"type": ["boolean", "null"]}, "uniqueItems": True})
+    expected = {text: cfgguide.check(grammar, text).expected for text in ("[true,", "[true,null,")}
+    assert expected == {"[true,": ("FALSE", "NULL"), "[true,null,": ("FALSE",)}

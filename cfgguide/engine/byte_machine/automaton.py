@@ -389,8 +389,11 @@ class TextPushdown(Pushdown):
         return None
 
     @abstractmethod
-    def expected(self, state: int, frame: int) -> list[str]:
-        """Return the names of what may begin, or go on, in a state on a frame."""
+    def expected(self, state: int, frame: int, may_begin: Callable[[int], bool]) -> list[str]:
+        """Return the names of what may begin, or go on, in a state on a frame.
+
+        `may_begin` tells of a byte whether what the text has so far lets it come.
+        """
 
     @abstractmethod
     def is_last(self, state: int) -> bool:

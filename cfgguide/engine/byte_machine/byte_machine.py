@@ -125,7 +125,12 @@ class ByteMachine:
 
     def expected(self, configuration: ByteConfiguration) -> tuple[str, ...]:
         """Return the names of what may come next, sorted; ``$END`` where the text may end."""
-        found = set(self.pushdown.expected(configuration.state, configuration.stack.state))
+        state, stack, memory = configuration[:3]
+
+        def may_begin(byte: int) -> bool:
+            return not memory.opens or self.read(configuration, bytes((byte,))) is not None
+
+        found = set(self.pushdown.expected(state, stack.state, may_begin))
         if self.is_sentence(configuration):
             found.add("$END")
         return tuple(sorted(found))

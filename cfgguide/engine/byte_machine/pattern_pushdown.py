@@ -123,7 +123,7 @@ class PatternPushdown(LonePushdown, TextPushdown):
         with self.steps.begun():
             return super().after_text(state, data, place)
 
-    def expected(self, state: int, frame: int) -> list[str]:
+    def expected(self, state: int, frame: int, may_begin: Callable[[int], bool]) -> list[str]:
         """Return the class of characters that may follow.
 
         A long class, and the rest of a character that has begun, is ``TEXT``.
@@ -139,7 +139,7 @@ class PatternPushdown(LonePushdown, TextPushdown):
 
     def is_last(self, state: int) -> bool:
         """Return whether a text that may end has: nothing may follow."""
-        return not self.expected(state, BOTTOM)
+        return not self.expected(state, BOTTOM, bool)
 
     def ending(
         self, spelled: frozenset[int], n_tokens: Callable[[bytes], int | None]

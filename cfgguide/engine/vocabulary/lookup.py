@@ -35,9 +35,9 @@ class TokenLookup:
     def __init__(self, trie: VocabularyTrie) -> None:
         nodes = trie.packed.nodes
         self._bytes, self._first_token, self._end_token, self._first_child = (
-            memoryview(nodes[:, column]) for column in (BYTE, FIRST_TOKEN, END_TOKEN, FIRST_CHILD)
+            nodes[:, column].data for column in (BYTE, FIRST_TOKEN, END_TOKEN, FIRST_CHILD)
         )
-        self._token_ids = memoryview(trie.packed.token_ids)
+        self._token_ids = trie.packed.token_ids.data
         self._n_roots = trie.packed.n_roots
 
     def beginning(self, text: bytes, start: int = 0) -> list[tuple[int, int]]:

@@ -165,11 +165,11 @@ class MessageAutomaton(SchemaAutomaton):
         """Return what finds short endings of bytes that are in tokens."""
         return MessageEndings(self, spelled).of
 
-    def expected(self, state: int, frame: int) -> list[str]:
+    def expected(self, state: int, frame: int, may_begin: Callable[[int], bool]) -> list[str]:
         """Return the names of what may begin, or go on, in a state."""
         number = self.number_of(state)
         if number is None:
-            return super().expected(state, frame)
+            return super().expected(state, frame, may_begin)
         part = self.structure.states[number]
         read = bytes(byte for data, _ in part.moves for byte in data)
         found = {self._symbols[byte] for byte in read if byte in self._symbols}
