@@ -234,7 +234,9 @@ def test_what_a_message_names_may_come_in_some_text(name):
             if not guide.accepts(byte):
                 with pytest.raises(TokenRejectedError) as caught:
                     guide.advance(byte)
-                assert set(caught.value.expected) <= set().union(*taken[-2:]), guide.text
+                # Lark's `accepts` leaves out names that are not all in capitals.
+                named = set(filter(str.isupper, caught.value.expected))
+                assert named <= set().union(*taken[-2:]), guide.text
                 n_named += len(caught.value.expected)
     assert n_named > 100
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import warnings
@@ -21,6 +22,7 @@ N_IN_SLOW_TEST = 25  # 60 take more than two minutes of two cores
 _LONGEST = 250  # bytes
 
 
+@functools.cache  # a user is warned once
 def asked(name: str) -> tuple[OutputType, list[str]]:
     """Return what a type asks for, and what the user was warned of."""
     with warnings.catch_warnings(record=True) as caught:
