@@ -208,12 +208,13 @@ class RepeatedParts:
         is_between = completions.is_between(state, stack, memory)
         may_repeat = completions.may_repeat(memory)
         takes_more = completions.takes_more(state, stack, memory)
+        is_followed = completions.is_followed_freely(state, stack, memory)
         is_string = self._automaton.is_in_string(state)
         ends = self._matching(_QUOTE_AND_BRACKET if is_string else _BRACKET)
         suspects = followed = self.adding(configuration)
         if takes_more:
             followed = followed & self._matching(_WHOLE)
-        elif completions.is_followed_freely(state, stack, memory):
+        elif is_followed:
             followed = followed & self._matching(_ITEMS if is_string else _NEXT_ITEM)
         if not is_between and not may_repeat:
             is_inside = memory.opens[-1].height < stack.height
@@ -222,7 +223,7 @@ class RepeatedParts:
         if rests is not None:
             return followed | self._repeating(rests, is_free=takes_more)
         if not takes_more:
-            if not is_between:  # what ends before a comma began before the token
+            if is_followed and not is_between:  # what ends before a comma began before the token
                 suspects = suspects & self._matching(_WHOLE)
             return suspects | self._leaving_few(configuration)
         if is_between:
